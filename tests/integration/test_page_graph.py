@@ -124,7 +124,7 @@ def test_keys_walk_the_tree_and_say_where_they_are(page_of: PageOf) -> None:
     for key, name in walk:
         page.keyboard.press(f"Arrow{key}")
         expect(live).to_contain_text(name)
-    expect(live).to_have_text("load_batch, 58 % of the total, 5 % itself, level 2, calls 2")
+    expect(live).to_have_text("load_batch, 58 % of the total, 5 % self, level 2, calls 2")
     page.keyboard.press("Enter")
     assert frame_of(page, "load_batch")["width"] == pytest.approx(width_of(page))
     page.keyboard.press("Escape")
@@ -272,7 +272,7 @@ def test_theme_goes_round(page_of: PageOf) -> None:
 def test_dialog_shows_the_keys(page_of: PageOf) -> None:
     page = page_of(page_html())
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Next match")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Next match")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
 

@@ -137,7 +137,7 @@ def test_callers_and_callees_add_up(show: Open) -> None:
     callees = page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]")
     assert callees.evaluate_all("items => items.map(each => each.ariaLabel)") == [
         "80 % augment vision/data.py:12",
-        "20 % itself",
+        "20 % self",
     ]
     sums = """() => Array.from(profkit.head.functions.name.keys()).every((fn) => {
       const tree = profkit.currentTree(), group = profkit.groupOf(tree, fn);

@@ -144,8 +144,8 @@ run)||run.unit==="bytes"?formatWeight(run,weight):formatCount(weight)}function w
 text=formatWeight(run,weight);return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)}\
  sample${weight===1?"":"s"}`}function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];let{of,
 a,b,low,high,change}=found3,between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(high)}\
-)`;return[[of==="self"?"Own share, A → B":"Share, A → B",`${formatShare(a)} → ${formatShare(b)}`],["Diff\
-erence",`${formatPoints(b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
+)`;return[[of==="self"?"Self share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(b)}`],
+["Difference",`${formatPoints(b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
 [part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
 place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
 let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
@@ -298,47 +298,47 @@ return ticks})}function unitOf2({weight_s},width){if(weight_s===null)return["",1
 ([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}function roundStep(least){let power=10**
 Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
 MARGIN_ROWS=2,LABEL="Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, the questi\
-on mark shows all keys.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria-role\
-description":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make("\
-div",{class:"graph-scroller"},space),nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,
+on mark lists all shortcuts.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria\
+-roledescription":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make(
+"div",{class:"graph-scroller"},space),nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,
 motion=new Motion,size={width:0,height:0},sequences=new Map,view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,
 spot:0,redrawMs:0,matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>frameAt(x,y),frames:()=>Array.
-from({length:batch.count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function choose(){let tree2=currentTree();
-view=state.view==="chronological"?chronological(sequence(tree2)):leftHeavy(tree2),graph.spot=view.spotOf(state.
-cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function sequence(tree2){let key=`${tree2.
-run}/${tree2.thread}`,read2=name=>column(`r${tree2.run}.${name}`),found3=sequences.get(key)??sequenceOf(tree2,
-{stack:read2("order.stack"),weight:read2("order.weight"),start:read2("order.start")},{length:read2("length"),shared:read2(
-"shared")});return sequences.set(key,found3),found3}function wanted(){let{range,focus:focus2}=state;return range?
-[range[0]*view.total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.
-extent(focus2):[0,view.total]}function move(smoothly){motion.to(wanted(),smoothly,graph.redrawMs),request()}function request(){
-requested||(requested=!0,requestAnimationFrame(now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&
-request()}))}var isPrinted=()=>scroller.classList.contains("printed"),rowCount=()=>view.tree.deepest+1,isFlame=()=>state.
-direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+(isFlame()?rowCount()-1-row:row)*ROW_PX;function rowsInSight(){
-let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX);
-return isFlame()?[Math.max(0,rowCount()-1-last),rowCount()-1-first]:[first,last]}function draw2(){let context=canvas.
-getContext("2d",{alpha:!1});if(!view||!context||size.width===0)return;let start2=performance.now();batch.clear(),
-view.total>0&&view.layout(motion.window,size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),
-graph.redrawMs=performance.now()-start2}function scene(){let{window}=motion;return{batch,size,palette:paletteOf(
-isDark()),tree:view.tree,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,...scaleOf(currentRun(),
-view,window,size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,
-selected:state.selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-hea\
-vy"?view.tree.depth[state.focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.floor(
-(y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,isFlame()?rowCount()-1-row:row);return i<0?null:frame(i)}
-function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>
-0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.
-tree.depth[view.node(spot)]),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
-size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
-min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
-setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
-function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
+from({length:batch.count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function showView(){
+let tree2=currentTree();view=state.view==="chronological"?chronological(sequence(tree2)):leftHeavy(tree2),graph.
+spot=view.spotOf(state.cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function sequence(tree2){
+let key=`${tree2.run}/${tree2.thread}`,read2=name=>column(`r${tree2.run}.${name}`),found3=sequences.get(key)??
+sequenceOf(tree2,{stack:read2("order.stack"),weight:read2("order.weight"),start:read2("order.start")},{length:read2(
+"length"),shared:read2("shared")});return sequences.set(key,found3),found3}function wanted(){let{range,focus:focus2}=state;
+return range?[range[0]*view.total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(
+focus2)>0?view.extent(focus2):[0,view.total]}function move(smoothly){motion.to(wanted(),smoothly,graph.redrawMs),
+request()}function request(){requested||(requested=!0,requestAnimationFrame(now=>{requested=!1;let moving=motion.
+advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.contains("printed"),rowCount=()=>view.
+tree.deepest+1,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+(isFlame()?rowCount()-
+1-row:row)*ROW_PX;function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.ceil((scroller.
+scrollTop+size.height-RULER_PX)/ROW_PX);return isFlame()?[Math.max(0,rowCount()-1-last),rowCount()-1-first]:[first,
+last]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===0)return;
+let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),batch,
+graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{window}=motion;
+return{batch,size,palette:paletteOf(isDark()),tree:view.tree,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,
+ruler:RULER_PX,...scaleOf(currentRun(),view,window,size.width),part:view.total>0?[window[0]/view.total,window[1]/
+view.total]:[0,1],matches:graph.matches,selected:state.selected,cursor:document.activeElement===canvas?graph.spot:
+-1,focusDepth:state.view==="left-heavy"?view.tree.depth[state.focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)
+return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,isFlame()?rowCount()-1-row:
+row);return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.
+spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){
+let y=rowTop(view.tree.depth[view.node(spot)]),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-
+margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;
+let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,
+scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.
+clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
 1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
 [canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize(),scroller.
-scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),choose(),
+scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),showView(),
 isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.addEventListener("scroll",request);for(let name of[
 "focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.classList.toggle("printed",
-printing2),resize()}),follow()}function follow(){onChange(["run","thread","view"],choose),onChange(["direction"],
-turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!==
-"graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
+printing2),resize()}),follow()}function follow(){onChange(["run","thread","view"],showView),onChange(["directi\
+on"],turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{
+origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
 ue",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){return graph.scroller.
 addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=!0}function showTip(event,frame2){
 if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType==="touch"){hideTip();return}
@@ -351,17 +351,17 @@ bottom=Math.min(box.height,frame2.y+frame2.height),width=Math.max(1,right-left),
 top+top,width,height:bottom-top};for(let[name,px]of Object.entries(place3))rim.style.setProperty(name,`${px}px`)}
 function readAloud(spot){let view2=graph.view(),{tree:tree2}=view2,node=view2.node(spot),calls=childrenOf(tree2,
 node).length,whole=tree2.total[0]||1;line.textContent=[nodeName(tree2,node),`${formatShare(tree2.total[node]/whole)}\
- of the total`,`${formatShare(tree2.self[node]/whole)} itself`,`level ${tree2.depth[node]}`,calls===0?"calls n\
-othing":`calls ${calls}`].join(", ")}function words({node,spot}){let{tree:tree2}=graph.view(),rows=costsOf2(tree2,
+ of the total`,`${formatShare(tree2.self[node]/whole)} self`,`level ${tree2.depth[node]}`,calls===0?"calls not\
+hing":`calls ${calls}`].join(", ")}function words({node,spot}){let{tree:tree2}=graph.view(),rows=costsOf2(tree2,
 node);return node>0&&rows.push(...stretchOf(spot),...more(tree2,node)),[make("strong",{},nodeName(tree2,node)),
 make("span",{class:"tip-place"},node===0?"":originOf(tree2.fn[node])),make("dl",{},rows.flatMap(([name,text])=>[
 make("dt",{},name),make("dd",{},text)]))]}function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},"C\
-lick to zoom in on them");return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.
+lick to zoom in");return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.
 view().total;return`${formatWeight(currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[
 ["Total",amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronolog\
-ical"?[["This stretch",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[
-["Of its caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push(
-["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
+ical"?[["This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[
+["Share of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.
+push(["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
 placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
 "ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
 return onChange(["run","thread"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
@@ -395,14 +395,13 @@ spot);goTo(next3);let[from,to]=graph.view().extent(next3),[left,right]=graph.win
 up=step((view2,spot)=>view2.parent(spot)),isFlame2=()=>state.direction==="flame",isLeft=event=>event.key==="Ar\
 rowLeft";function sideways(event){event.shiftKey?panBy(isLeft(event)?-PAN_STEP:PAN_STEP):step((view2,spot)=>view2.
 sibling(spot,isLeft(event)?-1:1))()}var downward=()=>(isFlame2()?up:down)(),upward=()=>(isFlame2()?down:up)(),
-navigationKeys=[{names:["ArrowDown"],shown:["↓"],what:"To the heaviest frame that it calls",action:downward,
-ofGraph:!0},{names:["ArrowUp"],shown:["↑"],what:"To its caller; the other way round in a flame",action:upward,
-ofGraph:!0},{names:["ArrowLeft","ArrowRight"],shown:["←","→"],what:"To the frame beside it; with Shift: mo\
-ve",action:sideways,ofGraph:!0},{names:["Enter"," "],shown:["Enter"],what:"Zoom to the current frame",action:()=>zoomTo(
-graph.spot),ofGraph:!0},{names:["Escape"],shown:["Esc"],what:"Show everything again",action:()=>zoomOut()},{names:[
-"Home"],shown:["Home"],what:"To the root",action:step(()=>0),ofGraph:!0},{names:["+","="],shown:["+"],what:"Zo\
-om in",action:()=>zoomBy(1/ZOOM_STEP),ofGraph:!0},{names:["-"],shown:["−"],what:"Zoom out",action:()=>zoomBy(
-ZOOM_STEP),ofGraph:!0}];var{canvas:canvas2,scroller:scroller2}=graph,STILL_PX=5,WHEEL_ZOOM=.0035,pressed=new Map,press=null;function listenToPointers(){
+navigationKeys=[{names:["ArrowDown"],shown:["↓"],what:"Go to the heaviest callee",action:downward,ofGraph:!0},
+{names:["ArrowUp"],shown:["↑"],what:"Go to the caller (reversed in a flame graph)",action:upward,ofGraph:!0},
+{names:["ArrowLeft","ArrowRight"],shown:["←","→"],what:"Go to the neighbour; with Shift: pan",action:sideways,
+ofGraph:!0},{names:["Enter"," "],shown:["Enter"],what:"Zoom to the current frame",action:()=>zoomTo(graph.spot),
+ofGraph:!0},{names:["Escape"],shown:["Esc"],what:"Reset the zoom",action:()=>zoomOut()},{names:["Home"],shown:[
+"Home"],what:"Go to the root",action:step(()=>0),ofGraph:!0},{names:["+","="],shown:["+"],what:"Zoom in",action:()=>zoomBy(
+1/ZOOM_STEP),ofGraph:!0},{names:["-"],shown:["−"],what:"Zoom out",action:()=>zoomBy(ZOOM_STEP),ofGraph:!0}];var{canvas:canvas2,scroller:scroller2}=graph,STILL_PX=5,WHEEL_ZOOM=.0035,pressed=new Map,press=null;function listenToPointers(){
 canvas2.addEventListener("pointerdown",onDown),canvas2.addEventListener("pointermove",onMove),canvas2.addEventListener(
 "pointerup",onRelease),canvas2.addEventListener("pointercancel",onRelease),canvas2.addEventListener("pointerle\
 ave",hideTip),canvas2.addEventListener("click",onClick),canvas2.addEventListener("dblclick",zoomOut),canvas2.addEventListener(
@@ -453,34 +452,35 @@ VIEWS,value=>value!=="chronological"||currentRun().ordered)]:[];element.append(s
 "direction","Direction",DIRECTIONS,()=>!0))}function choice(name,label,values,allowed){let buttons=values.map(
 ([value,text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.
 forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=
-!allowed(values[i][0]),button2.title=button2.disabled?"The order of samples is not known in this run":values[i][2]});
-return onChange([name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}
-function breadcrumbs(){let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zo\
-omed frame"},list),show=()=>{let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];
-nav.classList.toggle("idle",focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},
-crumb(tree2,node,i===path.length-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run",
-"thread"],show),show(),nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?
-"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,
-node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.spot;for(;view2.node(spot)!==node&&view2.
-node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?spot:view2.spotOf(node)}var viewKeys=[{
-names:["v"],shown:["v"],what:"Left heavy or chronological",action:()=>{let view2=state.view==="left-heavy"?"ch\
-ronological":"left-heavy";currentRun().ordered&&setState({view:view2})}},{names:["f"],shown:["f"],what:"Icicle\
- or flame",action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a tree of calls: the row above, below; Home, End"},{shown:[
-"←","→"],what:"In a tree: close, open; in tabs and curves: move"}],shortcuts=[],keysButton=()=>make("butto\
-n",{type:"button",class:"icon-button",title:"Keys (?)",click:showKeys},make("span",{"aria-hidden":"true"},"?"),
-make("span",{class:"off-screen"},"Keys"));function listenToKeys(element,wanted2){shortcuts.push(...wanted2,{names:[
-"?"],shown:["?"],what:"Show these keys",action:showKeys}),element.addEventListener("keydown",event=>handle(event,
-!0)),addEventListener("keydown",event=>{!event.defaultPrevented&&!isTyping(event.target)&&handle(event,!1)})}function handle(event,ofGraph){
-if(event.altKey||event.metaKey||event.ctrlKey||document.querySelector("dialog[open]"))return;let shortcut=shortcuts.
-find(each=>!!each.ofGraph===ofGraph&&each.names.includes(event.key));shortcut&&(event.preventDefault(),shortcut.
-action(event))}var isTyping=target=>target instanceof Element&&target.matches("input, select, textarea"),entryOf=({
-shown,what})=>[make("dt",{},shown.map(key=>make("kbd",{},key))),make("dd",{},what)];function showKeys(){let close=make(
-"button",{type:"button",class:"icon-button dialog-close",title:"Close (Escape)",click:()=>dialog.close()},make(
-"span",{"aria-hidden":"true"},"×"),make("span",{class:"off-screen"},"Close")),dialog=make("dialog",{class:"ke\
-ys","aria-labelledby":"keys-title"},make("h2",{id:"keys-title"},"Keys"),close,make("dl",{},[...shortcuts,...ELSEWHERE].
-flatMap(entryOf)),make("p",{class:"faint"},"A click zooms in, a double click out. Ctrl and the wheel, or two ",
-"fingers, zoom where they are; dragging moves."));dialog.addEventListener("click",event=>event.target===dialog&&
-dialog.close()),dialog.addEventListener("close",()=>dialog.remove()),document.body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",history:"lead",strip:"\
+!allowed(values[i][0]),button2.title=button2.disabled?"This run has no order of samples":values[i][2]});return onChange(
+[name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){
+let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list),show=()=>{
+let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];nav.classList.toggle("idle",
+focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},crumb(tree2,node,i===path.length-
+1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread"],show),show(),nav}function crumb(tree2,node,last){
+return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(
+node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.
+spot;for(;view2.node(spot)!==node&&view2.node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?
+spot:view2.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch between left heavy and chronologic\
+al",action:()=>{let view2=state.view==="left-heavy"?"chronological":"left-heavy";currentRun().ordered&&setState(
+{view:view2})}},{names:["f"],shown:["f"],what:"Switch between icicle and flame",action:()=>setState({direction:state.
+direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
+"←","→"],what:"In a call tree: collapse or expand; in tabs and plots: move"}],shortcuts=[],keysButton=()=>make(
+"button",{type:"button",class:"icon-button",title:"Keyboard shortcuts (?)",click:showKeys},make("span",{"aria-\
+hidden":"true"},"?"),make("span",{class:"off-screen"},"Keyboard shortcuts"));function listenToKeys(element,wanted2){
+shortcuts.push(...wanted2,{names:["?"],shown:["?"],what:"Show this dialog",action:showKeys}),element.addEventListener(
+"keydown",event=>handle(event,!0)),addEventListener("keydown",event=>{!event.defaultPrevented&&!isTyping(event.
+target)&&handle(event,!1)})}function handle(event,ofGraph){if(event.altKey||event.metaKey||event.ctrlKey||document.
+querySelector("dialog[open]"))return;let shortcut=shortcuts.find(each=>!!each.ofGraph===ofGraph&&each.names.includes(
+event.key));shortcut&&(event.preventDefault(),shortcut.action(event))}var isTyping=target=>target instanceof Element&&
+target.matches("input, select, textarea"),entryOf=({shown,what})=>[make("dt",{},shown.map(key=>make("kbd",{},key))),
+make("dd",{},what)];function showKeys(){let close=make("button",{type:"button",class:"icon-button dialog-close",
+title:"Close (Escape)",click:()=>dialog.close()},make("span",{"aria-hidden":"true"},"×"),make("span",{class:"\
+off-screen"},"Close")),dialog=make("dialog",{class:"keys","aria-labelledby":"keys-title"},make("h2",{id:"keys-\
+title"},"Keyboard shortcuts"),close,make("dl",{},[...shortcuts,...ELSEWHERE].flatMap(entryOf)),make("p",{class:"\
+faint"},"Click to zoom in, double-click to reset the zoom, drag to pan. ","Ctrl and the wheel, or a pinch, zoo\
+m at the pointer."));dialog.addEventListener("click",event=>event.target===dialog&&dialog.close()),dialog.addEventListener(
+"close",()=>dialog.remove()),document.body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",history:"lead",strip:"\
 strip",details:"side",source:"side"},REGIONS=["function","coroutine","generator","async generator","block"],SUMMARY=[
 ...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},{name:"started",most:1},{name:"\
 runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"total",most:2},{name:"samples",most:2,
@@ -531,11 +531,11 @@ null),make("dl",{class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),ma
 side-b"},make("dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(
 ([name,value,remark])=>make("div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));
 function copyButton(name,text){let element=button(name,async()=>{let copied=await copy(text());element.textContent=
-copied?"Copied":"The browser does not allow it",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet",
-"aria-live":"polite"});return element}async function copy(text){try{return await navigator.clipboard.writeText(
-text),!0}catch{return copyMarked(text)}}function copyMarked(text){let field=make("textarea",{class:"off-screen",
-readonly:!0,"aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.execCommand(
-"copy");return field.remove(),copied}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view2}){let root=make("ul",{role:"tree","aria\
+copied?"Copied":"Copying is blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-liv\
+e":"polite"});return element}async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{
+return copySelected(text)}}function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,
+"aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.execCommand("copy");
+return field.remove(),copied}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view2}){let root=make("ul",{role:"tree","aria\
 -label":label,class:"branches"},elementsOf(view2,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
 addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view2,items,from=0){let elements=items.
 slice(from,from+MOST2).map(item2=>elementOf(view2,item2));return items.length>from+MOST2&&elements.push(restOf(
@@ -575,7 +575,7 @@ sandwich-side","aria-labelledby":id},make("h3",{id},title,make("small",{},meanin
 of ${selected}`,top,below:group=>functionOf(group)===null?[]:grow2(tree2,group),content:group=>content(group,group.
 weight/whole),name:group=>[formatShare(group.weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),
 pick:group=>{functionOf(group)!==null&&setState({selected:group.fn})}}))}var functionOf=group=>group.own?null:
-group.fn,wordOf=group=>group.own?"itself":"the bottom of the stack";function groupName(group){let fn=functionOf(
+group.fn,wordOf=group=>group.own?"self":"the bottom of the stack";function groupName(group){let fn=functionOf(
 group);return fn===null?wordOf(group):head.functions.name[fn]}function groupPlace(group){let fn=functionOf(group);
 return fn===null?"":placeOf(fn)}function content(group,share3){let bar2=shareBar(share3,weightText(group.weight)),
 fn=functionOf(group);return fn===null?[bar2," ",make("span",{class:"faint"},groupName(group))]:[bar2,swatch(fn),
@@ -643,19 +643,19 @@ let rows=table.rows.slice(from,table.limit).map(row=>rowOf(table,row));from?tabl
 replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=left<=
 0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.limit,
 table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?"":"N\
-one.",mark(table)}function rowOf({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(key(
-row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add("w\
-ide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&picks.set(element,
+o rows.",mark(table)}function rowOf({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
+key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
+"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&picks.set(element,
 ()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),stop=null;
 for(let row of table.body.rows){let chosen=row.dataset.key===marked;chosen?row.setAttribute("aria-current","tr\
 ue"):row.removeAttribute("aria-current");let first=row.querySelector("button");first&&(first.tabIndex=-1),(chosen||
 !stop)&&(stop=first)}stop&&(stop.tabIndex=0)}function listen(body){body.addEventListener("click",event=>{let row=rowAt(
-event);row&&!isTextMarked(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),
+event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),
 to=row&&rowAfter(body,row,event.key),from=row?.querySelector("button"),target=to?.querySelector("button");!target||
 !from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}var rowAt=({target})=>target instanceof
 Element?target.closest("tr"):null;function rowAfter(body,row,key){return key==="ArrowDown"?row.nextElementSibling:
 key==="ArrowUp"?row.previousElementSibling:key==="Home"?body.firstElementChild:key==="End"?body.lastElementChild:
-null}function isTextMarked(row){let selection=getSelection();return selection!==null&&!selection.isCollapsed&&
+null}function isTextSelected(row){let selection=getSelection();return selection!==null&&!selection.isCollapsed&&
 selection.containsNode(row,!0)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
 ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
 pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
@@ -674,36 +674,35 @@ amountText(weight)),text=weight?[amount2,formatShare(share2(weight))]:"";return 
 return total.forEach((weight,fn)=>{weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
 name,summary,describe:describe2,onChoose}){let drawn={svg:null,width:0,step:1,marks:[],chosen:null},last=points.
 length-1,sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",figure2=plotFigure({title:name,
-described:summary,caption:`By commit, the newest on the right${sure}. The axis does not begin at zero.`},(svg,width)=>paint2(
+described:summary,caption:`By commit, the newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>paint2(
 drawn,points,isTime,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":`\
 Commit: ${name}`,"aria-valuemin":1,"aria-valuemax":points.length,"aria-valuenow":points.length,"aria-valuetext":summary,
-keydown:event=>{let to=pointAfter(drawn.chosen,last,event.key);to!==null&&(event.preventDefault(),choose2(to))},
-pointermove:event=>choose2(nearest(drawn,last,event)),pointerleave:()=>choose2(null)},figure2),readout=make("o\
-utput",{class:"strip-readout"},summary),choose2=i=>{drawn.chosen=i,readout.textContent=i===null?summary:describe2(
+keydown:event=>{let to=pointAfter(drawn.chosen,last,event.key);to!==null&&(event.preventDefault(),choose(to))},
+pointermove:event=>choose(nearest(drawn,last,event)),pointerleave:()=>choose(null)},figure2),readout=make("out\
+put",{class:"strip-readout"},summary),choose=i=>{drawn.chosen=i,readout.textContent=i===null?summary:describe2(
 i),slider.setAttribute("aria-valuetext",readout.textContent),slider.setAttribute("aria-valuenow",String((i??last)+
 1)),drawn.marks.forEach((mark2,k)=>mark2.classList.toggle("chosen",k===i)),onChoose(i)};return{element:make("d\
-iv",{},slider,readout,keyOf(points)),choose:choose2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.
-slice(0,8):commit;function paint2(drawn,points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[
-value,low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),
-step3=Math.min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),
-texts=axisTexts(isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,left:LEFT,right:width-RIGHT});
-let line2=points.map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("\
-polyline",{points:line2,class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(
-i),up2,step3<NARROW?3.2:5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,
-marks}),bottom+BELOW}function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark2=draw("g",{class:`\
-trend-point ${warnings2.length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(
-stroke(x,up2(low),x,up2(high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,
-x+size2-.5,end,"whisker"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.
-append(warnings2.length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),
-mark2}function paintCommits(svg,points,at2,step3,bottom){let every=Math.max(1,Math.ceil(18/step3));points.forEach(
-({commit},i)=>{if((points.length-1-i)%every)return;let[x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`\
-rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(
-x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.some(({warnings:warnings2})=>warnings2.length)?
-make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see the table")):null;function pointAfter(chosen,last,key){
-let from=chosen??last+1,places2={ArrowLeft:from-1,ArrowDown:from-1,ArrowRight:from+1,ArrowUp:from+1,Home:0,End:last};
-return Object.hasOwn(places2,key)?Math.min(last,Math.max(0,places2[key])):null}function nearest({svg,width,step:step3},last,event){
-if(!svg)return null;let bounds=svg.getBoundingClientRect(),x=(event.clientX-bounds.left)/bounds.width*width;return Math.
-min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
+iv",{},slider,readout,keyOf(points)),choose}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(
+0,8):commit;function paint2(drawn,points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[value,
+low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.
+min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
+isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,left:LEFT,right:width-RIGHT});let line2=points.
+map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,
+class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:
+5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,marks}),bottom+
+BELOW}function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark2=draw("g",{class:`trend-point ${warnings2.
+length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,up2(low),x,up2(
+high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,x+size2-.5,end,"whiske\
+r"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(warnings2.
+length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){
+let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
+x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
+replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
+some(({warnings:warnings2})=>warnings2.length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see \
+the table")):null;function pointAfter(chosen,last,key){let from=chosen??last+1,places2={ArrowLeft:from-1,ArrowDown:from-
+1,ArrowRight:from+1,ArrowUp:from+1,Home:0,End:last};return Object.hasOwn(places2,key)?Math.min(last,Math.max(0,
+places2[key])):null}function nearest({svg,width,step:step3},last,event){if(!svg)return null;let bounds=svg.getBoundingClientRect(),
+x=(event.clientX-bounds.left)/bounds.width*width;return Math.min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
 history",title:"History",build(body){let shown=(head.history?[head.history,...head.history.more??[]]:[]).filter(
 each=>each.points.length);body.append(...shown.map(each=>seriesOf(each,shown.length>1)))},applies:()=>!!head.history?.
 points.length};function seriesOf({label,measure,points},titled2){let exact=measure==="instructions",format=values=>exact?
@@ -770,13 +769,13 @@ times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.appen
 cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-inside.length;beyond&&svg.append(
 plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({low_s}){let sign=kind=>make(
 "span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make("li",{},sign(kind),text);return make(
-"ul",{class:"plot-key"},entry("sign-least","least block of a process"),entry("sign-block","its other blocks"),
-entry("sign-median",`median of the least blocks${low_s===null?"":", with its 95 % interval"}`),make("li",{},"+\
-n → slower blocks beyond the edge"))}function wordsOf({median_s,low_s,high_s,min_s},rows){let[median,low,high,
-min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${rows.length}\
- processes; median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.
-min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,
-zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
+"ul",{class:"plot-key"},entry("sign-least","fastest block of a process"),entry("sign-block","its other blocks"),
+entry("sign-median",`median of the fastest blocks${low_s===null?"":", with its 95 % interval"}`),make("li",{},
+"+n → number of slower blocks beyond the axis"))}function wordsOf({median_s,low_s,high_s,min_s},rows){let[median,
+low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${rows.
+length} processes; median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[
+Math.min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(
+({process,zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
 id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,notes=[],orders:orders3}=measuredComparison,
 ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),warnings(notes),ratios.length?ratioFigure(
 ratios,names):null,...orders3.map(order2=>sideBySide(order2,names))];body.append(...parts2.filter(part=>part!==
@@ -787,7 +786,7 @@ low)} to ${changeText(high)}`:"–",rows=orders3.map(order2=>[order2.label,chang
 wordOf2(order2),order2.sentence]);return make("div",{},plotFigure({title:"Ratio of times with 95 % intervals",
 caption:`Time of ${b} against ${a}: right of the line is slower.`,described:orders3.map(({label,sentence})=>`${label}\
 : ${sentence}`).join(" ")},(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["order","\
-change","95 % interval","verdict","in words"],rows))}function paint4(svg,width,orders3){let left=width<560?12:
+change","95 % interval","verdict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?12:
 Math.min(240,width*.28),ends=orders3.flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(
 ends.map(Math.log),.12),scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),
 row=width<560?ROW+14:ROW,bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=roundTicks(
@@ -805,26 +804,26 @@ a,b].filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("di
 h4",{},make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows){
 let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(
 deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
-Math.abs(value))}`,grid=sortableTable({caption:"Instructions of one execution by function: the difference of B\
- to A, largest first.",sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,
+Math.abs(value))}`,grid=sortableTable({caption:"Instructions per execution by function, with the difference B \
+− A, largest first.",sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,
 value:([name])=>name,cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>number(a)},
 {id:"b",title:"B",value:([,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"difference",value:([,,,delta])=>Math.
-abs(delta),cell:([,,,delta])=>numberCell(signed(delta))},{id:"bar",title:"as a bar",wide:!0,cell:([,,,delta])=>bar2(
+abs(delta),cell:([,,,delta])=>numberCell(signed(delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(
 delta)}]});return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",
 width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw(
 "rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
-order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected order":"The measurement",
-build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
-["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
-hidden=places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,
-variant,what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,
-variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("c\
-ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},error)):null,
-warnings(order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(
-counts,isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].
-filter(part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,
-time.high_s,time.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interva\
-l from fewer than 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(
+order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected order":"Measurement",build(body){
+let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
+show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=
+places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,
+what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,variant?
+make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("code",{},
+what)):null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(
+order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
+isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(
+part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.
+high_s,time.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interval fro\
+m fewer than 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(
 new Set(time.zygotes).size,"zygote")}`],["executions",exactCount(time.number),"in each block"]])}var countsSection=(counts,graphed)=>make(
 "section",{class:"counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.
 stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],[
@@ -848,10 +847,10 @@ map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s
 counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
 timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
 {id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
-cell:i=>number(sureText(times[i]))},{id:"interval",title:"on one scale",wide:!0,cell:i=>cell(miniature(times[i],
-at2)??"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(
-medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),
-{class:"number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
+cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,cell:i=>cell(miniature(times[i],at2)??
+"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(medians[orders2.
+length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),{class:"\
+number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
 cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"order",rising:!0,value:i=>i,cell:nameCell2},
 ...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"warnings",title:"warnings",
 wide:!0,number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
@@ -871,7 +870,7 @@ paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}
 a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
 high_s,middle:time.median_s,y:9,size:4}),svg}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf(
 currentRun().merged));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-merged)};function partsOf(merged){if(!merged)return[hint("This run is of one process.")];let grid=sortableTable(
+merged)};function partsOf(merged){if(!merged)return[hint("This run has one process.")];let grid=sortableTable(
 {caption:"Processes by their share of all samples.",sort:"share",step:50,columns:processColumns(),key:({host,pid,
 started})=>`${host} ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}
 function processColumns(){let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];
@@ -904,8 +903,8 @@ CPU, memory and threads over time",described:summary,least:200},(svg,width)=>pai
 "div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of the recording","aria-valuemin":0,
 "aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(strip,nearest2(
 strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(strip,event)},figure2),
-strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[`watched f\
-or ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.max(...values))}`)].
+strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[`recorded \
+for ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.max(...values))}`)].
 join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,each=beside?(width-
 2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?0:i*(HEIGHT2+TOP4+
 BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-1]],[x,right]);
@@ -972,10 +971,10 @@ ints`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","aria-
 stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(
 svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show=()=>body.replaceChildren(...tab(
 state.selected));onChange(["run","thread","selected"],show),show()},applies:()=>head.runs.some(run=>Object.keys(
-run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function to see its source, eac\
-h line with its share.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled("h3",name,
-`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`The page has no source of ${name}: its file was not available,\
- or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,
+run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function to see its source with\
+ the share of each line.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled("h3",
+name,`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`The page has no source of ${name}: its file was not avail\
+able, or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,
 {class:"quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make(
 "section",{class:"source-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView(
 {block:"nearest"})}function sourceOf(fn,full){let source=(currentRun().source??{})[fn];if(!source)return null;
@@ -1001,8 +1000,8 @@ heatOf(hottest2)&&requestAnimationFrame(()=>{holder.scrollTop=hottest2.offsetTop
 "div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
 ...selected===null?[]:stack(selected))},show=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
 nothing2():about2(selected)),showPlace()};onChange(["run","thread","selected"],show),onChange(["cursor"],(_,changed)=>{
-changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("Nothing is selected.\
- A click on a frame, or on a row of the table, selects a function."),...hotLines()];function about2(fn){let tree2=treeOf(
+changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("No function is selec\
+ted. Click a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){let tree2=treeOf(
 state.run,state.thread),costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[
 make("div",{class:"details-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button(
 "clear",()=>setState({selected:null}),clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-\
@@ -1019,22 +1018,22 @@ tree2.total[node]/weight);return[make("section",{class:"stack"},make("div",{clas
 `))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
 frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.functions.name[fn]}  ${placeOf(fn)}`;
 function listOf(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
-frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} frames further \
-out`,()=>{list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[
-more2,list]}return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.
-functions.name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));function hotLines(){
-let lines=isDifference?[]:hottest(state.run);if(!lines.length)return[];let whole=treeOf(state.run,"all").total[0]||
-1;return[make("section",{class:"hot-lines"},titled("h3","Hottest lines","by self share"),make("ol",{},lines.map(
-line2=>lineItem(line2,whole))))]}function hottest(run){let read2=name=>column(`r${run}.lines.${name}`),[functions2,
-numbers2,self]=[read2("function"),read2("line"),read2("self")];return[...self.keys()].filter(at2=>self[at2]>0).
-sort((a,b)=>self[b]-self[a]).slice(0,MAX_LINES).map(at2=>({fn:functions2[at2],number:numbers2[at2],weight:self[at2]}))}
-function lineItem({fn,number,weight},whole){let text=lineText(fn,number),place3=placeElement(`${head.functions.
-file[fn]}:${number}`);return make("li",{},make("div",{class:"hot-line"},shareBar(weight/whole),make("span",{class:"\
-named"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("cod\
-e",{class:"hot-code",title:text},text):null,place3)}function lineText(fn,number){let source=(currentRun().source??
-{})[fn];return source?.lines[number-source.first]?.trim()??""}var selectorsPanel={id:"selectors",title:"What is shown",build(body){let thread=make("span",{class:"chooser-pl\
-ace"});body.append(...regionChooser(),thread);let show=()=>thread.replaceChildren(...threadChooser());onChange(
-["run"],show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1)};function regionChooser(){
+frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} outer frames`,()=>{
+list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[more2,list]}
+return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.functions.
+name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));function hotLines(){let lines=isDifference?
+[]:hottest(state.run);if(!lines.length)return[];let whole=treeOf(state.run,"all").total[0]||1;return[make("sec\
+tion",{class:"hot-lines"},titled("h3","Hottest lines","by self share"),make("ol",{},lines.map(line2=>lineItem(
+line2,whole))))]}function hottest(run){let read2=name=>column(`r${run}.lines.${name}`),[functions2,numbers2,self]=[
+read2("function"),read2("line"),read2("self")];return[...self.keys()].filter(at2=>self[at2]>0).sort((a,b)=>self[b]-
+self[a]).slice(0,MAX_LINES).map(at2=>({fn:functions2[at2],number:numbers2[at2],weight:self[at2]}))}function lineItem({
+fn,number,weight},whole){let text=lineText(fn,number),place3=placeElement(`${head.functions.file[fn]}:${number}`);
+return make("li",{},make("div",{class:"hot-line"},shareBar(weight/whole),make("span",{class:"named"},swatch(fn),
+button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{class:"hot-code",
+title:text},text):null,place3)}function lineText(fn,number){let source=(currentRun().source??{})[fn];return source?.
+lines[number-source.first]?.trim()??""}var selectorsPanel={id:"selectors",title:"Selection",build(body){let thread=make("span",{class:"chooser-place"});
+body.append(...regionChooser(),thread);let show=()=>thread.replaceChildren(...threadChooser());onChange(["run"],
+show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1)};function regionChooser(){
 let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.map((run,i)=>[i,run.label]);return[
 chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({a,b}){let options=[
 [0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){

@@ -1,4 +1,4 @@
-/* Bundles the scripts into one file: `node build.js [FILE]`, by default ../page.js, which profkit ships. */
+/* Bundler of the scripts: `node build.js [FILE]` writes ../page.js, which profkit ships, or FILE. */
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ await build({
   globalName: "profkit",
   charset: "utf8",
   target: ["chrome120", "firefox121", "safari17.4"],
-  // Names stay, so that errors of a page can be read; lines are short, so that versions can be compared.
+  // Keep names for readable errors, and short lines for readable diffs.
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 110,

@@ -23,7 +23,7 @@ export default [
       "no-restricted-properties": [
         "error",
         ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write", "writeln"].map((property) => ({
-          property, message: "Texts of a profile must not become markup: use make().",
+          property, message: "Texts of a profile must not become markup; use make().",
         })),
       ],
       "no-self-compare": "error",

@@ -1,6 +1,6 @@
 /*
- * The data of a page as `document.py` embeds it (schema `profkit.page/1`), and the types that modules share.
- * Optional members of the head depend on its `kind`; null means that a value is unknown.
+ * Types of the page's data, embedded by `document.py` (schema `profkit.page/1`), and types shared by modules.
+ * Optional members of the head depend on its `kind`; null means unknown.
  */
 
 /** The JSON head of a page. */
@@ -73,7 +73,7 @@ export type ThreadChoice = number | "all";
 /** A name, and parts of text and tone. */
 export type Fact = [name: string, parts: [text: string, tone: string][]];
 
-/** CPU, memory and threads over time; `cpu_share` has one value less, since it is between two points. */
+/** CPU, memory and threads over time; `cpu_share` has one value per interval between points. */
 export interface Resources {
   at_s: number[];
   cpu_share: number[];
@@ -175,7 +175,7 @@ export interface SampledComparison {
 
 export type Change = "more" | "less" | "noise";
 
-/** The share of a function on both sides; `of` says which share, and low to high is the difference. */
+/** The share (`of`: self or total) of a function on both sides, and the interval of the difference. */
 export interface ChangedFunction extends Sides<number> {
   function: number;
   of: "self" | "total";
@@ -231,7 +231,6 @@ export interface NumberColumn extends Iterable<number> {
   forEach(each: (value: number, index: number) => void): void;
 }
 
-/** From and to. */
 export type Range = [from: number, to: number];
 
 /**
@@ -270,7 +269,7 @@ export interface FunctionCosts {
   groups: Map<number, CallGroup>;
 }
 
-/** Nodes of one function with the weight that counts for each; `fn` is null below the root. */
+/** Nodes of one function with the counted weight of each; `fn` is null below the root. */
 export interface CallGroup {
   fn: number | null;
   nodes: number[];
@@ -288,7 +287,7 @@ export interface State {
   direction: "icicle" | "flame";
   /** The node that fills the graph's width. */
   focus: number;
-  /** The window as parts of the whole if it is not that of the focus. */
+  /** The window as fractions of the whole, if it is not the extent of the focus. */
   range: Range | null;
   /** Current node, for keys and details. */
   cursor: number;
@@ -303,7 +302,7 @@ export interface State {
 }
 
 /**
- * A layout of a tree along the weights from 0 to `total`. A spot is the view's own number of a frame.
+ * A layout of a tree along the weights from 0 to `total`. A spot is a view-specific number of a frame.
  */
 export interface GraphView {
   tree: CallTree;
@@ -315,15 +314,15 @@ export interface GraphView {
   child(spot: number): number;
   sibling(spot: number, step: number): number;
   weight(spot: number): number;
-  /** Where threads begin. */
+  /** The start of each thread. */
   marks(): { thread: number; at: number }[];
-  /** Where the scale begins to count. */
+  /** The zero points of the scale. */
   origins(window: Range): number[];
-  /** Fill a batch with the frames of a window that are wide enough to see, in the rows first to last. */
+  /** Fill a batch with the visible frames of a window in a range of rows. */
   layout(window: Range, widthPx: number, rows: Range, batch: FrameSink, matches: Uint8Array | null): void;
 }
 
-/** Takes the frames of a layout; see `FrameBatch`. */
+/** A receiver of frames; see `FrameBatch`. */
 export interface FrameSink {
   add(x: number, width: number, depth: number, node: number, spot: number): void;
   addMany(x: number, width: number, depth: number, node: number, spot: number, part: number): void;
@@ -353,17 +352,17 @@ export interface Column<Row> {
   hint?: string;
   /** Sort key; null comes last. */
   value?(row: Row): number | string | null;
-  /** The cell; those of the first column head their rows. */
+  /** The cell; those of the first column are row headers. */
   cell(row: Row): HTMLElement;
-  /** Whether the first click sorts upwards. */
+  /** Whether the first click sorts in ascending order. */
   rising?: boolean;
   /** Whether it is hidden on narrow screens. */
   wide?: boolean;
-  /** Whether its title is on the right; by default if it sorts downwards first. */
+  /** Whether the title is right-aligned; by default if the first order is descending. */
   number?: boolean;
 }
 
-/** A table: `sort` is the id of a column, `step` the number of rows that are built at first. */
+/** A table: `sort` is the id of a column, `step` the initial number of rows. */
 export interface TableSpec<Row> {
   caption: string;
   columns: Column<Row>[];
@@ -375,7 +374,7 @@ export interface TableSpec<Row> {
   step?: number;
 }
 
-/** A panel: `build` fills its element once, when it is first shown. */
+/** A panel; `build` fills its element once, when it is first shown. */
 export interface Panel {
   id: string;
   title: string;
@@ -383,7 +382,7 @@ export interface Panel {
   applies(): boolean;
 }
 
-/** A keyboard shortcut: names as in `KeyboardEvent.key`, and what the dialog shows. */
+/** A keyboard shortcut: names as in `KeyboardEvent.key`, and the texts of the dialog. */
 export interface Shortcut {
   names: string[];
   shown: string[];
@@ -408,6 +407,6 @@ export type Attributes = Listeners
   & { [Name in AttributeName | `aria-${string}` | `data-${string}`]?: AttributeValue }
   & { style?: Record<string, string | number> };
 
-/** A child of an element; null, undefined and "" are left out. */
+/** A child of an element; null, undefined and "" are omitted. */
 export type Child = Node | string | null | undefined;
 export type Children = (Child | Child[])[];

@@ -20,12 +20,12 @@ const CONTENTS = {
 const read = (/** @type {string} */ fragment) => readFragment(fragment, INITIAL, CONTENTS);
 const write = (/** @type {State} */ state) => writeFragment(state, INITIAL);
 
-test("the initial state is an empty fragment", () => {
+test("the initial state has an empty fragment", () => {
   assert.equal(write(INITIAL), "");
   assert.deepEqual(read(""), INITIAL);
 });
 
-test("every state comes back", () => {
+test("a written state is read back unchanged", () => {
   forSeeds((random) => {
     const run = random.upTo(1);
     const from = random.next() / 2;
@@ -62,14 +62,14 @@ test("missing parts of a page have their initial values", () => {
   ]) assert.deepEqual(read(fragment), INITIAL, fragment);
 });
 
-test("numbers are bounded by the run that is named", () => {
+test("numbers are bounded by the run of the fragment", () => {
   assert.equal(read("run=1&focus=19").focus, 19);
   assert.equal(read("run=1&focus=20").focus, 0);
   assert.equal(read("run=1&view=chronological").view, "left-heavy");
   assert.equal(read("view=chronological").view, "chronological");
 });
 
-test("pages without runs have a state too", () => {
+test("a page without runs has the initial state", () => {
   const empty = { runs: [], nodes: () => 0, functions: 0, orders: 1 };
   assert.deepEqual(readFragment("run=0&focus=3&selected=0&thread=0", INITIAL, empty), INITIAL);
 });

@@ -8,7 +8,7 @@ import { FUNCTIONS, THREADS, forSeeds, randomSamples, sum, treeOf } from "./made
 
 const NOTHING = { functions: new Uint32Array(0), totals: new Uint32Array(0) };
 
-test("nodes have the weights of the samples whose stacks begin with their path", () => {
+test("a node's weight is that of the samples that begin with its path", () => {
   forSeeds((random) => {
     const samples = randomSamples(random);
     for (const thread of /** @type {const} */ (["all", 0, 1])) {
@@ -25,13 +25,13 @@ test("nodes have the weights of the samples whose stacks begin with their path",
         assert.equal(tree.self[node], sum(ending.map(({ weight }) => weight)));
         assert.equal(tree.depth[node], path.length);
       }
-      assert.equal(paths.size, tree.fn.length - 1, "no path has two nodes");
+      assert.equal(paths.size, tree.fn.length - 1, "each path has one node");
       assert.equal(tree.deepest, Math.max(...samples.map(({ stack }) => stack.length)));
     }
   });
 });
 
-test("children are those with weight, the heaviest first", () => {
+test("children have weight and are sorted by it", () => {
   forSeeds((random) => {
     const tree = treeOf(randomSamples(random), random.upTo(THREADS - 1));
     for (let node = 0; node < tree.fn.length; node++) {

@@ -20,7 +20,7 @@ function contrastOf(/** @type {string} */ a, /** @type {string} */ b) {
 }
 
 test("OKLCH becomes sRGB", () => {
-  // As CSS Color 4 has them.
+  // Values from CSS Color 4.
   assert.equal(oklch(0, 0, 0), "#000000");
   assert.equal(oklch(1, 0, 0), "#ffffff");
   assert.equal(oklch(0.627955, 0.257683, 29.2339), "#ff0000");
@@ -28,7 +28,7 @@ test("OKLCH becomes sRGB", () => {
   assert.equal(oklch(0.452014, 0.313214, 264.052), "#0000ff");
 });
 
-test("colours beyond sRGB are cut, not wrapped", () => {
+test("colours outside sRGB are clipped", () => {
   forSeeds((random) => {
     assert.match(oklch(random.next(), random.next(), 360 * random.next()), /^#[0-9a-f]{6}$/);
   });
@@ -74,7 +74,7 @@ test("functions of a package have shades of its colour", () => {
   assert.ok(shades.size > 1 && shades.size <= 5);
 });
 
-test("a larger change is stronger, and noise is grey", () => {
+test("larger changes are more saturated, and noise is grey", () => {
   const strength = (/** @type {number} */ size) => {
     const [r, , b] = rgbOf(changeColor("more", size, false));
     return r - b;

@@ -11,7 +11,7 @@ import { columnsOf, FUNCTIONS, forSeeds, randomSamples, sum, treeOf } from "./ma
 /** @import { CallTree, GraphView, Range } from "../scripts/types.js" */
 /** @typedef {{ x: number, width: number, depth: number, node: number, spot: number, small: number }} Frame */
 
-/** Wide enough for every frame of the made samples. */
+/** A width at which no frame of the samples is too narrow. */
 const WIDE = 100_000;
 
 /**
@@ -31,7 +31,7 @@ function framesOf(view, window = [0, view.total], widthPx = WIDE, matches = null
   }));
 }
 
-/** Return both views of random samples of all threads, and the samples in their order. */
+/** Return both views of random samples, and the samples in chronological order. */
 function randomViews(/** @type {import("./made.js").Random} */ random) {
   const samples = randomSamples(random);
   const tree = treeOf(samples);
@@ -42,7 +42,7 @@ function randomViews(/** @type {import("./made.js").Random} */ random) {
 
 const near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1e-6 * WIDE;
 
-test("frames of a row do not overlap, and lie within their callers", () => {
+test("frames of a row do not overlap and are within their callers", () => {
   forSeeds((random) => {
     for (const view of randomViews(random).views) {
       const frames = framesOf(view);
@@ -72,7 +72,7 @@ test("the widths of a node's frames add up to its weight, in both views", () => 
   });
 });
 
-test("the left-heavy view has a node's children from left to right, the heaviest first", () => {
+test("the left-heavy view sorts children by weight from left to right", () => {
   forSeeds((random) => {
     const view = leftHeavy(treeOf(randomSamples(random)));
     const frames = new Map(framesOf(view).map((frame) => [frame.node, frame]));
@@ -83,7 +83,7 @@ test("the left-heavy view has a node's children from left to right, the heaviest
   });
 });
 
-test("the chronological view has the stack of each sample at its time", () => {
+test("the chronological view shows the stack of each sample at its time", () => {
   forSeeds((random) => {
     const { ordered, views: [, view] } = randomViews(random);
     const frames = framesOf(view);
@@ -98,7 +98,7 @@ test("the chronological view has the stack of each sample at its time", () => {
   });
 });
 
-test("neighbours with the same callers are one frame of the chronological view", () => {
+test("the chronological view merges neighbours with the same callers", () => {
   const samples = [[1, 2], [1, 2, 3], [1], [4]].map((stack) => ({ stack, thread: 0, weight: 1 }));
   const { order, stacks } = columnsOf(samples);
   const view = chronological(sequenceOf(treeOf(samples), order, stacks));
@@ -117,7 +117,7 @@ test("frames are at their extents in any window", () => {
         const [left, right] = view.extent(spot);
         assert.ok(near(x, ((left - from) / (to - from)) * WIDE), `${x} is not the place of ${left}`);
         assert.ok(near(width, ((right - left) / (to - from)) * WIDE));
-        assert.ok(right > from && left < to, "nothing beside the window is drawn");
+        assert.ok(right > from && left < to, "no frame outside the window is drawn");
         assert.equal(view.node(spot), node);
         assert.ok(near(view.weight(spot), right - left));
       }
@@ -125,7 +125,7 @@ test("frames are at their extents in any window", () => {
   });
 });
 
-test("keys lead to frames that exist", () => {
+test("keys move to frames that exist", () => {
   forSeeds((random) => {
     const { views } = randomViews(random);
     for (const view of views) {
@@ -141,7 +141,7 @@ test("keys lead to frames that exist", () => {
           assert.equal(spots.get(beside)?.depth, depth);
           const side = (/** @type {number} */ other) =>
             Math.sign(view.extent(other)[0] - view.extent(spot)[0]);
-          // The left-heavy view only goes to frames under the same caller.
+          // The left-heavy view only moves to frames of the same caller.
           const others = [...spots.values()].filter((other) => other.depth === depth
             && (view !== views[0] || view.parent(other.spot) === view.parent(spot)));
           if (beside !== spot) assert.equal(side(beside), step);
@@ -153,7 +153,7 @@ test("keys lead to frames that exist", () => {
   });
 });
 
-/** Too few pixels for the frames of the made samples. */
+/** A width at which many frames of the samples are too narrow. */
 const NARROW = 12;
 /** Return the step that a batch stores for a matched part. */
 const stepOf = (/** @type {number} */ part) => 1 + Math.ceil(part * 254);
@@ -219,7 +219,7 @@ test("a view of many rows is laid out only in the visible rows", () => {
   assert.deepEqual([...batch.depth.slice(0, batch.count)], [2, 3]);
 });
 
-test("a batch grows, and finds frames by their place", () => {
+test("a batch grows, and finds frames by position", () => {
   const batch = new FrameBatch();
   for (let i = 0; i < 10_000; i++) batch.add(i, 1, i % 7, 2 * i, 3 * i, i % 5);
   assert.equal(batch.count, 10_000);
@@ -234,7 +234,7 @@ test("a batch grows, and finds frames by their place", () => {
   assert.equal(batch.find(7000.5, 0), -1);
 });
 
-test("range minima and nearest smaller values are those of a plain search", () => {
+test("range minima and nearest smaller values agree with a linear search", () => {
   forSeeds((random) => {
     const column = Uint16Array.from({ length: 1 + random.upTo(9000) }, () => random.upTo(40));
     const minimum = rangeMinimum(column);

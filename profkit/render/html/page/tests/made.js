@@ -41,7 +41,7 @@ export const FUNCTIONS = 7;
 export const THREADS = 2;
 
 /**
- * Return random samples whose stacks are of few functions, so that they recurse and have much in common.
+ * Return random samples with few functions, so that stacks recurse and share frames.
  * @param {Random} random
  * @returns {Sample[]}
  */
@@ -54,7 +54,7 @@ export function randomSamples(random, most = 40, deepest = 6) {
 }
 
 /**
- * Compare stacks by their functions, one after the other.
+ * Compare stacks lexicographically.
  * @param {number[]} a
  * @param {number[]} b
  */
@@ -64,7 +64,7 @@ function compareStacks(a, b) {
 }
 
 /**
- * Return the columns of samples as a page has them.
+ * Return samples as the columns of a page.
  * @param {Sample[]} samples
  */
 export function columnsOf(samples) {
@@ -100,7 +100,7 @@ export function columnsOf(samples) {
 }
 
 /**
- * Return the call tree of samples, of a thread or of all.
+ * Return the call tree of samples for one thread or all.
  * @param {Sample[]} samples
  * @param {number | "all"} thread
  */

@@ -15,7 +15,7 @@ test("a text matches if it has every word of the search, ignoring case", () => {
   assert.deepEqual([...found(".*") ?? []], [0, 0, 0], "a search is not a regular expression");
 });
 
-test("an empty search is no search", () => {
+test("an empty search matches like no search", () => {
   assert.equal(found(""), null);
   assert.equal(found(" \t"), null);
 });
@@ -40,8 +40,8 @@ test("the deepest match of a node is the last one on its path", () => {
       const deepest = pathTo(tree, node).findLast((at) => matches[tree.fn[at]]);
       assert.equal(rows?.[node], deepest === undefined ? 0 : tree.depth[deepest]);
     }
-    assert.equal(deepestMatches(tree, matches), rows, "asked again, it is remembered");
-    assert.notEqual(deepestMatches(tree, matches.slice()), rows, "another search is another answer");
+    assert.equal(deepestMatches(tree, matches), rows, "the result is cached");
+    assert.notEqual(deepestMatches(tree, matches.slice()), rows, "another search is computed anew");
     assert.equal(deepestMatches(tree, null), null);
   });
 });

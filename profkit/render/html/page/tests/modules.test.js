@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 const SCRIPTS = new URL("../scripts/", import.meta.url);
 
-/** Return the paths of all modules with those that they import. */
+/** Return the imported paths of each module. */
 function importsOf() {
   const names = readdirSync(SCRIPTS, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory()
     ? readdirSync(new URL(`${entry.name}/`, SCRIPTS)).map((name) => `${entry.name}/${name}`) : [entry.name]));

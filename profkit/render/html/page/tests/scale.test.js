@@ -38,7 +38,7 @@ test("ticks are visible and at least ninety pixels apart", () => {
   }, 300);
 });
 
-test("each thread counts from its own beginning and has its name there", () => {
+test("the scale of each thread starts at 0 with its name", () => {
   const samples = [0, 1].map((thread) => ({ stack: [1], thread, weight: 100 }));
   const { order, stacks } = columnsOf(samples);
   const view = chronological(sequenceOf(treeOf(samples), order, stacks));

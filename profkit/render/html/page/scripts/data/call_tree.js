@@ -148,7 +148,7 @@ export function callersOf(tree, group) {
 }
 
 /**
- * Return the callees of a group, heaviest first, each with its weight below the group.
+ * Return the callees of a group, heaviest first, with their weights in the group.
  * @param {CallTree} tree
  * @param {CallGroup} group
  */

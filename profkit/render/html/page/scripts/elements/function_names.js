@@ -38,7 +38,7 @@ function endOf(path) {
 }
 
 /**
- * Return a small area in the colour that the graph gives a function.
+ * Return a swatch in the colour of a function in the graph.
  * @param {number} fn
  */
 export function swatch(fn) {

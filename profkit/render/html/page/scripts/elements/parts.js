@@ -6,7 +6,7 @@ import { button, make } from "./markup.js";
 /** @import { Attributes, Child, Sides } from "../types.js" */
 
 /**
- * Return a cell of a table.
+ * Return a table cell.
  * @param {Child | Child[]} content
  * @param {Attributes} attributes
  */
@@ -110,7 +110,7 @@ export const keyFigures = (figures) =>
 export function copyButton(name, text) {
   const element = button(name, async () => {
     const copied = await copy(text());
-    element.textContent = copied ? "Copied" : "The browser does not allow it";
+    element.textContent = copied ? "Copied" : "Copying is blocked";
     setTimeout(() => { element.textContent = name; }, 1500);
   }, { class: "quiet", "aria-live": "polite" });
   return element;
@@ -123,12 +123,12 @@ async function copy(text) {
     return true;
   } catch {
     // Without permission or a secure context, the text of a selected field can still be copied.
-    return copyMarked(text);
+    return copySelected(text);
   }
 }
 
 /** @param {string} text */
-function copyMarked(text) {
+function copySelected(text) {
   const field = make("textarea", { class: "off-screen", readonly: true, "aria-hidden": "true" }, text);
   document.body.append(field);
   field.select();

@@ -135,7 +135,7 @@ export function axisBelow(svg, { at, values, texts, y, top }) {
 }
 
 /**
- * Add a vertical axis on the left: gridlines from `left` to `right`, values left of it.
+ * Add a vertical axis: gridlines from `left` to `right`, values to the left of them.
  * @param {SVGElement} svg
  * @param {{ at: Scale, values: number[], texts: string[], left: number, right: number }} axis
  */

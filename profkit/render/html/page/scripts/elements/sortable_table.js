@@ -141,7 +141,7 @@ function build(table, from) {
   table.foot.hidden = left <= 0 && table.rows.length > 0;
   table.more.textContent = `${Math.min(left, table.limit)} more`;
   const [shown, all] = [table.limit, table.rows.length].map(exactCount);
-  table.count.textContent = left > 0 ? `${shown} of ${all}` : table.rows.length ? "" : "None.";
+  table.count.textContent = left > 0 ? `${shown} of ${all}` : table.rows.length ? "" : "No rows.";
   mark(table);
 }
 
@@ -184,7 +184,7 @@ function mark(table) {
 function listen(body) {
   body.addEventListener("click", (event) => {
     const row = rowAt(event);
-    if (row && !isTextMarked(row)) picks.get(row)?.();
+    if (row && !isTextSelected(row)) picks.get(row)?.();
   });
   body.addEventListener("keydown", (event) => {
     const row = rowAt(event);
@@ -218,7 +218,7 @@ function rowAfter(body, row, key) {
  * Return whether text of a row is selected, as for copying.
  * @param {Element} row
  */
-function isTextMarked(row) {
+function isTextSelected(row) {
   const selection = getSelection();
   return selection !== null && !selection.isCollapsed && selection.containsNode(row, true);
 }

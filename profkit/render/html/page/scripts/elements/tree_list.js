@@ -8,9 +8,9 @@ import { make } from "./markup.js";
  * Functions with which a tree shows its items.
  * @template Item
  * @typedef {object} View
- * @property {(item: Item) => Item[]} below the items below one
+ * @property {(item: Item) => Item[]} below the children of an item
  * @property {(item: Item) => Child[]} content
- * @property {(item: Item) => string} name the content in words
+ * @property {(item: Item) => string} name the label for screen readers
  * @property {(item: Item) => void} pick called on Enter and on a click on a `.pick` in the content
  */
 /** @typedef {{ toggle: (open?: boolean) => void, pick: () => void }} Actions */

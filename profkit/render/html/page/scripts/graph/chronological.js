@@ -51,8 +51,8 @@ export function chronological(all) {
 }
 
 /**
- * Prepare the samples of a tree's thread, or of all threads one after another. `order` has the stacks and
- * weights of samples and the first sample of each thread; `stacks` are those of the run, front-coded.
+ * Return the samples of the tree's thread, or of all threads in sequence. `order` has the stacks and weights
+ * of samples, and the first sample of each thread; `stacks` are the front-coded stacks of the run.
  * @param {CallTree} tree
  * @param {{ stack: NumberColumn, weight: NumberColumn, start: NumberColumn }} order
  * @param {{ length: NumberColumn, shared: NumberColumn }} stacks
@@ -83,7 +83,7 @@ export function sequenceOf(tree, order, { length, shared }) {
 }
 
 /**
- * Return the node in a row of the stack of a sample.
+ * Return the node of a sample's stack in a row.
  * @param {Sequence} all
  * @param {number} sample
  * @param {number} row

@@ -78,7 +78,7 @@ export function hash(text) {
 }
 
 /**
- * Return the colour of a change; `size` is its part of the largest one.
+ * Return the colour of a change; `size` is relative to the largest change.
  * @param {Change} change
  * @param {number} size
  * @param {boolean} dark

@@ -73,7 +73,7 @@ export class FrameBatch {
   }
 
   /**
-   * Return the index of the frame at this position in this row, -1 if there is none.
+   * Return the index of the frame at a position in a row, or -1.
    * @param {number} x
    * @param {number} depth
    */

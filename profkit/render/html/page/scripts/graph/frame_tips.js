@@ -77,7 +77,7 @@ export function readAloud(spot) {
   const whole = tree.total[0] || 1;
   line.textContent = [
     nodeName(tree, node), `${formatShare(tree.total[node] / whole)} of the total`,
-    `${formatShare(tree.self[node] / whole)} itself`, `level ${tree.depth[node]}`,
+    `${formatShare(tree.self[node] / whole)} self`, `level ${tree.depth[node]}`,
     calls === 0 ? "calls nothing" : `calls ${calls}`,
   ].join(", ");
 }
@@ -95,7 +95,7 @@ function words({ node, spot }) {
 }
 
 function wordsOfSmall() {
-  const hint = make("span", { class: "tip-place" }, "Click to zoom in on them");
+  const hint = make("span", { class: "tip-place" }, "Click to zoom in");
   return [make("strong", {}, "Frames too narrow to draw"), hint];
 }
 
@@ -119,7 +119,7 @@ const costsOf = (tree, node) => [["Total", amount(tree.total[node])], ["Self", a
  * @returns {Rows}
  */
 const stretchOf = (spot) =>
-  state.view === "chronological" ? [["This stretch", amount(graph.view().weight(spot))]] : [];
+  state.view === "chronological" ? [["This frame", amount(graph.view().weight(spot))]] : [];
 
 /**
  * @param {CallTree} tree
@@ -129,7 +129,7 @@ const stretchOf = (spot) =>
 function more(tree, node) {
   const run = currentRun();
   /** @type {Rows} */
-  const rows = [["Of its caller", formatShare(tree.total[node] / tree.total[tree.parent[node]])]];
+  const rows = [["Share of caller", formatShare(tree.total[node] / tree.total[tree.parent[node]])]];
   if (isTimed(run)) rows.push(["Weight", `${formatCount(tree.total[node])} ${run.unit}`]);
   return [...rows, ...differenceRows(tree.fn[node])];
 }

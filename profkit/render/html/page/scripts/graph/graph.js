@@ -25,7 +25,7 @@ const PRINTED_RATIO = 3;
 const MARGIN_ROWS = 2;
 
 const LABEL = "Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, " +
-  "the question mark shows all keys.";
+  "the question mark lists all shortcuts.";
 
 const canvas = make("canvas", {
   class: "graph-canvas", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
@@ -77,7 +77,7 @@ export const graph = {
 };
 
 /** Show the run, thread and view in the state. */
-function choose() {
+function showView() {
   const tree = currentTree();
   view = state.view === "chronological" ? chronological(sequence(tree)) : leftHeavy(tree);
   graph.spot = view.spotOf(state.cursor);
@@ -226,7 +226,7 @@ function turn() {
  */
 export function buildGraph(element) {
   element.append(scroller, nothing);
-  choose();
+  showView();
   if (isFlame()) turn();
   new ResizeObserver(resize).observe(scroller);
   scroller.addEventListener("scroll", request);
@@ -240,7 +240,7 @@ export function buildGraph(element) {
 }
 
 function follow() {
-  onChange(["run", "thread", "view"], choose);
+  onChange(["run", "thread", "view"], showView);
   onChange(["direction"], turn);
   onChange(["focus", "range"], (_, __, origin) => move(origin !== "drag"));
   onChange(["cursor"], (_, __, origin) => {

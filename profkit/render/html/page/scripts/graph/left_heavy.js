@@ -1,6 +1,6 @@
 /*
- * The left-heavy view: equal stacks merged, siblings heaviest first. Positions are weights from 0 to the
- * tree's total; a spot is a node.
+ * The left-heavy view of the graph: equal stacks merged, siblings sorted by weight. Positions are weights
+ * from 0 to the tree's total; a spot is a node.
  */
 
 import { childrenOf } from "../data/call_tree.js";
@@ -122,7 +122,7 @@ function matchedPart(tree, node, first, matched) {
 const single = [0];
 
 /**
- * Return the children of a node; those of a node with one child are only valid until the next call.
+ * Return the children of a node. The list of a single child is valid only until the next call.
  * @param {CallTree} tree
  * @param {number} node
  */

@@ -15,7 +15,7 @@ const MAX_PACKAGES = 8;
 /** Return the legend, which follows the run, the thread and the theme. */
 export const legend = () => (isDifference ? differenceLegend() : packageLegend());
 
-/** Return the legend of packages; an entry searches for its package. */
+/** Return the legend of packages; a click on an entry searches for its package. */
 function packageLegend() {
   const list = make("ul", { class: "legend", "aria-label": "Packages by self share" });
   const show = () => list.replaceChildren(...packageEntries());

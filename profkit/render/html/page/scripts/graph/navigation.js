@@ -37,7 +37,7 @@ export function zoomTo(spot) {
   goTo(spot, { focus: view.node(spot), range: inTime ? parts(view.extent(spot)) : null });
 }
 
-/** Show everything again. */
+/** Reset the zoom. */
 export const zoomOut = () => setState({ focus: 0, range: null }, "graph");
 
 /**
@@ -65,7 +65,7 @@ export function zoomBy(factor, place = 0.5, origin = "graph") {
 }
 
 /**
- * Move by a part of the width.
+ * Pan by a fraction of the width.
  * @param {number} part
  */
 export function panBy(part, origin = "graph") {
@@ -110,16 +110,16 @@ const upward = () => (isFlame() ? down : up)();
  * @type {Shortcut[]}
  */
 export const navigationKeys = [
-  { names: ["ArrowDown"], shown: ["↓"], what: "To the heaviest frame that it calls",
+  { names: ["ArrowDown"], shown: ["↓"], what: "Go to the heaviest callee",
     action: downward, ofGraph: true },
-  { names: ["ArrowUp"], shown: ["↑"], what: "To its caller; the other way round in a flame",
+  { names: ["ArrowUp"], shown: ["↑"], what: "Go to the caller (reversed in a flame graph)",
     action: upward, ofGraph: true },
-  { names: ["ArrowLeft", "ArrowRight"], shown: ["←", "→"], what: "To the frame beside it; with Shift: move",
+  { names: ["ArrowLeft", "ArrowRight"], shown: ["←", "→"], what: "Go to the neighbour; with Shift: pan",
     action: sideways, ofGraph: true },
   { names: ["Enter", " "], shown: ["Enter"], what: "Zoom to the current frame",
     action: () => zoomTo(graph.spot), ofGraph: true },
-  { names: ["Escape"], shown: ["Esc"], what: "Show everything again", action: () => zoomOut() },
-  { names: ["Home"], shown: ["Home"], what: "To the root", action: step(() => 0), ofGraph: true },
+  { names: ["Escape"], shown: ["Esc"], what: "Reset the zoom", action: () => zoomOut() },
+  { names: ["Home"], shown: ["Home"], what: "Go to the root", action: step(() => 0), ofGraph: true },
   { names: ["+", "="], shown: ["+"], what: "Zoom in", action: () => zoomBy(1 / ZOOM_STEP), ofGraph: true },
   { names: ["-"], shown: ["−"], what: "Zoom out", action: () => zoomBy(ZOOM_STEP), ofGraph: true },
 ];

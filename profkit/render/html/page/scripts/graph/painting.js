@@ -5,7 +5,7 @@ import { nodeName } from "../text/run_text.js";
 /** @import { CallTree, Range } from "../types.js" */
 /** @import { FrameBatch } from "./frame_batch.js" */
 /** @import { Palette } from "./function_colors.js" */
-/** @typedef {{ x: number, room: number, text: string }} Mark where a thread begins */
+/** @typedef {{ x: number, room: number, text: string }} Mark the start of a thread */
 /** @typedef {{ x: number, text: string }} Tick */
 /**
  * Input of a drawing: rows at `top(row)` with the height `height`, on a canvas of `size` with `ratio`
@@ -20,13 +20,13 @@ import { nodeName } from "../text/run_text.js";
  * @property {(row: number) => number} top
  * @property {number} height
  * @property {number} ruler the height of the scale
- * @property {Uint8Array | null} matches 1 by function that the search matches, null without a search
+ * @property {Uint8Array | null} matches 1 for each function that the search matches; null without a search
  * @property {number | null} selected
  * @property {number} cursor
  * @property {number} focusDepth
  * @property {Tick[]} ticks
  * @property {Mark[]} marks
- * @property {Range} part the window as parts of the whole
+ * @property {Range} part the window as fractions of the whole
  */
 /** @typedef {CanvasRenderingContext2D} Context */
 

@@ -1,4 +1,4 @@
-/* Mouse, pen and fingers on the graph. */
+/* Mouse, pen and touch input on the graph. */
 
 import { hideTip, showTip } from "./frame_tips.js";
 import { graph } from "./graph.js";

@@ -25,9 +25,9 @@ export function rangeMinimum(column) {
 }
 
 /**
- * Return `next(i, limit)`: the first index after i with a number below the limit, the column's length if
- * there is none; and `previous(i, limit)`: the last such index up to i itself, 0 if there is none. Whole
- * blocks, and blocks of blocks, are skipped by their minima.
+ * Return `next(i, limit)`, the first index after i with a number below the limit, or the column's length;
+ * and `previous(i, limit)`, the last such index up to and including i, or 0. Minima of blocks, and of blocks
+ * of blocks, are used to skip ranges.
  * @param {Uint16Array} column
  */
 export function nearestSmaller(column) {

@@ -40,7 +40,7 @@ const share = make("output", { class: "search-share", "aria-live": "polite" });
 const previous = stepButton("‹", "Previous match", "p", -1);
 const next = stepButton("›", "Next match", "n", 1);
 
-/** Return the search field with its share and its buttons. */
+/** Return the search field with the matched share and its buttons. */
 export function searchElement() {
   onChange(["search", "run", "thread"], update);
   update();

@@ -49,7 +49,7 @@ function choice(name, label, values, allowed) {
   const show = () => buttons.forEach((button, i) => {
     button.setAttribute("aria-pressed", String(state[name] === values[i][0]));
     button.disabled = !allowed(values[i][0]);
-    button.title = button.disabled ? "The order of samples is not known in this run" : values[i][2];
+    button.title = button.disabled ? "This run has no order of samples" : values[i][2];
   });
   onChange([name, "run"], show);
   show();
@@ -98,10 +98,10 @@ function ancestorSpot(node) {
 
 /** @type {Shortcut[]} */
 export const viewKeys = [
-  { names: ["v"], shown: ["v"], what: "Left heavy or chronological", action: () => {
+  { names: ["v"], shown: ["v"], what: "Switch between left heavy and chronological", action: () => {
     const view = state.view === "left-heavy" ? "chronological" : "left-heavy";
     if (currentRun().ordered) setState({ view });
   } },
-  { names: ["f"], shown: ["f"], what: "Icicle or flame",
+  { names: ["f"], shown: ["f"], what: "Switch between icicle and flame",
     action: () => setState({ direction: state.direction === "icicle" ? "flame" : "icicle" }) },
 ];

@@ -80,7 +80,7 @@ function side(title, meaning, { tree, whole, name: selected }, top, grow) {
 const functionOf = (group) => (group.own ? null : group.fn);
 
 /** @param {CallGroup} group */
-const wordOf = (group) => (group.own ? "itself" : "the bottom of the stack");
+const wordOf = (group) => (group.own ? "self" : "the bottom of the stack");
 
 /** @param {CallGroup} group */
 function groupName(group) {

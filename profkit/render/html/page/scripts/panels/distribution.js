@@ -156,9 +156,9 @@ function keyOf({ low_s }) {
     make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" });
   const entry = (/** @type {string} */ kind, /** @type {string} */ text) => make("li", {}, sign(kind), text);
   return make("ul", { class: "plot-key" },
-    entry("sign-least", "least block of a process"), entry("sign-block", "its other blocks"),
-    entry("sign-median", `median of the least blocks${low_s === null ? "" : ", with its 95 % interval"}`),
-    make("li", {}, "+n → slower blocks beyond the edge"));
+    entry("sign-least", "fastest block of a process"), entry("sign-block", "its other blocks"),
+    entry("sign-median", `median of the fastest blocks${low_s === null ? "" : ", with its 95 % interval"}`),
+    make("li", {}, "+n → number of slower blocks beyond the axis"));
 }
 
 /**

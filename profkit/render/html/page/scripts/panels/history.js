@@ -14,7 +14,7 @@ import { historyPlot, shortCommit } from "./history_plot.js";
  * @typedef {object} Texts
  * @property {string} name
  * @property {string} quantity
- * @property {boolean} exact whether its values are counts
+ * @property {boolean} exact whether the values are counts
  * @property {(values: number[]) => string[]} format
  * @property {string[]} values
  */

@@ -42,7 +42,7 @@ export function historyPlot({ points, isTime, name, summary, describe, onChoose 
   const sure = points.some(({ low }) => isNumber(low)) ? "; bars are 95 % intervals" : "";
   const figure = plotFigure({
     title: name, described: summary,
-    caption: `By commit, the newest on the right${sure}. The axis does not begin at zero.`,
+    caption: `By commit, the newest on the right${sure}. The axis does not start at zero.`,
   }, (svg, width) => paint(drawn, points, isTime, svg, width));
   const slider = make("div", {
     class: "strip-slider", role: "slider", tabindex: "0", "aria-label": `Commit: ${name}`,

@@ -15,7 +15,7 @@ import { timesFigure, usualRange } from "./distribution.js";
 import { warnings } from "./facts.js";
 
 /** @import { ComparedOrder, InstructionDelta, Panel, Scale, Sides, TableSpec } from "../types.js" */
-/** @typedef {ComparedOrder & { ratio: number }} RatedOrder an order whose times were compared */
+/** @typedef {ComparedOrder & { ratio: number }} RatedOrder an order with compared times */
 
 const GREY = new Set(["no-difference", "too-few-processes", "not-compared"]);
 const ROW = 34, TOP = 8, BELOW = 40, RIGHT = 20;
@@ -62,7 +62,7 @@ function ratioFigure(orders, { a, b }) {
       caption: `Time of ${b} against ${a}: right of the line is slower.`,
       described: orders.map(({ label, sentence }) => `${label}: ${sentence}`).join(" "),
     }, (svg, width) => paint(svg, width, orders)),
-    numbersTable("Ratios as a table", ["order", "change", "95 % interval", "verdict", "in words"], rows));
+    numbersTable("Ratios as a table", ["order", "change", "95 % interval", "verdict", "sentence"], rows));
 }
 
 /**
@@ -141,7 +141,7 @@ function deltaTable(rows) {
     `${value > 0 ? "+" : value < 0 ? "−" : ""}${exactCount(Math.abs(value))}`;
   /** @type {TableSpec<InstructionDelta>} */
   const spec = {
-    caption: "Instructions of one execution by function: the difference of B to A, largest first.",
+    caption: "Instructions per execution by function, with the difference B − A, largest first.",
     sort: "delta", step: 15, key: ([name]) => name,
     columns: [
       { id: "name", title: "function", rising: true, value: ([name]) => name,
@@ -150,7 +150,7 @@ function deltaTable(rows) {
       { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
       { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta),
         cell: ([, , , delta]) => numberCell(signed(delta)) },
-      { id: "bar", title: "as a bar", wide: true, cell: ([, , , delta]) => bar(delta) },
+      { id: "bar", title: "bar", wide: true, cell: ([, , , delta]) => bar(delta) },
     ],
   };
   const grid = sortableTable(spec);

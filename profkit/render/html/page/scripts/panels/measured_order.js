@@ -23,7 +23,7 @@ const currentOrder = () => orders[state.order] ?? orders[0];
 /** @type {Panel} */
 export const selectedOrderPanel = {
   id: "plots",
-  title: orders.length > 1 ? "The selected order" : "The measurement",
+  title: orders.length > 1 ? "The selected order" : "Measurement",
   build(body) {
     const show = () => {
       body.replaceChildren(...about(currentOrder()));
@@ -52,7 +52,7 @@ function about(order) {
     make("h3", { class: "order-name" }, label, variant ? make("span", { class: "variant" }, variant) : null),
     what && what !== label ? make("pre", { class: "statement" }, make("code", {}, what)) : null,
     error
-      ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, error)) : null,
+      ? make("div", { class: "failure" }, make("strong", {}, "Failed"), make("pre", {}, error)) : null,
     warnings(order.warnings),
     timing ? timeFigures(timing) : null,
     timing ? timesFigure(timing, label) : null,

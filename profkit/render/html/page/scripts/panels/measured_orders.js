@@ -50,7 +50,7 @@ function columns() {
       cell: (i) => number(make("strong", {}, medians[i])) },
     { id: "sure", title: "±", wide: true, hint: "half the 95 % interval of the median, relative to it",
       value: (i) => sureness(times[i]), cell: (i) => number(sureText(times[i])) },
-    { id: "interval", title: "on one scale", wide: true,
+    { id: "interval", title: "interval", wide: true,
       cell: (i) => cell(miniature(times[i], at) ?? "", { class: "whisker-cell" }) },
     { id: "min", title: "min", wide: true, value: (i) => times[i]?.min_s ?? null,
       cell: (i) => number(medians[orders.length + i]) },

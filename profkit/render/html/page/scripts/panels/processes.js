@@ -26,7 +26,7 @@ export const processesPanel = {
 
 /** @param {Merged | null | undefined} merged */
 function partsOf(merged) {
-  if (!merged) return [hint("This run is of one process.")];
+  if (!merged) return [hint("This run has one process.")];
   const grid = sortableTable({
     caption: "Processes by their share of all samples.", sort: "share", step: 50, columns: processColumns(),
     key: ({ host, pid, started }) => `${host} ${pid} ${started}`,

@@ -97,7 +97,7 @@ function stripOf(resources) {
  * @param {Curve[]} curves
  */
 const rangesOf = (at_s, curves) => [
-  `watched for ${formatTime(at_s[at_s.length - 1])}`,
+  `recorded for ${formatTime(at_s[at_s.length - 1])}`,
   ...curves.map(({ name, values, text }) => `${name} up to ${text(Math.max(...values))}`),
 ].join(" · ");
 
@@ -210,7 +210,7 @@ function showMoment({ at_s, drawn, moment }) {
 }
 
 /**
- * Show the window of the graph as a band in each box; none if the axes differ.
+ * Show the window of the graph as a band in each box, if the axes are equal.
  * @param {Strip} strip
  */
 function showWindow({ at_s, drawn }) {

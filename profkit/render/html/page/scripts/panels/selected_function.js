@@ -44,7 +44,7 @@ export const selectedFunctionPanel = {
 };
 
 const nothing = () => [
-  hint("Nothing is selected. A click on a frame, or on a row of the table, selects a function."),
+  hint("No function is selected. Click a frame, or a row of the table, to select one."),
   ...hotLines(),
 ];
 
@@ -128,7 +128,7 @@ function listOf(frames) {
   const hidden = frames.length > MAX_FRAMES + 3 ? frames.length - MAX_FRAMES : 0;
   const list = make("ol", { class: "frames", start: hidden + 1 }, frames.slice(hidden).map(item));
   if (hidden) {
-    const more = button(`${hidden} frames further out`, () => {
+    const more = button(`${hidden} outer frames`, () => {
       list.prepend(...frames.slice(0, hidden).map(item));
       list.start = 1;
       more.remove();

@@ -12,7 +12,7 @@ import { formatShare } from "../text/run_text.js";
 /** @type {Panel} */
 export const selectorsPanel = {
   id: "selectors",
-  title: "What is shown",
+  title: "Selection",
   build(body) {
     const thread = make("span", { class: "chooser-place" });
     body.append(...regionChooser(), thread);

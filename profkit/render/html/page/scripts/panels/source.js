@@ -32,7 +32,7 @@ export const sourcePanel = {
 
 /** @param {number | null} fn */
 function tab(fn) {
-  if (fn === null) return [hint("Select a function to see its source, each line with its share.")];
+  if (fn === null) return [hint("Select a function to see its source with the share of each line.")];
   const source = sourceOf(fn, true);
   const name = head.functions.name[fn];
   if (!source) {

@@ -6,8 +6,8 @@ import { make } from "../elements/markup.js";
 
 /** Keys that other parts handle, for the dialog. */
 const ELSEWHERE = [
-  { shown: ["↑", "↓"], what: "In a table or a tree of calls: the row above, below; Home, End" },
-  { shown: ["←", "→"], what: "In a tree: close, open; in tabs and curves: move" },
+  { shown: ["↑", "↓"], what: "In a table or a call tree: previous or next row; also Home, End" },
+  { shown: ["←", "→"], what: "In a call tree: collapse or expand; in tabs and plots: move" },
 ];
 
 /** @type {Shortcut[]} */
@@ -15,16 +15,17 @@ const shortcuts = [];
 
 /** Return the button that opens the dialog. */
 export const keysButton = () =>
-  make("button", { type: "button", class: "icon-button", title: "Keys (?)", click: showKeys },
-    make("span", { "aria-hidden": "true" }, "?"), make("span", { class: "off-screen" }, "Keys"));
+  make("button", { type: "button", class: "icon-button", title: "Keyboard shortcuts (?)", click: showKeys },
+    make("span", { "aria-hidden": "true" }, "?"),
+    make("span", { class: "off-screen" }, "Keyboard shortcuts"));
 
 /**
  * Handle shortcuts: those of the graph while `element` has the focus, others except during text input.
  * @param {HTMLElement} element
- * @param {Shortcut[]} wanted in the order in which the dialog shows them
+ * @param {Shortcut[]} wanted in the order of the dialog
  */
 export function listenToKeys(element, wanted) {
-  shortcuts.push(...wanted, { names: ["?"], shown: ["?"], what: "Show these keys", action: showKeys });
+  shortcuts.push(...wanted, { names: ["?"], shown: ["?"], what: "Show this dialog", action: showKeys });
   element.addEventListener("keydown", (event) => handle(event, true));
   addEventListener("keydown", (event) => {
     if (!event.defaultPrevented && !isTyping(event.target)) handle(event, false);
@@ -58,10 +59,10 @@ function showKeys() {
     type: "button", class: "icon-button dialog-close", title: "Close (Escape)", click: () => dialog.close(),
   }, make("span", { "aria-hidden": "true" }, "×"), make("span", { class: "off-screen" }, "Close"));
   const dialog = make("dialog", { class: "keys", "aria-labelledby": "keys-title" },
-    make("h2", { id: "keys-title" }, "Keys"), close,
+    make("h2", { id: "keys-title" }, "Keyboard shortcuts"), close,
     make("dl", {}, [...shortcuts, ...ELSEWHERE].flatMap(entryOf)),
-    make("p", { class: "faint" }, "A click zooms in, a double click out. Ctrl and the wheel, or two ",
-      "fingers, zoom where they are; dragging moves."));
+    make("p", { class: "faint" }, "Click to zoom in, double-click to reset the zoom, drag to pan. ",
+      "Ctrl and the wheel, or a pinch, zoom at the pointer."));
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

@@ -35,7 +35,7 @@ const current = { ...initialState };
 export const state = current;
 
 /**
- * Change the state and call the listeners of the names that changed; they also get the `origin`.
+ * Change the state and call the listeners of changed names with the `origin`.
  * @param {Partial<State>} changes
  * @param {string} origin
  */
@@ -51,7 +51,7 @@ export function setState(changes, origin = "page") {
 }
 
 /**
- * Call a listener after any of the names has changed.
+ * Register a listener for changes of any of the names.
  * @param {Name[]} names
  * @param {Listener} listener
  */
@@ -59,10 +59,10 @@ export function onChange(names, listener) {
   listeners.push({ names: new Set(names), listener });
 }
 
-/** Return the head of the run that is shown; undefined if the page has no runs. */
+/** Return the current run; undefined if the page has no runs. */
 export const currentRun = () => head.runs[state.run];
 
-/** Return the tree of the run and thread that are shown. */
+/** Return the call tree of the current run and thread. */
 export const currentTree = () => treeOf(state.run, state.thread);
 
 /** Return whether any run of the page has stacks to draw. */

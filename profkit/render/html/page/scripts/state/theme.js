@@ -39,7 +39,7 @@ export function themeButton() {
   return button;
 }
 
-/** Apply the theme of the state, and follow the state, the system and printing. */
+/** Apply the theme, and update it with the state, the system setting and printing. */
 export function followTheme() {
   apply();
   onChange(["theme"], apply);

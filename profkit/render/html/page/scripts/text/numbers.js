@@ -195,7 +195,7 @@ export function axisTexts(kind, values) {
 
 /** @param {number[]} values */
 function placesOf(values) {
-  // A single value has three digits.
+  // A single value gets three digits.
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) : Math.abs(values[0]) / 100;
   return step > 0 ? Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))) : 0;
 }

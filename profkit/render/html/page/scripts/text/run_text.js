@@ -77,7 +77,7 @@ export function differenceRows(fn) {
   const { of, a, b, low, high, change } = found;
   const between = low === null || high === null ? "" : ` (${formatPoints(low)} to ${formatPoints(high)})`;
   return [
-    [of === "self" ? "Own share, A → B" : "Share, A → B", `${formatShare(a)} → ${formatShare(b)}`],
+    [of === "self" ? "Self share, A → B" : "Total share, A → B", `${formatShare(a)} → ${formatShare(b)}`],
     ["Difference", `${formatPoints(b - a)} points${between}`],
     ["", CHANGES[change]],
   ];
