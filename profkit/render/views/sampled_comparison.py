@@ -47,7 +47,7 @@ def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
     compared = first.reported
     whose = "" if compared is first.own else " including callees"
     of = "time" if unit in (Unit.SAMPLES, Unit.NANOSECONDS) else unit.value
-    more = "" if len(changed) == 1 else f"{len(changed)} functions changed, most "
+    more = "" if len(changed) == 1 else f"{len(changed)} functions changed, mostly "
     return (
         f"{more}{first.name}{whose}: {100 * compared.a.value:.1f} % of the {of} in A, "
         f"{100 * compared.b.value:.1f} % in B, {_interval(compared.difference)}"
