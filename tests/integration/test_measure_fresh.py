@@ -155,7 +155,7 @@ def test_limited_executions_have_arguments_of_their_own() -> None:
 def test_the_report_and_json_say_so() -> None:
     command = [sys.executable, "-m", "profkit", "measure", "v.clear()", "--setup", "v = [1] * 500", "--quick"]
     shown = subprocess.run([*command, "--no-keep"], check=True, capture_output=True, text=True).stdout
-    assert "fresh setup for each execution · it changes v" in shown
+    assert "fresh setup for each execution · the statement changes v" in shown
     told = subprocess.run(
         [*command, "--no-keep", "--json", "--shared"], check=True, capture_output=True, text=True
     ).stdout
