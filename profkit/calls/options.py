@@ -1,4 +1,7 @@
-"""User options of profilers, checked before anything starts and split by the component that needs them."""
+"""Names, defaults and checks of the options of `@profile()` and `profiled()`.
+
+They are checked before anything starts, and split by the component that needs them.
+"""
 
 from __future__ import annotations
 

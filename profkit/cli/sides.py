@@ -1,4 +1,4 @@
-"""Sides of a comparison: from a command's arguments to runs.
+"""Sides of a comparison: runs that LABEL, LABEL@REVISION, run ids and files name.
 
 A side is the id of a run or its prefix, a label (its newest run, or all of its newest batch), the id of a
 batch (all of its runs), LABEL@REVISION (all runs of the label that were recorded at that commit), a file that

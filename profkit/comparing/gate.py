@@ -1,4 +1,4 @@
-"""Checks of comparisons against a limit: an interval below it passes, one above it is a regression.
+"""Checks of `profkit gate`: an interval below the limit passes, one above it is a regression.
 
 An interval that contains the limit is inconclusive. If both sides were measured at different times, a
 regression must also exceed the possible drift of the machine; if it does not, it is inconclusive too.

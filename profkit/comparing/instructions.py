@@ -1,4 +1,4 @@
-"""Comparison of instruction counts: totals, functions, calls, and agreement of repeated counts."""
+"""Comparison of instruction counts: smallest real difference, totals, functions, calls, repeated counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checked keyword arguments of isolated calls: the zygote that forks the worker, and its surroundings."""
+"""Options of isolated calls (`submit`, `call`), their checks, and the zygote that they ask for."""
 
 from __future__ import annotations
 

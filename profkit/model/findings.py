@@ -1,4 +1,4 @@
-"""Findings of comparisons: codes with figures; reports put them into words."""
+"""Findings of comparisons and gates: codes with figures; reports put them into words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redaction: hide secret values in command lines and variables before they are recorded.
+"""Redaction: recognize secrets in command lines and variables, and hide them before they are recorded.
 
 Runs in the profiled program when a session starts, so it imports nothing heavy. docs/privacy.md describes
 the rule.

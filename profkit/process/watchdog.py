@@ -1,4 +1,6 @@
-"""Watchdog of PROGRAM in its own session: `python -I -S watchdog.py [--fork] [--target=PID] PROGRAM …`.
+"""Watchdog of a sampler: ends it if it would hold the profiled process stopped forever.
+
+    python -I -S watchdog.py [--fork] [--target=PID] PROGRAM …
 
 Starts PROGRAM and waits for its end. Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it
 ends. With --fork it first orphans itself, as `setsid --fork` does. PROGRAM's files are private to its user.

@@ -1,4 +1,4 @@
-"""Sampler options that users set with `@profile()`, and their checks."""
+"""Options that a sampler gets, and the checks that are the same for every sampler."""
 
 from __future__ import annotations
 

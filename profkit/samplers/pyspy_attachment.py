@@ -19,7 +19,7 @@ from profkit.process import procfs
 from profkit.process.detach import Detached, kill_marked, start_detached
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
-from profkit.process.watch import Watched, watch
+from profkit.process.watched import Watched, watch
 from profkit.samplers import pyspy_log
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.polling import backed_off_s

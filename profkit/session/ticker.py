@@ -1,4 +1,4 @@
-"""Ticker: a daemon thread that writes counts and enforces the session's limits every second."""
+"""Ticker: a daemon thread that each second writes counts and resources, and enforces limits."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.process import detach, procfs
 from profkit.process.detach import start_detached
-from profkit.process.watch import Watched, watch
+from profkit.process.watched import Watched, watch
 
 PYTHON = sys.executable
 THREADED = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); "

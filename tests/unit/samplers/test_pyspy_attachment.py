@@ -11,7 +11,7 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.model.session import SessionState
 from profkit.process import procfs
-from profkit.process.watch import watch
+from profkit.process.watched import watch
 from profkit.samplers.pyspy_attachment import PySpyAttachment
 from profkit.samplers.pyspy_log import Attempt
 

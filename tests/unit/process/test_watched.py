@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from profkit.process import procfs
-from profkit.process.watch import Watched, watch
+from profkit.process.watched import Watched, watch
 
 NOBODY = 2**22 + 1
 
@@ -98,7 +98,7 @@ import ctypes, os, signal, sys
 from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK
 from profkit.process.detach import start_detached
-from profkit.process.watch import watch
+from profkit.process.watched import watch
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 mark = {str(tmp_path / "mark")!r}
 argv = (sys.executable, "-c", "import time; time.sleep(600)", mark)
