@@ -1,47 +1,41 @@
 """`profkit`: its commands, and the exit codes of their errors.
 
-A new command is one new file and one line in `COMMANDS`. Commands import their dependencies when they run, so
-that `profkit --help` loads no database and no tables.
+A new command is one new file and one line in `COMMANDS`. Its module is imported when it is called, or when
+help lists it. Commands import their dependencies when they run, so that `profkit --help` loads no database and
+no tables.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from profkit.cli.commands.compare import compare_command
-from profkit.cli.commands.export import export_command
-from profkit.cli.commands.gate import gate_command
-from profkit.cli.commands.gc import gc_command
-from profkit.cli.commands.history import history_command
-from profkit.cli.commands.import_ import import_command
-from profkit.cli.commands.list import list_command
-from profkit.cli.commands.measure import measure_command
-from profkit.cli.commands.report import report_command
-from profkit.cli.commands.rm import rm_command
 from profkit.cli.output import ReaderGone, say
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfkitError, UsageError
 from profkit.version import VERSION
 
-COMMANDS: tuple[click.Command, ...] = (
-    report_command,
-    measure_command,
-    compare_command,
-    gate_command,
-    history_command,
-    list_command,
-    export_command,
-    import_command,
-    rm_command,
-    gc_command,
-)
+COMMANDS: Mapping[str, str] = {
+    "report": "report:report_command",
+    "measure": "measure:measure_command",
+    "compare": "compare:compare_command",
+    "gate": "gate:gate_command",
+    "history": "history:history_command",
+    "list": "list:list_command",
+    "export": "export:export_command",
+    "import": "import_:import_command",
+    "rm": "rm:rm_command",
+    "gc": "gc:gc_command",
+}
+"""Module and function of each command, the most used first."""
 
 EXIT_USAGE = 2
 EXIT_UNEXPECTED = 70
@@ -54,14 +48,25 @@ EXIT_READER_GONE = 141
 """128 + SIGPIPE: exit code of a program that writes to a closed pipe."""
 
 
-class _InOrder(click.Group):
-    """A group that lists its commands as they were added, the most used first."""
+class _Commands(click.Group):
+    """A group of the commands in `COMMANDS`, in that order, and of those that were added to it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return [*COMMANDS, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return command_named(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
 
-@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def command_named(name: str) -> click.Command:
+    """Import and return one of the commands; raises KeyError for others."""
+    module, _, function = COMMANDS[name].partition(":")
+    return cast("click.Command", getattr(importlib.import_module(f"profkit.cli.commands.{module}"), function))
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(VERSION, message="profkit %(version)s")
 @click.option(
     "--owner", metavar="USER", help="Collect the spool of this user; for collectors that run as root."
@@ -90,10 +95,6 @@ def _say_if_exposed(config: Config, /, status: int | None, **_options: object) -
             f"other users can read the store {database}; `chmod 600` it, or set {VARIABLE}=umask to share it",
         )
     return status
-
-
-for _command in COMMANDS:
-    cli.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int:

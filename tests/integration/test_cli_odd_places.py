@@ -51,10 +51,19 @@ def run(
 
 
 def test_each_command_is_called() -> None:
-    assert {arguments[0] for arguments in EACH} == {command.name for command in COMMANDS}
+    assert {arguments[0] for arguments in EACH} == set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", [b"b\xff\xfed", "é\n\x1b[31m?b=c&d%20e".encode()])
+NOT_UTF_8, WITH_CONTROLS = b"b\xff\xfed", "é\n\x1b[31m?b=c&d%20e".encode()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        NOT_UTF_8 + WITH_CONTROLS,
+        *(pytest.param(name, marks=pytest.mark.full) for name in (NOT_UTF_8, WITH_CONTROLS)),
+    ],
+)
 def test_a_folder_with_any_name(tmp_path: Path, name: bytes) -> None:
     folder = os.fsdecode(os.path.join(os.fsencode(tmp_path), name))
     os.mkdir(folder)

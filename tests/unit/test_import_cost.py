@@ -28,7 +28,7 @@ def loaded(statement: str) -> frozenset[str]:
     """The modules that a statement adds to those of a bare interpreter."""
     code = LISTING.format(statement=statement)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return frozenset(json.loads(done.stdout))
+    return frozenset(json.loads(done.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
@@ -66,6 +66,13 @@ def test_deciding_what_is_profiled_loads_no_more() -> None:
 
 def test_the_command_line_asks_for_no_database() -> None:
     assert not {"sqlalchemy", "torch", "numpy"} & loaded("import profkit.cli.main")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["report", "none"], ["report", "--help"]])
+def test_a_command_loads_neither_the_others_nor_what_measures(arguments: list[str]) -> None:
+    modules = loaded(f"from profkit.cli.main import main; main({arguments})")
+    assert f"profkit.cli.commands.{arguments[0]}" in modules
+    assert not {"profkit.cli.commands.compare", "profkit.measuring", "profkit.comparing", "ctypes"} & modules
 
 
 def test_isolated_calls_are_loaded_when_they_are_used() -> None:

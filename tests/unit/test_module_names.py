@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import profkit
+from profkit.cli.main import COMMANDS, command_named
 from profkit.formats.registry import FORMATS
 from profkit.measuring.worker import __main__ as worker_program
 from profkit.measuring.worker import unpack
@@ -103,6 +104,11 @@ def test_each_format_has_its_functions(name: str) -> None:
         if function is not None:
             codec = function.__self__._codec()  # type: ignore[union-attr]
             assert callable(getattr(codec, function.__name__))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_its_name(name: str) -> None:
+    assert command_named(name).name == name
 
 
 def test_each_sampler_has_its_name() -> None:

@@ -90,7 +90,7 @@ def test_console_block(block: str, shell: dict[str, str], tmp_path: Path) -> Non
 
 def test_help_is_in_the_page_as_it_is() -> None:
     shown = {block.split("\n")[0] for block in HELP}
-    assert shown == {"$ profkit --help", *(f"$ profkit {command.name} --help" for command in COMMANDS)}
+    assert shown == {"$ profkit --help", *(f"$ profkit {name} --help" for name in COMMANDS)}
 
 
 @pytest.mark.usefixtures("utc")
@@ -166,7 +166,7 @@ def test_every_format_is_in_the_page() -> None:
 
 
 def test_every_command_that_prints_data_has_json(profkit: Profkit) -> None:
-    for command in COMMANDS:
-        if command.name == "export":  # has formats of its own
+    for name in COMMANDS:
+        if name == "export":  # has formats of its own
             continue
-        assert "--json" in profkit(str(command.name), "--help").out
+        assert "--json" in profkit(name, "--help").out
