@@ -15,7 +15,7 @@ NAME = "many_orders"
 
 def measure(quick: bool) -> list[Figure]:
     """Measure descriptors, memory and counts after the tenth order and after the last."""
-    orders = 30 if quick else 300
+    orders = 20 if quick else 300
     counts, descriptors, memory = [], [], []
     for _ in range(orders):
         (run,) = measure_all([work_order("s.split(',')", setup="s = 'a,b,c'", mode="callgrind")], keep=False)

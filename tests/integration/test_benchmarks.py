@@ -12,7 +12,7 @@ from tests.integration.harness import environment, python_without_py_spy, run_pr
 
 VERDICTS = {"", "holds", "fails", "undecided"}
 
-pytestmark = [pytest.mark.sampler, pytest.mark.alone]
+pytestmark = pytest.mark.sampler
 
 
 def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
@@ -71,6 +71,7 @@ def test_an_unknown_measurement_is_refused(tmp_path: Path) -> None:
     assert "attribution" in done.stderr
 
 
+@pytest.mark.alone  # it counts processes and their memory
 def test_measuring_has_a_suite_of_its_own(tmp_path: Path) -> None:
     done = run_program(tmp_path, ["-m", "benchmarks.measuring", "--quick", "--json", "--only", "many_orders"])
     assert done.returncode == 0, done.stderr

@@ -169,7 +169,7 @@ def test_what_makes_no_sense_is_said_before_anything_starts(
 
 
 @pytest.mark.valgrind
-@pytest.mark.parametrize("orders", [40, pytest.param(150, marks=pytest.mark.full)])
+@pytest.mark.parametrize("orders", [25, pytest.param(150, marks=pytest.mark.full)])
 def test_many_orders_in_a_row_leave_nothing_behind(tmp_path: Path, orders: int) -> None:
     task = Task(work_order("pass", mode="callgrind"))
     kind, counts, descriptors, resident = callgrind_kind(task, 0), set(), set(), []

@@ -160,7 +160,10 @@ def test_a_copy_of_pytorchs_definitions_runs_by_its_path(tmp_path: Path) -> None
 
 @pytest.mark.torch
 @pytest.mark.valgrind
-def test_the_operator_suite_has_the_structure_of_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("measured", ["add / tensor", pytest.param("Modules / LSTM", marks=pytest.mark.full)])
+def test_the_operator_suite_has_the_structure_of_pytorchs(
+    measured: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     from operator_suite import ORDERS  # type: ignore[import-not-found]
 
@@ -171,7 +174,7 @@ def test_the_operator_suite_has_the_structure_of_pytorchs(monkeypatch: pytest.Mo
     seen = {tuple(dict(order.labels).values()) for order in orders if order.label == "Training / one layer"}
     assert len(seen) == 8
     assert {order.mode.value for order in orders if order.num_threads == 2} == {"timer"}
-    chosen = [order for order in orders if order.label.endswith(("add / tensor", "Modules / LSTM"))]
+    chosen = [order for order in orders if order.label.endswith(measured)]
     python = [order for order in chosen if order.language.value == "python"]
     assert all(run.info.error is None for run in measure_all(python, keep=False))
 

@@ -67,7 +67,9 @@ def test_same_output_and_exit_code(tmp_path: Path, program: str, scenario: str) 
     )
 
 
-@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "Asked", "TimeoutError"])
+@pytest.mark.parametrize(
+    "kind", ["KeyboardInterrupt", "TimeoutError", pytest.param("Asked", marks=pytest.mark.full)]
+)
 def test_a_signal_handler_raises_at_any_moment(tmp_path: Path, kind: str) -> None:
     done = run(tmp_path / "profiled", "interrupts.py", kind, "0")
     assert done.returncode == 0, done.stderr
