@@ -1,8 +1,7 @@
 """`profkit`: its commands, and the exit codes of their errors.
 
 A new command is one new file and one line in `COMMANDS`. Its module is imported when it is called, or when
-help lists it. Commands import their dependencies when they run, so that `profkit --help` loads no database and
-no tables.
+help lists it. Commands import their dependencies when they run: `profkit --help` loads no database.
 """
 
 from __future__ import annotations
