@@ -85,3 +85,10 @@ assert profkit.isolated.call.__name__ == "call"
 assert "isolated" in dir(profkit)
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_zygote_starts_without_what_only_plain_calls_need() -> None:
+    worker = "profkit.measuring.worker"
+    modules = loaded(f"import {worker}.zygote")
+    assert f"{worker}.child" in modules
+    assert not {f"{worker}.calling", f"{worker}.unpack", "cloudpickle"} & modules

@@ -1,4 +1,7 @@
-"""Plain calls: run a function and send its result, or its exception with the user's own traceback."""
+"""Plain calls: run a function and send its result or its exception.
+
+Its imports take long, compared with the start of a zygote, and only plain calls need them.
+"""
 
 from __future__ import annotations
 
@@ -7,77 +10,12 @@ import json
 import mmap
 import os
 import pickle
-import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 from .protocol import Message, blocking_socket, identity_of, send
-from .runnable import CALL
-from .source import FUNCTION, SPLICES
+from .tracebacks import as_reply
 from .unpack import FOOTER, MAGIC, unpack
-
-_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def trace_of(error: BaseException) -> str:
-    """Return the traceback's text; lines of "<setup>" and "<stmt>" are numbered as in the user's text."""
-    report = traceback.TracebackException.from_exception(error)
-    for each in _all_of(report, set()):
-        own = [index for index, frame in enumerate(each.stack) if _is_own(frame.filename)]
-        del each.stack[: max(own, default=-1) + 1]  # with library frames between the worker's own
-        for frame in each.stack:
-            _relocate(frame)
-    return "".join(report.format())
-
-
-def unwrapped(error: RuntimeError) -> BaseException:
-    """Return the statement's StopIteration, if its generator turned that into `error`; else `error`."""
-    cause = error.__cause__
-    trace = None if cause is None else cause.__traceback__
-    if not isinstance(cause, StopIteration) or trace is None:
-        return error
-    return cause if trace.tb_frame.f_code.co_name == FUNCTION else error
-
-
-def _all_of(report: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
-    """Yield an exception with its causes, contexts and group members."""
-    if id(report) not in seen:
-        seen.add(id(report))
-        yield report
-        for other in (report.__cause__, report.__context__, *(report.exceptions or ())):
-            if other is not None:
-                yield from _all_of(other, seen)
-
-
-def _is_own(name: str) -> bool:
-    return name == CALL or name.startswith(_FOLDER)
-
-
-def _relocate(frame: traceback.FrameSummary) -> None:
-    splice = SPLICES.get(frame.filename)
-    if splice is None or frame.lineno is None:
-        return
-    piece = splice.origin(frame.lineno)
-    frame.filename, frame.lineno = piece.name, frame.lineno - piece.before
-    if frame.end_lineno is not None:
-        frame.end_lineno -= piece.before
-    if frame.name == FUNCTION:
-        frame.name = "<module>"
-
-
-def as_reply(error: BaseException) -> Message:
-    """Return the reply of a job that raised."""
-    return {"ok": False, "error": _summary(error), "trace": trace_of(error)}
-
-
-def as_text(error: BaseException) -> str:
-    """Return the whole traceback, for failures of the worker itself."""
-    return "".join(traceback.format_exception(error))
-
-
-def _summary(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).strip()
-
 
 MAX_RESULT_BYTES = 1 << 30
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import NoReturn, cast
 
-from .calling import as_reply, unwrapped
 from .cases import with_baseline, with_cases
 from .counting import count_case
 from .heap import start_pages
@@ -32,6 +31,7 @@ from .protocol import (
     send,
 )
 from .timing import times_of
+from .tracebacks import as_reply, unwrapped
 
 
 def send_output_to(descriptor: int) -> None:
@@ -191,7 +191,7 @@ def _perform(job: Message, payload: int | None = None) -> Message:
 
 def _call(job: Message, channel: int, payload: int, result: int) -> Message:
     try:
-        from . import calling  # slow to import, compared with starting a zygote
+        from . import calling
 
         apply_surroundings(job)
         call = calling.prepare(job, payload, channel)

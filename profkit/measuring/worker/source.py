@@ -126,7 +126,7 @@ class Splice:
 
 
 SPLICES: dict[str, Splice] = {}
-"""Splices by file name; `calling.trace_of` looks up the lines of tracebacks here."""
+"""Splices by file name; `tracebacks.trace_of` looks up the lines of tracebacks here."""
 
 
 def module_code(stmt: Piece) -> CodeType:

@@ -20,11 +20,11 @@ import sys
 from importlib import import_module
 
 from . import child
-from .calling import as_text
 from .heap import fill_arenas, start_pages
 from .processes import die_with_parent
 from .protocol import DUMP_SIGNAL, FORK, Message, blocking_socket
 from .rehearsal import prepare_to_count
+from .tracebacks import as_text
 
 _MAX_TRACE = 60_000
 """Maximum characters in a packet."""

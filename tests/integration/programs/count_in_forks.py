@@ -9,10 +9,10 @@ import os
 import sys
 
 from profkit.measuring.worker import valgrind
-from profkit.measuring.worker.calling import trace_of
 from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.heap import fill_holes
 from profkit.measuring.worker.rehearsal import JOBS
+from profkit.measuring.worker.tracebacks import trace_of
 
 
 def rehearse(dump_prefix: str) -> None:
