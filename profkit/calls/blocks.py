@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import itertools
-import opcode
 import sys
-from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from inspect import CO_ASYNC_GENERATOR, CO_GENERATOR
 from types import CodeType, FrameType, TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from profkit import tracing
 from profkit.calls.slow_path import enter, leave, results_of
+from profkit.calls.with_statements import (
+    CONTEXTLIB,
+    GENERATORS,
+    are_understood,
+    body_lines,
+    line_at,
+    statement_frame,
+)
 from profkit.errors import UsageError
 from profkit.originals import REAL
-from profkit.process.guard import ignore
+from profkit.process.guard import ignore, say_once
 from profkit.session.activity import OPEN_BLOCKS, is_open_in
 from profkit.session.counters import Counters
 
@@ -25,98 +29,10 @@ if TYPE_CHECKING:
     from profkit.model.region import Region
     from profkit.model.run import Run
 
-_BEFORE_WITH = opcode.opmap.get("BEFORE_WITH")
-_UNIT = 2  # bytes per instruction
-
-CONTEXTLIB = contextmanager.__code__.co_filename
-"""File of contextlib, whose frames enter blocks on behalf of others."""
-GENERATORS = CO_GENERATOR | CO_ASYNC_GENERATOR
-"""Flags of code that contextlib can run."""
-
-
-class _Entry(NamedTuple):
-    start: int
-    end: int
-    target: int
-
-
-def statement_frame(frame: FrameType) -> FrameType:
-    """Return the frame in which a block's body runs, given the one that entered the block.
-
-    A generator that contextlib runs as a context manager enters the block for the frame that entered
-    the context manager; so does an ExitStack.
-    """
-    back = frame.f_back
-    while back is not None and (_is_contextlib(frame) or (_is_generator(frame) and _is_contextlib(back))):
-        frame, back = back, back.f_back
-    return frame
-
-
-def _is_contextlib(frame: FrameType) -> bool:
-    return frame.f_code.co_filename == CONTEXTLIB
-
-
-def _is_generator(frame: FrameType) -> bool:
-    return bool(frame.f_code.co_flags & GENERATORS)
-
-
-def body_lines(code: CodeType, offset: int) -> frozenset[int] | None:
-    """Return the lines of the body of the `with` statement that the instruction at `offset` enters.
-
-    Return None if it enters no `with` statement, as for a direct call of `__enter__`. The
-    statement's own line is excluded, unless the body is on it.
-    """
-    if _BEFORE_WITH is None or code.co_code[offset] != _BEFORE_WITH:
-        return None
-    entries = sorted(_entries(code.co_exceptiontable))
-    handler = _handler(entries, offset + _UNIT)
-    if handler is None:
-        return None
-    lines: set[int] = set()
-    for start, end, line in code.co_lines():
-        if line is not None and any(_leads_to(entries, at, handler) for at in range(start, end, _UNIT)):
-            lines.add(line)
-    own = line_at(code, offset)
-    return frozenset(lines - {own} or lines)
-
-
-def line_at(code: CodeType, offset: int) -> int:
-    """Return the line of the instruction at `offset`, 0 if it has none."""
-    return next((line or 0 for start, end, line in code.co_lines() if start <= offset < end), 0)
-
-
-def _handler(entries: list[_Entry], offset: int) -> int | None:
-    at = bisect_right(entries, offset, key=lambda entry: entry.start) - 1
-    return entries[at].target if at >= 0 and offset < entries[at].end else None
-
-
-def _leads_to(entries: list[_Entry], offset: int, handler: int) -> bool:
-    seen: set[int] = set()
-    at = _handler(entries, offset)
-    while at is not None and at not in seen:
-        if at == handler:
-            return True
-        seen.add(at)
-        at = _handler(entries, at)
-    return False
-
-
-def _entries(table: bytes) -> Iterator[_Entry]:
-    """Yield the entries of a table of start, length, target and depth, in units of instructions."""
-    numbers = _numbers(table)
-    for start in numbers:
-        length, target, _depth = next(numbers), next(numbers), next(numbers)
-        yield _Entry(start * _UNIT, (start + length) * _UNIT, target * _UNIT)
-
-
-def _numbers(table: bytes) -> Iterator[int]:
-    """Yield numbers of six bits per byte, most significant first; bit 6 is set if more follow."""
-    value = 0
-    for byte in table:
-        value = value << 6 | byte & 0x3F
-        if not byte & 0x40:
-            yield value
-            value = 0
+_NOT_UNDERSTOOD = (
+    "this Python enters `with` statements in a way that profkit does not know, so a block's samples are all "
+    "those of its thread while it is open: update profkit"
+)
 
 
 class BlockSource(Protocol):
@@ -264,6 +180,9 @@ def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:
 
 def _learn(source: BlockSource, frame: FrameType) -> _Statement:
     code, offset = frame.f_code, frame.f_lasti
-    counters = source.block_counters(frame, line_at(code, offset), body_lines(code, offset))
+    body = body_lines(code, offset)
+    if body is None and not are_understood():
+        say_once(_NOT_UNDERSTOOD)
+    counters = source.block_counters(frame, line_at(code, offset), body)
     statement = _Statement(counters, itertools.count(), code, source)
     return _STATEMENTS.setdefault((id(code), offset, id(source)), statement)

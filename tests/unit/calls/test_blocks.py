@@ -8,9 +8,11 @@ from types import FrameType
 
 import pytest
 
+from profkit.calls import with_statements
 from profkit.calls.blocks import Block
 from profkit.calls.regions import RegionExtras, block_region
 from profkit.model.region import Region
+from profkit.process import guard
 from profkit.samplers.options import SamplerOptions
 from profkit.session import activity
 from profkit.session.counters import Counters, Policy
@@ -89,3 +91,21 @@ def test_a_function_that_contextlib_calls_is_none_of_its_own() -> None:
             return region_of(block)
 
     assert inner().key.qualname.endswith("inner")
+
+
+def test_another_way_to_enter_is_reported_once_and_no_body_is_guessed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("_BEFORE_WITH", "_LOAD_SPECIAL"):
+        monkeypatch.setattr(with_statements, name, None)
+    monkeypatch.setattr(guard, "_LOGGED", set())
+    with_statements.are_understood.cache_clear()
+    try:
+        with Block(SOURCE) as one:
+            pass
+        with Block(SOURCE) as other:
+            pass
+    finally:
+        with_statements.are_understood.cache_clear()
+    assert all(region_of(block).detached for block in (one, other))
+    assert len([record for record in caplog.records if "does not know" in record.message]) == 1

@@ -11,7 +11,7 @@ from types import TracebackType
 
 import pytest
 
-from profkit.calls.blocks import body_lines, line_at
+from profkit.calls.with_statements import are_understood, body_lines, line_at
 
 SEEN: list[tuple[int, frozenset[int] | None]] = []
 
@@ -116,3 +116,8 @@ def test_an_exit_stack_enters_no_statement_of_the_program() -> None:
     SEEN.clear()
     by_exit_stack()
     assert SEEN[0][1] is None
+
+
+def test_this_python_is_understood() -> None:
+    are_understood.cache_clear()
+    assert are_understood()
