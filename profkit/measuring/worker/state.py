@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 import io
+import itertools
 import operator
 import os
 import random
@@ -105,6 +107,15 @@ def _file(value: Any) -> Content:
     return "", ()
 
 
+def _iterator(value: Any) -> Content:
+    """Return the content of an iterator of itertools; from 3.14 on, what the garbage collector sees of it."""
+    left, below = _reduced(value)
+    if below:
+        return left, below
+    held = [held for held in gc.get_referents(value) if not isinstance(held, type)]
+    return repr(value) if isinstance(value, itertools.count | itertools.repeat) else "", held
+
+
 def _builtin(value: Any) -> Content:
     """Return the content of a C function, which is bound to an object or to its module."""
     return "", () if isinstance(value.__self__, types.ModuleType) else (value.__self__,)
@@ -120,6 +131,7 @@ _READERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Content]], ...] =
     ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), _suspended),
     (io.IOBase, _file),
     (types.BuiltinFunctionType, _builtin),
+    (tuple(kind for kind in vars(itertools).values() if isinstance(kind, type)), _iterator),
 )
 _OPAQUE = (types.ModuleType, types.CodeType, types.FrameType, random.Random, slice)
 """Types without content; modules are inspected only for names that the user's functions use."""
@@ -170,7 +182,7 @@ def _reduced(value: Any) -> Content:
     with suppress(Exception):  # can raise anything
         left = operator.length_hint(value, -1)
     with suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # itertools: from Python 3.14 on they cannot be pickled
+        warnings.simplefilter("ignore")  # Python 3.12 and 3.13 warn of it for itertools
         made = value.__reduce_ex__(4)
         below = made[1:] if isinstance(made, tuple) else ()
     return left, below
