@@ -135,6 +135,8 @@ def _start_page() -> None:
     malloc = glibc_malloc()
     if malloc is None:
         return
+    if malloc.free().holes_bytes:  # filling pools may leave one (glibc 2.43)
+        fill_holes()
     malloc.take([max(malloc.free().end_bytes - _SMALLEST - _HEADER_BYTES, 0)])
     malloc.take([_PAGE_BYTES - _allocate_last(malloc) % _PAGE_BYTES + _HEADER_BYTES])
 

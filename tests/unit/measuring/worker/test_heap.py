@@ -34,27 +34,33 @@ from profkit.measuring.worker.heap import start_pages
 def block(size):
     return bytes(size - bytes.__basicsize__)
 
-litter = [block(size) for size in random.Random(5).choices(range(48, 513, 16), k=5000)]
-del litter[::3]
-start_pages()
-sizes = range(96, 513, 16)
-pairs = [(block(size), block(size)) for size in sizes]
-in_order = [id(second) - id(first) == size for size, (first, second) in zip(sizes, pairs)]
-starts = [id(first) % 16384 == 48 for first, second in pairs]
-print(all(in_order), sum(starts) > 20)
+def main():  # names of the module would enlarge its dictionary meanwhile, and free the old one
+    litter = [block(size) for size in random.Random(5).choices(range(48, 513, 16), k=5000)]
+    del litter[::3]
+    start_pages()
+    sizes = range(96, 513, 16)
+    pairs = [(block(size), block(size)) for size in sizes]
+    in_order = [id(second) - id(first) == size for size, (first, second) in zip(sizes, pairs)]
+    starts = [id(first) % 16384 == 48 for first, second in pairs]
+    print(all(in_order), sum(starts) > 20)
+
+main()
 """
 """Prints whether objects of a size lie side by side, and mostly from the start of a pool."""
 LITTER = """
 import random, sys
 from profkit.measuring.worker.heap import fill_arenas, start_pages
 
-dice, sizes = random.Random(7), range(1, 9000)
-kept = [bytes(size) for size in dice.choices(sizes, k=int(sys.argv[1]))]
-del kept[::3]
-fill_arenas()
-start_pages()
-small, large = [bytes(size) for size in (100, 300, 400)], [bytes(size) for size in (600, 3000, 20_000)]
-print([id(one) % 16384 for one in small], [id(one) % 4096 for one in large])
+def main():
+    dice, sizes = random.Random(7), range(1, 9000)
+    kept = [bytes(size) for size in dice.choices(sizes, k=int(sys.argv[1]))]
+    del kept[::3]
+    fill_arenas()
+    start_pages()
+    small, large = [bytes(size) for size in (100, 300, 400)], [bytes(size) for size in (600, 3000, 20_000)]
+    print([id(one) % 16384 for one in small], [id(one) % 4096 for one in large])
+
+main()
 """
 """Prints where, in their pools and pages, small and large objects lie."""
 
