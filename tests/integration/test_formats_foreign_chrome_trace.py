@@ -51,6 +51,7 @@ def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
     assert {profile.frames[stack[-2]].name for stack in spinning} == {"<module>"}
 
 
+@pytest.mark.torch
 def test_what_torch_writes_is_read(tmp_path: Path) -> None:
     script, output = tmp_path / "traced.py", tmp_path / "torch.trace.json"
     script.write_text(TRACED)

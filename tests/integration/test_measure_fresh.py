@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from profkit import measure
 from profkit.errors import TooShort, UsageError
@@ -78,7 +77,10 @@ def test_globals_of_a_module_are_what_they_were_at_each_execution() -> None:
     assert found.stripped > len(changing.STOCK) * 10
 
 
+@pytest.mark.torch
 def test_a_step_of_training_begins_without_gradients() -> None:
+    import torch
+
     model, batch = torch.nn.Linear(8, 8), torch.ones(4, 8)
     found = timed(training.train, args=(model, batch))
     assert found.freshness == Freshness(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
-from torch._strobelight.cli_function_profiler import StrobelightCLIFunctionProfiler
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption, SamplerFailed, SamplerMissing, SamplerTimeout
@@ -49,10 +49,18 @@ def wait_for(run: StrobeclientRun, wanted: SessionState, timeout_s: float = 60) 
     return await_state(run, wanted, timeout_s, SYSTEM_CLOCK, "the test's patience")
 
 
-def test_the_stand_in_satisfies_pytorchs_own_wrapper(state: Path):
-    theirs = StrobelightCLIFunctionProfiler(
+@pytest.fixture
+def theirs() -> Any:
+    """PyTorch's own wrapper."""
+    from torch._strobelight.cli_function_profiler import StrobelightCLIFunctionProfiler
+
+    return StrobelightCLIFunctionProfiler(
         stop_at_error=True, sample_each=1e6, max_profile_duration_sec=90, sample_tags=["a", "b"]
     )
+
+
+@pytest.mark.torch
+def test_the_stand_in_satisfies_pytorchs_own_wrapper(state: Path, theirs: Any):
     assert theirs.profile(lambda x: x + 1, 1) == 2
     assert theirs.current_run_id == -1
     lines = "".join(theirs.profile_result or [])
@@ -62,10 +70,8 @@ def test_the_stand_in_satisfies_pytorchs_own_wrapper(state: Path):
     assert [call[0] for call in by_them] == ["run", "getRunStatus", "stopRun", "getRunStatus"]
 
 
-def test_we_ask_what_pytorchs_wrapper_asks(state: Path, tmp_path: Path):
-    theirs = StrobelightCLIFunctionProfiler(
-        stop_at_error=True, sample_each=1e6, max_profile_duration_sec=90, sample_tags=["a", "b"]
-    )
+@pytest.mark.torch
+def test_we_ask_what_pytorchs_wrapper_asks(state: Path, tmp_path: Path, theirs: Any):
     theirs.profile(lambda: None)
     by_them = calls(state)
     (state / "calls.jsonl").unlink()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
 import re
 import tempfile
@@ -49,6 +51,27 @@ def _imported(item: pytest.Item) -> set[str]:
     origins = {getattr(value, "__module__", None) or getattr(value, "__name__", "") for value in values}
     libraries = {str(origin).partition(".")[0] for origin in origins}
     return {marker for library, marker in MARKER_OF_IMPORT.items() if library in libraries}
+
+
+def needs_missing_library(module: Path, expression: str) -> bool:
+    """Whether a test module cannot be imported here, and `-m` names the library that it lacks."""
+    missing = [
+        library
+        for library, marker in MARKER_OF_IMPORT.items()
+        if names(expression, marker) and importlib.util.find_spec(library) is None
+    ]
+    return bool(missing) and not _imports_of(module).isdisjoint(missing)
+
+
+def _imports_of(module: Path) -> set[str]:
+    """Return the packages that a module imports at its top level."""
+    found: set[str] = set()
+    for node in ast.parse(module.read_bytes()).body:
+        if isinstance(node, ast.Import):
+            found.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
 
 
 def is_left_out(item: pytest.Item, expression: str) -> bool:

@@ -128,6 +128,7 @@ def test_gradients_without_a_result_are_refused() -> None:
     assert "autograd needs a result" in refusals({"add_": given})["add_"]
 
 
+@pytest.mark.torch
 def test_only_parameters_that_can_have_gradients_get_them() -> None:
     import torch
 

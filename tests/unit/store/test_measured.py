@@ -52,7 +52,7 @@ def test_files_are_found_beside_everything_else(tmp_path: Path) -> None:
     [
         ("", "Expecting value"),
         ("[]", "not a JSON object"),
-        ("[" * 100_000, "recursion"),
+        ("[" * 100_000, "recursion|Stack overflow"),
         ('{"schema": "profkit.measured/9"}', "its schema is 'profkit.measured/9', and this profkit reads"),
         ('{"schema": "profkit.measured/1", "info": 1, "measurement": null}', "info is not a JSON object"),
     ],

@@ -104,6 +104,7 @@ def test_what_a_torch_says_of_itself(tmp_path: Path):
     assert (old.cxx11_abi, old.standard) == (False, "c++17")
 
 
+@pytest.mark.torch
 def test_the_torch_of_this_interpreter_is_found_without_importing_it():
     asked = """
 import sys

@@ -22,8 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch.utils.data import DataLoader
 
 from profkit.errors import CannotTravel
 from profkit.measuring.transfer.payload import pack
@@ -93,7 +91,6 @@ OTHERS: dict[str, Callable[[Path], Any]] = {
     "child process": popen,
     "C function": lambda _: ctypes.CDLL(None).getpid,
     "C library": lambda _: ctypes.CDLL(None),
-    "iterator of a data loader": lambda _: iter(DataLoader(torch.zeros(4), batch_size=2)),
 }
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,10 +49,6 @@ Pair = namedtuple("Pair", "a b")
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (torch.ones(64, 3), "torch.float32[64,3]@cpu"),
-        (torch.nn.Parameter(torch.ones(2, dtype=torch.bfloat16)), "torch.bfloat16[2]@cpu"),
-        (torch.empty(2, device="meta"), "torch.float32[2]@meta"),
-        (torch.tensor(1), "torch.int64[]@cpu"),
         (numpy.ones((2, 3)), "numpy.float64[2,3]"),
         ([1, 2, 3], "list[3]"),
         ((), "tuple[0]"),
@@ -78,9 +73,6 @@ Pair = namedtuple("Pair", "a b")
         (Owner(), "Owner"),
         (Owner, "class Owner"),
         (Colour, "class Colour"),
-        (torch.bfloat16, "torch.bfloat16"),
-        (torch.device("meta"), "meta"),
-        (torch.channels_last, "torch.channels_last"),
         (Hostile(), "Hostile"),
         (len, "builtin_function_or_method"),
     ],

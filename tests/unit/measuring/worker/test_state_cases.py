@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 
 import pytest
+import torch  # noqa: F401 - the programs import it
 
 from benchmarks.programs import changing_functions, pure_functions
 from benchmarks.programs.changing_functions import Call

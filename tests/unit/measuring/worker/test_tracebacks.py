@@ -19,22 +19,23 @@ def trace(*cases: dict[str, object]) -> str:
     return text
 
 
-def shown_by_python(*lines: str) -> str:
-    return "Traceback (most recent call last):\n" + "".join(line + "\n" for line in lines)
+def without_marks(text: str) -> str:
+    """A traceback without the marks below its lines, which differ between versions of Python."""
+    return "".join(line for line in text.splitlines(keepends=True) if line.strip(" ~^\n") or not line.strip())
 
 
 def test_lines_are_the_users_own() -> None:
     setup = "def f(x):\n    y = x - 3\n    return 1 / y"
     text = trace(case("a = 1\nb = f(a + 2)", setup))
-    assert text == shown_by_python(
+    assert "           ~~^~~\n" in text
+    assert without_marks(text).splitlines() == [
+        "Traceback (most recent call last):",
         '  File "<stmt>", line 2, in <module>',
         "    b = f(a + 2)",
-        "        ^^^^^^^^",
         '  File "<setup>", line 3, in f',
         "    return 1 / y",
-        "           ~~^~~",
         "ZeroDivisionError: division by zero",
-    )
+    ]
 
 
 @pytest.mark.parametrize("level", ["function", "module"])
@@ -54,7 +55,7 @@ def test_several_cases_are_distinguished() -> None:
 
 def test_a_stop_iteration_stays_one() -> None:
     text = trace(case("next(i)", "i = iter([])"))
-    assert text.endswith('"<stmt>", line 1, in <module>\n    next(i)\nStopIteration\n')
+    assert without_marks(text).endswith('"<stmt>", line 1, in <module>\n    next(i)\nStopIteration\n')
     assert "generator" not in text
 
 
