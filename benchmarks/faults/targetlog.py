@@ -23,7 +23,7 @@ class LabelLog:
     """Number of finished calls, except those of daemon threads while the exit handlers ran."""
     begun: int
     finished_s: float
-    """Time in finished calls, which may overlap."""
+    """Time in the calls of `finished_before_exit`, which may overlap."""
 
 
 def read_log(path: Path) -> dict[str, LabelLog]:
@@ -32,8 +32,8 @@ def read_log(path: Path) -> dict[str, LabelLog]:
     *lines, _cut = text.split("\n")
     open_ns: dict[tuple[str, str], int] = {}
     begun: dict[str, int] = defaultdict(int)
-    finished: dict[str, list[int]] = defaultdict(list)
-    before_exit: dict[str, int] = defaultdict(int)
+    finished: dict[str, int] = defaultdict(int)
+    before_exit_ns: dict[str, list[int]] = defaultdict(list)
     exiting = False
     for line in lines:
         word, *rest = line.split()
@@ -43,12 +43,14 @@ def read_log(path: Path) -> dict[str, LabelLog]:
             begun[label] += 1
         elif word == "end":
             label, call, at_ns = rest
-            finished[label].append(int(at_ns) - open_ns.pop((label, call)))
-            before_exit[label] += not exiting
+            finished[label] += 1
+            duration_ns = int(at_ns) - open_ns.pop((label, call))
+            if not exiting:
+                before_exit_ns[label].append(duration_ns)
         elif word == "exit":
             exiting = True
     return {
-        label: LabelLog(len(finished[label]), before_exit[label], count, sum(finished[label]) / 1e9)
+        label: LabelLog(finished[label], len(before_exit_ns[label]), count, sum(before_exit_ns[label]) / 1e9)
         for label, count in begun.items()
     }
 
