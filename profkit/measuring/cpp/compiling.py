@@ -30,8 +30,8 @@ _WITHOUT_LINE = re.compile(
     r"undefined reference to|cannot find |multiple definition of|^[\w.+-]+: (?:fatal )?error: "
 )
 """Errors of the linker, or about the compiler itself."""
-_PATH_BEFORE = re.compile(r"\S*/(?=<(?:stmt|setup|global_setup)>:)")
-"""Folder that the linker puts before the names of the user's parts."""
+_PLACE = re.compile(r"\S*/(?=<(?:stmt|setup|global_setup)>:)|(?<=>:)(\d+:)\(\.[\w.]+\+0x[0-9a-f]+\):")
+"""Folder before the name of a user's part, and offset after its line, as linkers print them."""
 _UNBALANCED = "the statement or its setup has an unbalanced brace, parenthesis or quote"
 _SILENT = "the compiler failed without a message"
 _MAX_LINES = 60
@@ -49,7 +49,7 @@ def trimmed(output: str, order: WorkOrder) -> str:
         SETUP: order.setup.split("\n"),
         STATEMENT: (order.stmt or "").split("\n"),
     }
-    lines = list(_relevant_lines(_PATH_BEFORE.sub("", output), own))
+    lines = list(_relevant_lines(_PLACE.sub(r"\1", output), own))
     ours = [line for line in lines if not line.startswith(f"{FRAME}:")]
     lines = ours or ([_UNBALANCED, lines[0]] if lines else output.splitlines() or [_SILENT])
     more = [f"… and {len(lines) - _MAX_LINES} more lines"] if len(lines) > _MAX_LINES else []

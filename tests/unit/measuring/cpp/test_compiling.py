@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from profkit.measuring.cpp.compiling import trimmed
 from profkit.model.workorder import Language, WorkOrder
 
@@ -57,10 +59,11 @@ def test_notes_of_the_users_lines_stay_and_few_others():
     ]
 
 
-def test_the_linker():
+@pytest.mark.parametrize("offset", ["", "(.text+0x61):", "(.text._Z1fv+0x5):"])
+def test_the_linker(offset: str):
     said = (
         "/usr/bin/ld: /tmp/ccK.o: in function `profkit_measure_body(long)':\n"
-        "/home/me/<stmt>:1: undefined reference to `foo()'\n"
+        f"/home/me/<stmt>:1:{offset} undefined reference to `foo()'\n"
         "collect2: error: ld returned 1 exit status\n"
     )
     assert trimmed(said, ORDER).startswith("<stmt>:1: undefined reference to `foo()'\n")
