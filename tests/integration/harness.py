@@ -15,7 +15,9 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 # These count the threads at a fork after profkit's own was started again (python/cpython#137109).
 _COUNTS_TOO_LATE = (3, 13) <= sys.version_info < (3, 13, 10) or (3, 14) <= sys.version_info < (3, 14, 1)
-FORKING = ("-W", "ignore:This process:DeprecationWarning") if _COUNTS_TOO_LATE else ()
+WITH_THREADS = ("-W", "ignore:This process:DeprecationWarning")
+"""Flags of Python for programs that fork while they have threads, such as those of a pool."""
+FORKING = WITH_THREADS if _COUNTS_TOO_LATE else ()
 """Flags of Python for programs that fork."""
 NO_SUPERUSER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search",
                 "--inh-caps=-dac_override,-dac_read_search")  # fmt: skip

@@ -34,7 +34,13 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "figures"), [("first_result", 3), ("accuracy", 4), ("attribution", 12), ("recovery", 3)]
+    ("name", "figures"),
+    [
+        ("first_result", 3),
+        pytest.param("accuracy", 4, marks=pytest.mark.torch),
+        ("attribution", 12),
+        ("recovery", 3),
+    ],
 )
 def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
     text, _ = sampling(tmp_path, "--json", "--only", name)
@@ -90,6 +96,7 @@ def test_reporting_has_a_suite_of_its_own(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
 
 
+@pytest.mark.torch
 def test_pools_are_measured_side_by_side(tmp_path: Path) -> None:
     done = run_program(
         tmp_path, ["-m", "benchmarks.pool", "--quick", "--json", "--only", "small_calls"], timeout_s=240

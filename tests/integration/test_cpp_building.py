@@ -250,6 +250,7 @@ def test_a_changed_header_is_compiled_again(name: str, tmp_path: Path, monkeypat
         )
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("additions", [(2,), pytest.param((2, 3), marks=pytest.mark.full)])
 def test_torchscript_is_part_of_the_object_and_made_again_if_its_own_files_change(
     additions: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -270,6 +271,7 @@ def test_torchscript_is_part_of_the_object_and_made_again_if_its_own_files_chang
         assert str(added + 1) in run(library)["thrown"][0]
 
 
+@pytest.mark.torch
 def test_what_is_no_torchscript_is_named(tmp_path: Path):
     one = order("1;", script="import os\ndef model(x):\n    return os.getcwd()\n")
     error = libraries_for([one], progress=silent, cache=tmp_path / "cpp")[0]
@@ -308,6 +310,7 @@ def test_without_a_compiler_there_is_a_fix(cache: Path, monkeypatch: pytest.Monk
     assert "needs 'g++'" in str(missing)
 
 
+@pytest.mark.torch
 def test_statements_about_tensors(cache: Path):
     one = order(
         'auto z = x + y; if (at::GradMode::is_enabled() || z.numel() != 64) throw std::logic_error("no");',

@@ -165,7 +165,8 @@ def test_nested_calls_take_no_quadratic_memory(nested: object, tmp_path: Path) -
 
 def test_too_little_memory(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(b"".join(b"main;f%d 1\n" % n for n in range(700_000)))
-    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (400 << 20, -1)); "
+    limited = "import resource, runpy, sys; LIMITS = 400 << 20, resource.RLIM_INFINITY; "
+    limited += "resource.setrlimit(resource.RLIMIT_AS, LIMITS); "
     command = f"{limited}sys.argv[1:] = ['import', 'x.txt']; runpy.run_module('profkit', run_name='__main__')"
     done = subprocess.run(
         [sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S

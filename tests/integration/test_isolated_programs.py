@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from tests.integration.harness import environment
+from tests.integration.harness import WITH_THREADS, environment
 from tests.integration.pool_jobs import MARK, await_true, marked
 
 OPENMP_MARK = f"OMP_{MARK}"
@@ -71,8 +71,9 @@ except ChildProcessError:
 def program(text: str, mark: str) -> subprocess.Popen[str]:
     environ = environment(**{MARK: mark, OPENMP_MARK: mark})
     return subprocess.Popen(
-        [sys.executable, "-c", text], env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+        [sys.executable, *WITH_THREADS, "-c", text],
+        env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

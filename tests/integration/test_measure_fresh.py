@@ -17,7 +17,7 @@ from profkit import measure
 from profkit.errors import TooShort, UsageError
 from profkit.model.measurement import Freshness, InstructionCounts, Timing, WarningCode
 from profkit.render.views.measurement_warnings import warning_text
-from tests.integration.programs import changing, training
+from tests.integration.programs import changing
 
 
 def shuffled(number: int) -> list[int]:
@@ -80,6 +80,8 @@ def test_globals_of_a_module_are_what_they_were_at_each_execution() -> None:
 @pytest.mark.torch
 def test_a_step_of_training_begins_without_gradients() -> None:
     import torch
+
+    from tests.integration.programs import training
 
     model, batch = torch.nn.Linear(8, 8), torch.ones(4, 8)
     found = timed(training.train, args=(model, batch))

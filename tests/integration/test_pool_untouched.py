@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import ROOT, environment
+from tests.integration.harness import ROOT, WITH_THREADS, environment
 
 BEGIN = """
 import os, signal, sys, threading, time
@@ -141,7 +141,7 @@ pool.close()
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
 def test_the_program_sees_nothing_of_the_pool(tmp_path: Path, program: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", BEGIN + program.replace("WORK\n", KINDS_OF_WORK)],
+        [sys.executable, *WITH_THREADS, "-c", BEGIN + program.replace("WORK\n", KINDS_OF_WORK)],
         cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=120, start_new_session=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.harness import environment
 
-pytestmark = pytest.mark.sampler
+pytestmark = [pytest.mark.sampler, pytest.mark.torch]
 
 ENABLED = """
 import torch

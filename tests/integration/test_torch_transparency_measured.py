@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch  # noqa: F401 - so that the module is left out where torch is missing
 
 from profkit import profile
 from profkit.measuring.decorated import program
