@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Runs commands with CPython 3.13, 3.14 and 3.15, in a small Debian system of their own: its files in a folder,
+# this kernel, these processes.
+#
+#   tests/pythons.sh                                       the versions
+#   tests/pythons.sh VERSION [--with EXTRA]... COMMAND...  the command in this checkout, in a virtual environment of
+#                                                          that version: profkit and the extra `test`, without torch
+#
+# The system is in the user's cache folder, under a digest of what is installed in it; virtual environments of it are
+# in the checkout. Ends with 75 if a package could not be had, as when a mirror does not answer.
+set -euo pipefail
+
+declare -A PYTHONS=([3.13]=3.13.18-1 [3.14]=3.14.10-1 [3.15]=3.15.2-1)
+UNAVAILABLE=75  # EX_TEMPFAIL of sysexits.h
+
+checkout=$(cd "$(dirname "$0")/.." && pwd -P)
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo -E)
+
+pinned=(build-essential ca-certificates git procps strace)
+for version in "${!PYTHONS[@]}"; do
+    for suffix in '' -dev -venv; do pinned+=("python$version$suffix=${PYTHONS[$version]}"); done
+done
+digest=$({ printf '%s\n' "${pinned[@]}" | sort; cat "$checkout/tests/programs.sh"; } | sha256sum | cut -c 1-12)
+system=${XDG_CACHE_HOME:-$HOME/.cache}/profkit/pythons/$digest
+
+main() {
+    if [ $# -eq 0 ]; then
+        printf '%s\n' "${!PYTHONS[@]}" | sort
+        return
+    fi
+    local version=$1 extras=test
+    shift
+    while [ "${1:-}" = --with ]; do extras+=" $2"; shift 2; done
+    [ -n "${PYTHONS[$version]:-}" ] || give_up 2 "there is no Python $version here, only ${!PYTHONS[*]}"
+    [ -e "$system/made" ] || make_system
+    enter "$system" "$(pip_places)" setpriv --reuid="$(id -u)" --regid="$(id -g)" --clear-groups \
+        bash -euo pipefail -c "$IN_CHECKOUT" - "$version" "$extras" "$@"
+}
+
+give_up() {
+    local status=$1
+    shift
+    printf 'tests/pythons.sh: %s\n' "$@" >&2
+    exit "$status"
+}
+
+unavailable() {
+    "${as_root[@]}" rm -rf "$system.partial"
+    give_up "$UNAVAILABLE" "$1" "no test has failed: the Pythons are missing" "try again, or pin $2"
+}
+
+make_system() {
+    command -v debootstrap >/dev/null || install_debootstrap
+    "${as_root[@]}" rm -rf "$system.partial"
+    mkdir -p "$(dirname "$system")"
+    echo "tests/pythons.sh: making $system (minutes)" >&2
+    local log=$system.log available="versions in tests/pythons.sh that Debian's mirror has"
+    "${as_root[@]}" debootstrap --variant=minbase sid "$system.partial" >"$log" 2>&1 ||
+        unavailable "debootstrap failed: $(tail -n 1 "$log"); its log is $log" "$available"
+    enter "$system.partial" '' bash -euo pipefail -c "$INSTALL" - "${pinned[@]}" >>"$log" 2>&1 ||
+        unavailable "packages cannot be installed: $(grep -a '^E:' "$log" | tail -n 1); the log is $log" "$available"
+    "${as_root[@]}" touch "$system.partial/made"
+    "${as_root[@]}" mv "$system.partial" "$system"
+}
+
+install_debootstrap() {
+    command -v apt-get >/dev/null ||
+        give_up "$UNAVAILABLE" "debootstrap is missing: install it with this system's package manager"
+    if ! { "${as_root[@]}" apt-get update -qq &&
+        "${as_root[@]}" apt-get install -y -qq --no-install-recommends debootstrap; } >&2; then
+        give_up "$UNAVAILABLE" "debootstrap cannot be installed, so no test has run"
+    fi
+}
+
+# The snapshot of a mirror may be older than what the mirror promises; packages are signed either way.
+INSTALL='
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+echo "Acquire::Check-Valid-Until \"false\";" >/etc/apt/apt.conf.d/80profkit
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "$@"
+bash tests/programs.sh
+apt-get clean
+'
+
+# Runs a command in a system, as root, in this checkout; places of this system are there too, but read-only. The
+# mounts are in a namespace of their own, and end with it. The system becomes the root of that namespace: after chroot,
+# the kernel refuses new user namespaces, which tests make.
+enter() {
+    "${as_root[@]}" unshare --mount --propagation private bash -euo pipefail -c "$ENTER" - "$1" "$checkout" "${@:2}"
+}
+
+ENTER='
+system=$1 checkout=$2 places=$3
+shift 3
+bind() {
+    if [ -d "$1" ]; then
+        mkdir -p "$system$1"
+    elif [ ! -e "$system$1" ]; then
+        mkdir -p "$system${1%/*}"
+        : >"$system$1"
+    fi
+    mount --bind "$1" "$system$1"
+}
+mount --bind "$system" "$system"
+for place in /proc /dev /sys; do mount --rbind "$place" "$system$place"; done
+bind "$checkout"
+for place in /etc/resolv.conf /etc/hosts $places; do
+    [ -e "$place" ] || continue
+    bind "$place"
+    mount -o remount,bind,ro "$system$place"
+done
+cd "$system"
+pivot_root . .
+umount --lazy .
+exec env --chdir="$checkout" "$@"
+'
+
+# Prints what pip needs: certificates, the files of its settings, and the files and folders that they name. The
+# pages of an index, `simple`, refer to files beside them (PEP 503).
+pip_places() {
+    printf '%s\n' /etc/ssl/certs /etc/pip.conf "${XDG_CONFIG_HOME:-$HOME/.config}/pip" "$HOME/.pip"
+    { python3 -m pip config list 2>/dev/null || true; } | grep -o "/[^ ,']*" | sed 's,^//*,/,; s,/simple$,,' | sort -u
+}
+
+IN_CHECKOUT='
+version=$1 extras=$2
+shift 2
+environment=$PWD/.venvs/$version${extras#test}
+environment=${environment// /-}
+digest=$(cat setup.cfg constraints.txt | sha256sum)
+if [ "$(cat "$environment/digest" 2>/dev/null)" != "$digest" ]; then
+    rm -rf "$environment"
+    "python$version" -m venv "$environment"
+    "$environment/bin/python" tests/support/requirements.py $extras >"$environment/requirements.txt"
+    if ! "$environment/bin/pip" install -q -c constraints.txt -r "$environment/requirements.txt"; then
+        echo "tests/pythons.sh: packages for Python $version cannot be installed. No test has failed." >&2
+        exit 75
+    fi
+    "$environment/bin/pip" install -q --no-deps -e .
+    echo "$digest" >"$environment/digest"
+fi
+exec env PATH="$environment/bin:$PATH" "$@"
+'
+
+main "$@"
