@@ -117,14 +117,27 @@ def start_pages() -> None:
     Allocates all free memory permanently and advances the end of the heap to a new page.
     """
     gc.collect()  # clears the interpreter's free lists
-    fill_holes()
+    sweeps = _MAX_SWEEPS
+    while sweeps > 0:  # an iterator would be freed afterwards and leave a hole
+        fill_holes()
+        if _has_pools():
+            _fill_all_pools()
+        sweeps = sweeps - 1 if _has_holes() else 0  # filling pools may leave one (glibc 2.43)
     if _has_pools():
-        size = _LARGEST_BLOCK
-        while size > 0:  # an iterator would be freed afterwards and leave a hole
-            _fill_pools(size)
-            size -= 16
         _renew_pools()
     _start_page()
+
+
+def _has_holes() -> bool:
+    malloc = glibc_malloc()
+    return malloc is not None and malloc.free().holes_bytes > 0
+
+
+def _fill_all_pools() -> None:
+    size = _LARGEST_BLOCK
+    while size > 0:
+        _fill_pools(size)
+        size -= 16
 
 
 def _start_page() -> None:
@@ -135,8 +148,6 @@ def _start_page() -> None:
     malloc = glibc_malloc()
     if malloc is None:
         return
-    if malloc.free().holes_bytes:  # filling pools may leave one (glibc 2.43)
-        fill_holes()
     malloc.take([max(malloc.free().end_bytes - _SMALLEST - _HEADER_BYTES, 0)])
     malloc.take([_PAGE_BYTES - _allocate_last(malloc) % _PAGE_BYTES + _HEADER_BYTES])
 
