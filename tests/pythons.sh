@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs commands with CPython 3.13, 3.14 and 3.15, in a small Debian system of their own: its files in a folder,
-# this kernel, these processes.
+# Runs commands with CPython 3.13, 3.14 and 3.15 in a small Debian system: a folder that is their root folder.
 #
-#   tests/pythons.sh                                       the versions
-#   tests/pythons.sh VERSION [--with EXTRA]... COMMAND...  the command in this checkout, in a virtual environment of
+#   tests/pythons.sh                                       print the versions
+#   tests/pythons.sh VERSION [--with EXTRA]... COMMAND...  run the command in this checkout, in a virtual environment of
 #                                                          that version: profkit and the extra `test`, without torch
 #
-# The system is in the user's cache folder, under a digest of what is installed in it; virtual environments of it are
-# in the checkout. Ends with 75 if a package could not be had, as when a mirror does not answer.
+# The system is made once, in the user's cache folder. Its folder's name is a checksum of the list of its packages. The
+# virtual environments are in `.venvs`. The exit status is 75 if a package is not available, for example because a
+# mirror does not answer.
 set -euo pipefail
 
 declare -A PYTHONS=([3.13]=3.13.18-1 [3.14]=3.14.10-1 [3.15]=3.15.2-1)
@@ -34,7 +34,7 @@ main() {
     while [ "${1:-}" = --with ]; do extras+=" $2"; shift 2; done
     [ -n "${PYTHONS[$version]:-}" ] || give_up 2 "there is no Python $version here, only ${!PYTHONS[*]}"
     [ -e "$system/made" ] || make_system
-    enter "$system" "$(pip_places)" setpriv --reuid="$(id -u)" --regid="$(id -g)" --clear-groups \
+    enter "$system" "$(pip_paths)" setpriv --reuid="$(id -u)" --regid="$(id -g)" --clear-groups \
         bash -euo pipefail -c "$IN_CHECKOUT" - "$version" "$extras" "$@"
 }
 
@@ -73,7 +73,7 @@ install_debootstrap() {
     fi
 }
 
-# The snapshot of a mirror may be older than what the mirror promises; packages are signed either way.
+# A mirror's package lists may have expired; the packages are signed in any case.
 INSTALL='
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 echo "Acquire::Check-Valid-Until \"false\";" >/etc/apt/apt.conf.d/80profkit
@@ -83,15 +83,15 @@ bash tests/programs.sh
 apt-get clean
 '
 
-# Runs a command in a system, as root, in this checkout; places of this system are there too, but read-only. The
-# mounts are in a namespace of their own, and end with it. The system becomes the root of that namespace: after chroot,
-# the kernel refuses new user namespaces, which tests make.
+# Runs a command as root in a system and in this checkout: `enter SYSTEM PATHS COMMAND...`. The paths, one per line, are
+# read-only in the system. All mounts are in a mount namespace, which ends with the command. It uses pivot_root, because
+# the kernel refuses new user namespaces after chroot, and tests make some.
 enter() {
     "${as_root[@]}" unshare --mount --propagation private bash -euo pipefail -c "$ENTER" - "$1" "$checkout" "${@:2}"
 }
 
 ENTER='
-system=$1 checkout=$2 places=$3
+system=$1 checkout=$2 paths=$3
 shift 3
 bind() {
     if [ -d "$1" ]; then
@@ -103,12 +103,12 @@ bind() {
     mount --bind "$1" "$system$1"
 }
 mount --bind "$system" "$system"
-for place in /proc /dev /sys; do mount --rbind "$place" "$system$place"; done
+for path in /proc /dev /sys; do mount --rbind "$path" "$system$path"; done
 bind "$checkout"
-for place in /etc/resolv.conf /etc/hosts $places; do
-    [ -e "$place" ] || continue
-    bind "$place"
-    mount -o remount,bind,ro "$system$place"
+for path in /etc/resolv.conf /etc/hosts $paths; do
+    [ -e "$path" ] || continue
+    bind "$path"
+    mount -o remount,bind,ro "$system$path"
 done
 cd "$system"
 pivot_root . .
@@ -116,9 +116,9 @@ umount --lazy .
 exec env --chdir="$checkout" "$@"
 '
 
-# Prints what pip needs: certificates, the files of its settings, and the files and folders that they name. The
-# pages of an index, `simple`, refer to files beside them (PEP 503).
-pip_places() {
+# Prints the paths that pip needs: certificates, its configuration files, and the paths that these contain. The folder
+# `simple` of an index contains links to files next to it (PEP 503), so its parent is printed.
+pip_paths() {
     printf '%s\n' /etc/ssl/certs /etc/pip.conf "${XDG_CONFIG_HOME:-$HOME/.config}/pip" "$HOME/.pip"
     { python3 -m pip config list 2>/dev/null || true; } | grep -o "/[^ ,']*" | sed 's,^//*,/,; s,/simple$,,' | sort -u
 }
