@@ -112,8 +112,8 @@ def _iterator(value: Any) -> Content:
     left, below = _reduced(value)
     if below:
         return left, below
-    held = [held for held in gc.get_referents(value) if not isinstance(held, type)]
-    return repr(value) if isinstance(value, itertools.count | itertools.repeat) else "", held
+    below = [other for other in gc.get_referents(value) if not isinstance(other, type)]
+    return repr(value) if isinstance(value, itertools.count | itertools.repeat) else "", below
 
 
 def _builtin(value: Any) -> Content:
