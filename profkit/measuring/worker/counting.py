@@ -161,12 +161,10 @@ def _count_with(
     # those of a function only when it dumps them.
     for _ in range(2):
         base = baseline.do(partial(_count, baseline, number))
-    if settled:
-        # Discard the first one here too. It also leaves the heap as every repeat does, so that the first
-        # repeat does not differ.
-        measured.do(partial(_count, measured, min(number, _OFTEN)))
-    for _ in range(repetitions.repeats):
-        last = measured.do(partial(_count, measured, number))
+    # Discard the first one here too, if the statement is short. It also leaves the heap as every repeat does, so
+    # that the first repeat does not differ. One loop does all, as its iterator may come from a free list.
+    for block in [*[min(number, _OFTEN)] * settled, *[number] * repetitions.repeats]:
+        last = measured.do(partial(_count, measured, block))
     return {
         "number": number,
         "dumps": [_path(job["dump_prefix"], last - n) for n in reversed(range(repetitions.repeats))],

@@ -27,6 +27,9 @@ Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 CALL, NOTHING = "<call of the callable>", "<baseline>"
 """File names of code that is not the user's."""
 
+_MAX_IN_RANGE = 100
+"""Maximum executions of a block that iterates over a range: its integers are not made, but shared."""
+
 
 class Blocks(Protocol):
     """A generator that runs its statement once for each item of an iterator sent to it."""
@@ -57,6 +60,15 @@ class Runnable(Protocol):
 
     def do(self, task: Callable[[], T]) -> T:
         """Run a task in the thread in which blocks may run, and return its result."""
+
+
+def rounds_of(number: int) -> Iterator[object]:
+    """Return an iterator for a block of `number` executions.
+
+    CPython 3.12 and later specialise loops over ranges; for other iterators they try it again now and then,
+    which changes counts.
+    """
+    return iter(range(number)) if number <= _MAX_IN_RANGE else repeat(None, number)
 
 
 class InThisThread:
@@ -128,11 +140,11 @@ class InFunction(InThisThread):
         self.source, self.namespace = source, namespace
         self.start = blocks_of(code or source.code(), namespace)
         self.blocks = self.start()
-        self._rounds = repeat(None, 0)
+        self._rounds = rounds_of(0)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """See `Runnable.run`."""
-        rounds = repeat(None, number)
+        rounds = rounds_of(number)
         times = bracketed(partial(self.blocks.send, rounds), probe)
         self._rounds = rounds  # kept, so that the next block does not include freeing them
         return times
@@ -147,7 +159,7 @@ class InModule(InThisThread):
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """See `Runnable.run`."""
-        self.namespace[ROUNDS] = repeat(None, number)
+        self.namespace[ROUNDS] = rounds_of(number)
         return bracketed(partial(exec, self.code, self.namespace), probe)
 
 
@@ -234,9 +246,9 @@ class Awaited(InThisThread):
         import asyncio  # few jobs need it, and it takes long to import
 
         with asyncio.Runner() as runner:
-            return runner.run(self._block(repeat(None, number), probe))
+            return runner.run(self._block(rounds_of(number), probe))
 
-    async def _block(self, rounds: repeat[None], probe: Probe[T]) -> tuple[T, T]:
+    async def _block(self, rounds: Iterator[object], probe: Probe[T]) -> tuple[T, T]:
         call, none = self._awaitable, ()
         before = probe(*none)
         for _ in rounds:
