@@ -19,7 +19,7 @@ as_root=()
 
 pinned=(build-essential ca-certificates git procps strace)
 for version in "${!PYTHONS[@]}"; do
-    for suffix in '' -dev -venv; do pinned+=("python$version$suffix=${PYTHONS[$version]}"); done
+    for suffix in '' -dev -venv -dbg; do pinned+=("python$version$suffix=${PYTHONS[$version]}"); done
 done
 digest=$({ printf '%s\n' "${pinned[@]}" | sort; cat "$checkout/tests/programs.sh"; } | sha256sum | cut -c 1-12)
 system=${XDG_CACHE_HOME:-$HOME/.cache}/profkit/pythons/$digest
