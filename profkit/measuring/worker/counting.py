@@ -161,8 +161,8 @@ def _count_with(
     # those of a function only when it dumps them.
     for _ in range(2):
         base = baseline.do(partial(_count, baseline, number))
-    # Discard the first one here too, if the statement is short. It also leaves the heap as every repeat does, so
-    # that the first repeat does not differ. One loop does all, as its iterator may come from a free list.
+    # Discard the first one here too, if the statement is short. It also leaves the heap as every repeat does,
+    # so that the first repeat does not differ. One loop does all: its iterator may come from a free list.
     for block in [*[min(number, _OFTEN)] * settled, *[number] * repetitions.repeats]:
         last = measured.do(partial(_count, measured, block))
     return {
