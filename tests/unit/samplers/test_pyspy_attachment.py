@@ -12,8 +12,9 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.model.session import SessionState
 from profkit.process import procfs
 from profkit.process.watched import watch
-from profkit.samplers.pyspy_attachment import PySpyAttachment
-from profkit.samplers.pyspy_log import Attempt
+from profkit.samplers.attempts import Attempt
+from profkit.samplers.process_attachment import ProcessAttachment
+from profkit.samplers.pyspy_attachment import PySpyProgram
 
 CATCHES_INT = f"SigCgt:\t{1 << (signal.SIGINT - 1):016x}\n"
 SHELL, PYSPY = "/bin/dash", "/usr/bin/py-spy"
@@ -41,8 +42,8 @@ def test_it_runs_if_it_handles_interrupts(
     if program is not None:
         (folder / "exe").symlink_to(program)
     (tmp_path / "log").touch()
-    attempt = Attempt(os.getpid(), ("py-spy",), tmp_path / "log", 0)
-    attachment = PySpyAttachment(process, None, attempt, 100.0, 0, tmp_path / "output", SYSTEM_CLOCK)
+    attempt = Attempt("py-spy", os.getpid(), ("py-spy",), tmp_path / "output", tmp_path / "log")
+    attachment = ProcessAttachment(PySpyProgram(100.0), process, None, attempt, 0, SYSTEM_CLOCK)
     monkeypatch.setattr(procfs, "PROC", str(tmp_path))
     assert attachment.poll() is state
     process.close()

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import AttachDenied, SamplerFailed
+from profkit.samplers.attempts import Attempt, read_log, stopped
 from profkit.samplers.pyspy_attachment import is_whole
-from profkit.samplers.pyspy_log import Attempt, LogFacts, failure, log_facts, read_log, stopped
+from profkit.samplers.pyspy_log import LogFacts, failure, log_facts
 
 DENIED = (
     "Permission Denied: Try running again with elevated permissions by going 'sudo env \"PATH=$PATH\" !!'\n"
@@ -37,7 +38,8 @@ def attempt(folder: Path, text: str, pid: int = 4711, start: int = 0) -> Attempt
     """One that left this log."""
     log = folder / "segment-000.log"
     log.write_text(text)
-    return Attempt(pid, ("/bin/py-spy", "record", "-p", str(pid)), log, start)
+    command = ("/bin/py-spy", "record", "-p", str(pid))
+    return Attempt("py-spy", pid, command, folder / "output", log, start)
 
 
 def test_counts_and_lateness():

@@ -1,0 +1,212 @@
+"""Attachment of a sampler that is a process here: started outside our process tree, stopped by SIGINT.
+
+Only SIGINT, the end of the sampled process or the longest duration makes it end with its output. The file
+shows whether it is complete. The log contains the watchdog's report of how the process ended.
+"""
+
+from __future__ import annotations
+
+import posix
+import signal
+from pathlib import Path
+from typing import Protocol
+
+from profkit.clock import Clock
+from profkit.errors import SamplerError, SamplerFailed
+from profkit.model.session import Segment, SessionState
+from profkit.process import procfs
+from profkit.process.detach import Detached, kill_marked, start_detached
+from profkit.process.guard import reraise_signal_error
+from profkit.process.prctl import allow_tracer
+from profkit.process.watched import Watched, watch
+from profkit.samplers.attempts import SAMPLING, START, STOP, Attempt, stopped
+from profkit.samplers.polling import backed_off_s
+
+_START_TIMEOUT_S = 10.0
+_KILL_TIMEOUT_S = 5.0
+_REPORT_TIMEOUT_S, _REPORT_PAUSE_S = 0.25, 0.002
+"""Time limit for the watchdog's report after the sampler's end, and pause between checks, under load."""
+
+
+class Program(Protocol):
+    """What distinguishes the program of one such sampler from others."""
+
+    name: str
+    """Its name in messages."""
+    holds: bool
+    """True if it stops the sampled process for its samples."""
+
+    def is_running(self, process: Watched, attempt: Attempt) -> bool:
+        """Return whether a live process of this program samples, and can be stopped without a loss."""
+        ...
+
+    def is_whole(self, output: Path) -> bool:
+        """Return whether an output is complete; it may be too large to parse here."""
+        ...
+
+    def failure(self, attempt: Attempt, stage: str) -> SamplerError:
+        """Return the error that explains an attempt's log."""
+        ...
+
+    def stop_timeout_s(self) -> float:
+        """Return the default time limit for the end after SIGINT."""
+        ...
+
+
+def attach_process(
+    program: Program, attempt: Attempt, index: int, clock: Clock, timeout_s: float = _START_TIMEOUT_S
+) -> ProcessAttachment:
+    """Start a sampler on a process; raises `SamplerError` and then leaves nothing running."""
+    _check_folder(program, attempt.output.parent)
+    try:
+        started = _start(program, attempt, clock, timeout_s)
+        process = None if started is None else watch(started.pid)
+        if started is None or process is None:
+            raise program.failure(attempt, START)
+        if attempt.pid == posix.getpid():
+            allow_tracer(process.pid)
+        watchdog = None if started.watchdog_pid is None else watch(started.watchdog_pid)
+        return ProcessAttachment(program, process, watchdog, attempt, index, clock)
+    except BaseException:  # also a signal handler's: the caller does not know the process
+        kill_marked(str(attempt.output), clock)
+        raise
+
+
+class ProcessAttachment:
+    """Attachment of one sampler process; not thread-safe."""
+
+    def __init__(
+        self, program: Program, process: Watched, watchdog: Watched | None, attempt: Attempt, index: int,
+        clock: Clock,
+    ) -> None:  # fmt: skip
+        self._program, self._process, self._watchdog = program, process, watchdog
+        self._attempt, self._index, self._clock = attempt, index, clock
+        self._stoppable = self._stop_requested = self._stop_sent = False
+
+    def segment(self) -> Segment:
+        """See `Attachment.segment`."""
+        return Segment(
+            self._index, started_ns=0, pid=self._process.pid, start_ticks=self._process.start_ticks
+        )
+
+    def poll(self) -> SessionState:
+        """See `Attachment.poll`; success if it ended without a stop request and its file is complete."""
+        if self._process.alive():
+            return self._poll_running()
+        if not self._program.is_whole(self._attempt.output):
+            self._await_report()
+            self._close()
+            raise self._program.failure(self._attempt, self._stage())
+        self._close()
+        return SessionState.SUCCESS
+
+    def warning(self) -> str | None:
+        """See `Attachment.warning`."""
+        return stopped(self._attempt)
+
+    def poll_interval_s(self, attempt: int) -> float:
+        """See `Attachment.poll_interval_s`: these samplers start and stop within tens of milliseconds."""
+        return backed_off_s(attempt, 0.0003, 1.03, 0.005)
+
+    def request_stop(self) -> None:
+        """See `Attachment.request_stop`; before RUNNING, the poll that detects RUNNING sends the signal."""
+        self._stop_requested = True
+        if self._process.alive():
+            self._poll_running()
+
+    def stop_timeout_s(self) -> float:
+        """See `Attachment.stop_timeout_s`."""
+        return self._program.stop_timeout_s()
+
+    def resident_bytes(self) -> int:
+        """See `Attachment.resident_bytes`."""
+        return procfs.resident_bytes(self._process.pid) if self._process.alive() else 0
+
+    def kill(self) -> None:
+        """See `Attachment.kill`; its samples are lost if it had not ended."""
+        try:
+            if self._process.signal(signal.SIGKILL):
+                self._process.wait(_KILL_TIMEOUT_S)
+        except PermissionError:  # `_interrupt` reports it
+            return
+        finally:
+            self._close()
+
+    def _poll_running(self) -> SessionState:
+        if not self._stoppable:
+            self._stoppable = self._program.is_running(self._process, self._attempt)
+        if not self._stoppable:
+            return SessionState.PREPARING
+        if not self._stop_requested:
+            return SessionState.RUNNING
+        if not self._stop_sent:
+            self._stop_sent = self._interrupt()
+        return SessionState.PROCESSING
+
+    def _interrupt(self) -> bool:
+        try:
+            return self._process.signal(signal.SIGINT)
+        except PermissionError as error:
+            raise self._attempt.failed(
+                SAMPLING,
+                f"the program changed its user, and can no longer stop process {self._process.pid}",
+                "change the user before the first profiled call; these samples can be read after the "
+                "program has ended",
+            ) from error
+
+    def _await_report(self) -> None:
+        """Wait until the watchdog has reported how the sampler ended, or has ended."""
+        deadline_s = self._clock.monotonic_s() + _REPORT_TIMEOUT_S
+        while self._watchdog is not None and self._watchdog.alive():
+            if self._clock.monotonic_s() >= deadline_s:
+                return
+            self._clock.sleep(_REPORT_PAUSE_S)
+
+    def _close(self) -> None:
+        self._process.close()
+        if self._watchdog is not None:
+            if procfs.parent(self._watchdog.pid) == posix.getpid():  # we are init, or a subreaper
+                self._watchdog.wait(_REPORT_TIMEOUT_S, self._clock)
+            self._watchdog.close()
+
+    def _stage(self) -> str:
+        if self._stop_sent:
+            return STOP
+        return SAMPLING if self._stoppable else START
+
+
+def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -> Detached | None:
+    target = attempt.pid if program.holds else None
+    try:
+        return start_detached(
+            attempt.command, str(attempt.output), attempt.log, clock, timeout_s, target=target
+        )
+    except OSError as error:
+        raise attempt.failed(
+            START, str(error), f"make sure that {attempt.command[0]} is executable"
+        ) from error
+
+
+def _check_folder(program: Program, folder: Path) -> None:
+    """Raise `SamplerFailed` if the program could not write to a folder: it might only fail at the stop."""
+    problem = _folder_problem(program, folder)
+    if problem is not None:
+        raise SamplerFailed(program.name, START, f"{folder} {problem}", "set PROFKIT_SPOOL to another folder")
+
+
+def _folder_problem(program: Program, folder: Path) -> str | None:
+    try:
+        str(folder.absolute()).encode("utf-8")
+    except UnicodeEncodeError:
+        return f"has a name that is not UTF-8, which {program.name} does not support"
+    try:
+        space = posix.statvfs(folder)
+    except OSError as error:
+        reraise_signal_error(error)
+        return f"cannot be used ({error.strerror})"
+    # Some file systems report no inode counts.
+    if not space.f_bavail or (space.f_files and not space.f_favail):
+        return "is on a full disk"
+    if not posix.access(folder, posix.W_OK | posix.X_OK):
+        return "is not writable"
+    return None
