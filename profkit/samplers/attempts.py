@@ -75,8 +75,8 @@ def stopped(attempt: Attempt) -> str | None:
     if found is None:
         return None
     return (
-        f"{attempt.sampler} was stopped by {_signal_name(int(found.group(1)))}, and was ended so that it could "
-        "not block the program"
+        f"{attempt.sampler} was stopped by {_signal_name(int(found.group(1)))}, and was ended so that it "
+        "could not block the program"
     )
 
 
