@@ -80,9 +80,9 @@ def settings(options: ProfilerOptions) -> Settings:
     )
     check_common(sampler)
     if sampler != SamplerOptions():
-        from profkit.samplers.registry import resolve
+        from profkit.samplers import registry
 
-        resolve(sampler.sampler).check(sampler)
+        registry.check(sampler)
     return Settings(
         sampler=sampler,
         policy=_policy(options),

@@ -12,6 +12,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover, Manifest, ProcessInfo, SamplerPlan, SessionState
+from profkit.samplers.base import output_of
 from profkit.store.files import OwnedFolder
 from profkit.store.spool import SpoolSession
 from profkit.transforms.attribution import RegionCut, cut_regions, find_marks
@@ -107,10 +108,16 @@ def substitute_manifest(folder: OwnedFolder) -> Manifest:
             profkit=_UNKNOWN,
             git_commit=None,
         ),
-        plan=SamplerPlan.unknown("pyspy", scope="call"),
+        plan=SamplerPlan.unknown(_sampler_of(folder), scope="call"),
         ended_ns=max(times, default=0),
         notes=(Note(NoteCode.MANIFEST_UNREADABLE),),
     )
+
+
+def _sampler_of(folder: OwnedFolder) -> str:
+    """Return the sampler that left the outputs in a folder."""
+    outputs = filter(None, map(output_of, sorted(folder.names())))
+    return next((sampler for _, sampler in outputs), "pyspy")
 
 
 def with_rate(manifest: Manifest, segments: Iterable[ReadSegment]) -> Manifest:

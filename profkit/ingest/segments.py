@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from profkit.errors import DamagedFile
 from profkit.model.session import Manifest, SamplerPlan, Segment, segment_stem
 from profkit.process.guard import reraise_signal_error
-from profkit.samplers.base import Recording, Sampler, index_of_output
+from profkit.samplers.base import Recording, Sampler, output_of
 from profkit.store.files import OwnedFolder
 
 _FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9
@@ -95,8 +95,8 @@ def has_outputs(folder: OwnedFolder) -> bool:
 
 
 def _outputs(folder: OwnedFolder) -> set[int]:
-    indexes = map(index_of_output, folder.names())
-    return {index for index in indexes if index is not None}
+    outputs = map(output_of, folder.names())
+    return {output[0] for output in outputs if output is not None}
 
 
 def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPlan) -> ReadSegment:

@@ -32,6 +32,10 @@ class NoteCode(enum.Enum):
     STARTED_TWICE = "started-twice"  # sampler, segment, detail
     SAMPLER_INTERRUPTED = "sampler-interrupted"  # detail
     SAMPLER_LATE = "sampler-late"  # behind_s
+    SAMPLER_REPLACED = "sampler-replaced"  # sampler, by, detail
+    ROUNDS_REPEATED = "rounds-repeated"  # repeated, rounds: including repeated ones
+    ROUNDS_DROPPED = "rounds-dropped"  # dropped, rounds: including dropped ones, functions
+    CHILDREN_LEFT_OUT = "children-left-out"  # processes, detail
     SEGMENT_FAILED = "segment-failed"  # segment, detail
     OTHER_OPTIONS = "other-options"  # label
     SAME_LINES = "same-lines"  # label, other, function

@@ -136,19 +136,23 @@ LARGEST_OUTPUT_BYTES = 2**30
 LARGEST_LOG_BYTES = 16 * 2**20
 
 
-_OUTPUT = ".speedscope.json"
+_OUTPUTS = {"pyspy": ".speedscope.json", "cpython": ".stacks"}
+"""Ends of the names of output files, by sampler; one that keeps its samples elsewhere has none."""
 
 
-def index_of_output(name: str) -> int | None:
-    """Return the number of the segment whose output file has this name, None for other files."""
-    number = name.removeprefix(SEGMENT_PREFIX).removesuffix(_OUTPUT)
-    index = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else None
-    return index if index is not None and name == output_name(index) else None
+def output_of(name: str) -> tuple[int, str] | None:
+    """Return the number of the segment whose output file has this name, and its sampler; None for others."""
+    for sampler, end in _OUTPUTS.items():
+        number = name.removeprefix(SEGMENT_PREFIX).removesuffix(end)
+        index = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else None
+        if index is not None and name == output_name(index, sampler):
+            return index, sampler
+    return None
 
 
-def output_name(index: int) -> str:
+def output_name(index: int, sampler: str) -> str:
     """Return the name of a segment's output file, which has the samples."""
-    return f"{segment_stem(index)}{_OUTPUT}"
+    return f"{segment_stem(index)}{_OUTPUTS[sampler]}"
 
 
 def log_name(index: int) -> str:
@@ -156,9 +160,9 @@ def log_name(index: int) -> str:
     return f"{segment_stem(index)}.log"
 
 
-def output_path(folder: Path, index: int) -> Path:
+def output_path(folder: Path, index: int, sampler: str) -> Path:
     """Return the path of a segment's output file."""
-    return folder.absolute() / output_name(index)
+    return folder.absolute() / output_name(index, sampler)
 
 
 def log_path(folder: Path, index: int) -> Path:

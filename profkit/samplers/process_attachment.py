@@ -35,6 +35,8 @@ class Program(Protocol):
     """Its name in messages."""
     holds: bool
     """True if it stops the sampled process for its samples."""
+    any_name: bool
+    """True if it can write to files whose names are not UTF-8."""
 
     def is_running(self, process: Watched, attempt: Attempt) -> bool:
         """Return whether a live process of this program samples, and can be stopped without a loss."""
@@ -189,16 +191,21 @@ def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -
 
 def _check_folder(program: Program, folder: Path) -> None:
     """Raise `SamplerFailed` if the program could not write to a folder: it might only fail at the stop."""
-    problem = _folder_problem(program, folder)
+    problem = folder_problem(folder) or (None if program.any_name else _name_problem(folder))
     if problem is not None:
         raise SamplerFailed(program.name, START, f"{folder} {problem}", "set PROFKIT_SPOOL to another folder")
 
 
-def _folder_problem(program: Program, folder: Path) -> str | None:
+def _name_problem(folder: Path) -> str | None:
     try:
         str(folder.absolute()).encode("utf-8")
     except UnicodeEncodeError:
-        return f"has a name that is not UTF-8, which {program.name} does not support"
+        return "has a name that is not UTF-8, which the sampler does not support"
+    return None
+
+
+def folder_problem(folder: Path) -> str | None:
+    """Return why no program can write to a folder, None if it can."""
     try:
         space = posix.statvfs(folder)
     except OSError as error:

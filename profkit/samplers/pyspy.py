@@ -30,8 +30,13 @@ from profkit.samplers.base import (
 )
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_log import log_facts
-from profkit.transforms.origin import is_threads_file
-from profkit.transforms.simplify import Reindexer, build_like, child_frame, fold_addresses, keep_threads
+from profkit.transforms.simplify import (
+    Reindexer,
+    build_like,
+    child_frame,
+    fold_addresses,
+    without_own_threads,
+)
 
 _PROCESS = re.compile(r'process (\d+)(?::"(.*)")?', re.DOTALL)
 
@@ -107,7 +112,7 @@ class PySpySampler:
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""
-        profile = _read_profile(files, output_name(segment.index))
+        profile = _read_profile(files, output_name(segment.index, self.name))
         facts = log_facts(_read_log(files, log_name(segment.index)))
         return Recording(
             profile=_shown(profile, plan),
@@ -159,21 +164,9 @@ def _rounds(profile: Profile) -> int:
     return max(seen, default=0)
 
 
-def _without_own_threads(profile: Profile) -> Profile:
-    roots = {frame for frame, known in enumerate(profile.frames) if is_threads_file(known.file)}
-    own = {
-        profile.threads[sample.thread].tid
-        for sample in profile.samples
-        if profile.stacks[sample.stack][:1] and profile.stacks[sample.stack][0] in roots
-    }
-    if not own:
-        return profile
-    return keep_threads(profile, {thread.tid for thread in profile.threads} - own)
-
-
 def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
     """Return the profile without profkit's threads, with readable names."""
-    program = fold_addresses(_without_own_threads(profile))
+    program = fold_addresses(without_own_threads(profile))
     return with_child_processes(program) if plan.subprocesses else program
 
 

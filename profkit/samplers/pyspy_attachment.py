@@ -46,7 +46,7 @@ def attach(
     program: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
 ) -> ProcessAttachment:
     """Start py-spy on a process; raises `SamplerError` and then leaves nothing running."""
-    output, log = output_path(folder, index), log_path(folder, index)
+    output, log = output_path(folder, index, "pyspy"), log_path(folder, index)
     attempt = Attempt(_PROGRAM, pid, command(program, pid, plan, output), output, log, log_size(log))
     return attach_process(PySpyProgram(plan.rate_hz), attempt, index, clock)
 
@@ -56,6 +56,7 @@ class PySpyProgram:
 
     name = _PROGRAM
     holds = True
+    any_name = False
 
     def __init__(self, rate_hz: float) -> None:
         self._rate_hz = rate_hz

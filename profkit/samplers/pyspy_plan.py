@@ -4,9 +4,6 @@ A blocking round stops the program for about 0.1 ms and 16 µs for each frame of
 idle ones (measured, py-spy 0.4.3). Blocking shows callers correctly; nonblocking reads stacks while they
 change. So `auto` blocks if that costs at most 5 % of the program's time, unless stopping the program would
 change its behaviour or the result.
-
-The samplers of one host share a part of its processors. Each sampler divides that part by the number of
-samplers it finds, and takes at most the rest that the others leave. A rate that the user set is kept.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.samplers.base import LiveStacks
+from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 
 DEFAULT_RATE_HZ = 100
@@ -26,13 +24,6 @@ BUDGET = 0.05
 """Maximum share of the program's time for which blocking stops it."""
 SAMPLER_CPU = 0.25
 """Maximum share of a core for a nonblocking py-spy if the user set no rate."""
-HOST_CPU = 0.25
-"""Maximum share of the host's processors for all of its samplers if the user set no rate."""
-_SLOWEST_HZ = 10
-# A sampler keeps its rate when processes wait for a processor: with eight programs on two processors,
-# eight samplers would take a fifth of the machine.
-_CROWDED = 2.0
-_SLOWEST_CROWDED_HZ = 20
 _ROUND_S = 1e-4
 _FRAME_S = 16e-6
 
@@ -51,7 +42,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     """Resolve `auto` and defaults of options that passed `check`."""
     rate_hz, blocking, notes = _choose(options, live)
     if _requested_rate(options) is None:
-        rate_hz, why = _shared(rate_hz, live)
+        rate_hz, why = shared_rate(rate_hz, live, round_cost_s(live))
         notes = (*notes, *why)
     if blocking and not options.idle:
         # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.
@@ -115,34 +106,11 @@ def _choose_auto(
 
 def _default_nonblocking_hz(live: LiveStacks) -> int:
     """Return the default nonblocking rate; a round costs about as much as blocking (50 threads, measured)."""
-    return _within(int(SAMPLER_CPU / round_cost_s(live)), at_least=_SLOWEST_HZ)
+    return _within(int(SAMPLER_CPU / round_cost_s(live)), at_least=SLOWEST_HZ)
 
 
 def _cost_note(rate_hz: int, live: LiveStacks) -> tuple[Note, ...]:
     return (Note.of(NoteCode.BLOCKING_COST, share=min(1.0, rate_hz * round_cost_s(live))),)
-
-
-def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[Note, ...]]:
-    """Lower a default rate if the machine is crowded or has other samplers; return it with notes."""
-    if live.crowding >= _CROWDED:
-        crowded_hz = min(rate_hz, max(_SLOWEST_CROWDED_HZ, round(rate_hz / live.crowding)))
-    else:
-        crowded_hz = rate_hz
-    left_hz = min(rate_hz, max(_SLOWEST_HZ, _left_by_others(live)))
-    if left_hz < crowded_hz:
-        others = live.other_samplers
-        return left_hz, (Note.of(NoteCode.SHARED_HOST, rate_hz=left_hz, samplers=others, share=HOST_CPU),)
-    if crowded_hz >= rate_hz:
-        return crowded_hz, ()
-    return crowded_hz, (Note.of(NoteCode.CROWDED_HOST, rate_hz=crowded_hz, processes=live.crowding),)
-
-
-def _left_by_others(live: LiveStacks) -> int:
-    """Return the rate within this sampler's part of the host's budget; assumes equal costs per round."""
-    if not live.other_samplers:
-        return FASTEST_HZ
-    rounds_hz = HOST_CPU * live.processors / round_cost_s(live)
-    return int(min(rounds_hz / (live.other_samplers + 1), rounds_hz - live.other_rates_hz))
 
 
 def _within(affordable_hz: int, at_least: int = SLOWEST_BLOCKING_HZ) -> int:

@@ -1,39 +1,122 @@
-"""Registry of samplers by name; a new sampler needs a module and a line here."""
+"""Registry of samplers by name, and the order in which `auto` tries them."""
 
 from __future__ import annotations
 
 import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
-from profkit.errors import InvalidOption
+from profkit.errors import InvalidOption, SamplerMissing, UsageError
 from profkit.samplers.base import Sampler
-from profkit.samplers.pyspy import PySpySampler
-from profkit.samplers.strobeclient import StrobeclientSampler
+from profkit.samplers.options import SamplerOptions
 
 AUTO = "auto"
+_CPYTHON_SINCE = (3, 14)
+
+
+def _cpython() -> Sampler:
+    from profkit.samplers.cpython import CPythonSampler  # lazy, as others: a session needs one of them
+
+    return CPythonSampler()
+
+
+def _pyspy() -> Sampler:
+    from profkit.samplers.pyspy import PySpySampler
+
+    return PySpySampler()
+
+
+def _strobeclient() -> Sampler:
+    from profkit.samplers.strobeclient import StrobeclientSampler
+
+    return StrobeclientSampler()
+
+
+_MAKERS: dict[str, Callable[[], Sampler]] = {
+    "cpython": _cpython, "pyspy": _pyspy, "strobeclient": _strobeclient
+}  # fmt: skip
 _SAMPLERS: dict[str, Sampler] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One way to sample: a sampler, and options that it supports."""
+
+    sampler: Sampler
+    options: SamplerOptions
 
 
 def register(sampler: Sampler) -> None:
     """Register a sampler under its name; replaces an earlier one of that name."""
+    _MAKERS[sampler.name] = lambda: sampler
     _SAMPLERS[sampler.name] = sampler
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that `resolve` accepts, `auto` first."""
-    return (AUTO, *sorted(_SAMPLERS))
+    """Return the values of the option `sampler`, `auto` first."""
+    return (AUTO, *sorted(_MAKERS))
 
 
 def resolve(name: str) -> Sampler:
-    """Return the sampler of a name; `auto` is strobeclient if that is on PATH, else py-spy.
-
-    Raises `InvalidOption` for an unknown name.
-    """
-    if name == AUTO:
-        name = "strobeclient" if shutil.which("strobeclient") else "pyspy"
-    if name not in _SAMPLERS:
+    """Return the sampler of a name; raises `InvalidOption` for an unknown one."""
+    if name not in _MAKERS:
         raise InvalidOption("sampler", name, f"give one of {', '.join(names())}")
+    if name not in _SAMPLERS:
+        _SAMPLERS[name] = _MAKERS[name]()
     return _SAMPLERS[name]
 
 
-register(PySpySampler())
-register(StrobeclientSampler())
+def check(options: SamplerOptions) -> None:
+    """Raise `UsageError` for options that no sampler supports that these options allow."""
+    *others, last = _candidates(options)
+    for name in others:
+        with suppress(UsageError):
+            resolve(name).check(options)
+            return
+    resolve(last).check(options)
+
+
+def rungs(options: SamplerOptions) -> tuple[Rung, ...]:
+    """Return the ways to sample with these options, best first: several for `auto`, else one.
+
+    Raises `UsageError` if no sampler supports the options, `SamplerMissing` if none that does is installed.
+    """
+    found: list[Rung] = []
+    missing: SamplerMissing | None = None
+    check(options)
+    for name in _candidates(options):
+        sampler = resolve(name)
+        try:
+            sampler.check(options)
+            sampler.find()
+        except UsageError:
+            continue
+        except SamplerMissing as error:
+            missing = error
+        else:
+            found += _ways(sampler, options)
+    if not found and missing is not None:
+        raise missing
+    return tuple(found)
+
+
+def _candidates(options: SamplerOptions) -> Iterator[str]:
+    """Yield the names of samplers that the options allow, best first."""
+    if options.sampler != AUTO:
+        yield options.sampler
+        return
+    if shutil.which("strobeclient"):
+        yield "strobeclient"
+    if sys.implementation.name == "cpython" and sys.version_info >= _CPYTHON_SINCE:
+        yield "cpython"
+    yield "pyspy"
+
+
+def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:
+    """Yield the options with a sampler; under `auto`, also without stops, which need another permission."""
+    yield Rung(sampler, options)
+    may_not_block = options.blocking == "auto" and not options.native
+    if options.sampler == AUTO and sampler.name == "pyspy" and may_not_block:
+        yield Rung(sampler, replace(options, blocking=False))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,42 +23,44 @@ from profkit.originals import REAL
 from profkit.process.guard import guarded, reraise_program_error
 from profkit.process.manifest import process_info
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import Sampler
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.registry import resolve
+from profkit.samplers.registry import Rung, rungs
 from profkit.session import activity
 from profkit.session.activity import is_spawned
 from profkit.session.counters import Counters, Policy
 from profkit.session.failures import Failures
 from profkit.session.joining import Decision, conflict_note, conflicting_block, decide, sharing_message
+from profkit.session.ladder import Ladder, Refusals
 from profkit.session.session import Session
 from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
 from profkit.store.clearing import keep_within, remove_folder
 
+Rungs = Callable[[SamplerOptions], Sequence[Rung]]
+"""Function that returns the ways to sample, best first; raises SamplerMissing or UsageError."""
+
 
 def open_session(
-    spool: Path, options: SamplerOptions, resolve: Callable[[str], Sampler], clock: Clock,
-    say: Callable[[str], None],
+    spool: Path, options: SamplerOptions, rungs: Rungs, clock: Clock, refusals: Refusals
 ) -> Session:  # fmt: skip
-    """Make a session with a folder and no segment yet; it reports problems to `say`.
+    """Make a session with a folder and no segment yet; it reports problems to `refusals.say`.
 
-    Raises SamplerMissing, UsageError for options that the sampler cannot honour, and OSError if no folder
+    Raises SamplerMissing, UsageError for options that no sampler can honour, and OSError if no folder
     can be made. No folder is left behind then, nor if a signal handler of the program raises.
     """
-    keep_within(spool, CONFIG.spool_limit, say, clock)
-    sampler = resolve(options.sampler)
-    sampler.check(options)
-    sampler.find()
+    keep_within(spool, CONFIG.spool_limit, refusals.say, clock)
+    ladder = Ladder(rungs(options), refusals)
     sockets = SocketWatch(clock=clock)
-    session = Session(spool, sampler, options, process_info(), clock, live_facts(sockets), say, sockets)
+    session = Session(
+        spool, ladder, options, process_info(), clock, live_facts(sockets), refusals.say, sockets
+    )
     try:
         session.save()
     except BaseException:  # also if the program has patched a function that profkit needs
         remove_folder(session.folder)
         raise
     if options.blocking is True and not session.plan.blocking:
-        say(socket_message(blocking=False))
+        refusals.say(socket_message(blocking=False))
     return session
 
 
@@ -72,9 +74,9 @@ class SessionManager:
 
     def __init__(
         self, config: Config = CONFIG, clock: Clock = SYSTEM_CLOCK,
-        resolve: Callable[[str], Sampler] = resolve,
+        rungs: Rungs = rungs,
     ) -> None:  # fmt: skip
-        self._config, self._clock, self._resolve = config, clock, resolve
+        self._config, self._clock, self._rungs = config, clock, rungs
         self.lock = REAL.rlock()
         self.session: Session | None = None
         self.policy = Policy()
@@ -83,6 +85,7 @@ class SessionManager:
         """Callback after the start of a session; the ticker's."""
         self._busy_starting = self._closed = False
         self._failures = Failures(clock, config.spool)
+        self._refusals = Refusals(clock, self._failures.say_once)
         self._ended: Session | None = None
         """Last session; calls that outlive it are still counted there."""
         self._covering: list[Cover] = []
@@ -178,7 +181,7 @@ class SessionManager:
             if session is None:
                 return
             age_s = self._clock.monotonic_s() - session.segment_started_s
-            self._failures.of_sampler(session.options, session.sampler.name, age_s)
+            self._failures.of_sampler(session.options, session.plan.sampler, age_s)
             self._end_session("the sampler ended unexpectedly")
 
     def close(self) -> None:
@@ -198,6 +201,7 @@ class SessionManager:
         self._busy_starting = False
         self._covering.clear()
         self._failures.forget()
+        self._refusals.forget()
         activity.keep_own(sys._getframe(1))
 
     def _is_off(self) -> bool:
@@ -265,9 +269,7 @@ class SessionManager:
         if self._failures.refuse(counters):
             return False
         self._count_late_calls()
-        session = open_session(
-            self.spool, counters.options, self._resolve, self._clock, self._failures.say_once
-        )
+        session = open_session(self.spool, counters.options, self._rungs, self._clock, self._refusals)
         self.policy, self.session = counters.policy, session
         try:
             session.join(counters)

@@ -5,7 +5,6 @@ Not thread-safe: the manager calls it under its lock. Nothing here parses sample
 
 from __future__ import annotations
 
-import posix
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -28,13 +27,13 @@ from profkit.model.session import (
     Segment,
     SessionState,
 )
-from profkit.originals import REAL
 from profkit.process.guard import reraise_signal_error
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import Attachment, LiveStacks, Sampler
+from profkit.samplers.base import Attachment, LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.counters import Counters, Policy
+from profkit.session.ladder import Ladder
 from profkit.session.starting import Start, socket_message, start_sampler
 from profkit.store import spool as files
 from profkit.store.spool_files import make_reserve, note_ending
@@ -49,12 +48,12 @@ class Session:
     """Session with a folder; it samples while it has an attachment, else it is dormant."""
 
     def __init__(
-        self, spool: Path, sampler: Sampler, options: SamplerOptions, process: ProcessInfo, clock: Clock,
+        self, spool: Path, ladder: Ladder, options: SamplerOptions, process: ProcessInfo, clock: Clock,
         live: LiveStacks, say: Callable[[str], None], sockets: SocketWatch,
     ) -> None:  # fmt: skip
         self._say, self._live, self._sockets = say, live, sockets
-        self.sampler, self.options, self._clock = sampler, options, clock
-        self.id = new_session_id(process.pid)
+        self._ladder, self.options, self._clock = ladder, options, clock
+        self.id = files.new_session_id(process.pid)
         self.folder = files.create_folder(spool, self.id)
         self.counters: list[Counters] = []
         self.attachment: Attachment | None = None
@@ -80,8 +79,8 @@ class Session:
             state=SessionState.PREPARING,
             created_ns=clock.unix_ns(),
             process=process,
-            plan=sampler.plan(options, live),
-            sampler_version=sampler.version(),
+            plan=ladder.plan(live),
+            sampler_version=ladder.sampler.version(),
         )
 
     @property
@@ -139,11 +138,8 @@ class Session:
         self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
         self._write(segments=(*self._manifest.segments, segment))
-        start = Start(
-            self.sampler, self.plan, self.folder, segment.index, policy.running_timeout_s, self._clock
-        )
         try:
-            self.attachment, note = start_sampler(start)
+            self.attachment, note = self._start_sampler(segment.index, policy)
         except BaseException as error:
             self._note_segment(stopped_ns=self._clock.unix_ns(), error=str(error) or type(error).__name__)
             self._write()
@@ -152,6 +148,18 @@ class Session:
         self._note_segment(running_ns=self._clock.unix_ns(), offset_ns=self._elapsed_ns())
         notes = self._manifest.notes if note is None else (*self._manifest.notes, note)
         self._write(state=SessionState.RUNNING, notes=notes)
+
+    def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
+        """Start the sampler; for the first segment, the next one if this one cannot be started."""
+        while True:
+            sampler = self._ladder.sampler
+            start = Start(sampler, self.plan, self.folder, index, policy.running_timeout_s, self._clock)
+            try:
+                return start_sampler(start)
+            except SamplerError as failure:
+                if index or not self._ladder.step_down(failure, self.folder):
+                    raise
+            self._write(plan=self._ladder.plan(self._live), sampler_version=self._ladder.sampler.version())
 
     def check_sockets(self) -> bool:
         """Look for sockets whose timeouts blocking samples restart; return whether to rotate.
@@ -162,7 +170,7 @@ class Session:
         if not self.plan.blocking or self._live.timed_sockets or not self._sockets.timed():
             return False
         self._live = replace(self._live, timed_sockets=True)
-        plan = self.sampler.plan(self.options, self._live)
+        plan = self._ladder.plan(self._live)
         new = [note for note in plan.notes if note not in self.plan.notes]
         if new and (plan.blocking or self.options.blocking is True):
             self._say(socket_message(blocking=plan.blocking))
@@ -187,7 +195,7 @@ class Session:
             self._note_stop(attachment)
             await_state(
                 attachment, SessionState.SUCCESS, timeout_s, self._clock,
-                "timeout_wait_for_finished_sec", self.sampler.name,
+                "timeout_wait_for_finished_sec", self.plan.sampler,
             )  # fmt: skip
         except SamplerError as failure:
             reraise_signal_error(failure)
@@ -368,7 +376,8 @@ class Session:
         now_ns = self._clock.unix_ns()
         if self._failure is None:
             reason = f"the session's folder cannot be written: {error.strerror or error}"
-            self._failure = f"{reason} (at {_utc(now_ns)})"
+            at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now_ns / 1e9))
+            self._failure = f"{reason} (at {at})"
         ending = Ending(
             at_ns=now_ns,
             state=SessionState.FAILED,
@@ -387,13 +396,3 @@ class Session:
     def _write(self, **changes: object) -> None:
         self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]
         self.save()
-
-
-def _utc(time_ns: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(time_ns / 1e9))
-
-
-def new_session_id(pid: int) -> str:
-    """Return an id that sorts by time and has the process's id: `20261121T113217-4711-9f3a07c2`."""
-    now = time.gmtime(REAL.time_ns() // 10**9)
-    return f"{time.strftime('%Y%m%dT%H%M%S', now)}-{pid}-{posix.urandom(4).hex()}"

@@ -19,8 +19,10 @@ entries that are not a regular file or a real folder of that user, see `files`.
 from __future__ import annotations
 
 import os
+import posix
 import re
 import stat
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,6 +34,7 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.model.region import Region
 from profkit.model.session import SEGMENT_PREFIX, CallDelta, Lines, Manifest, ResourcePoint
+from profkit.originals import REAL
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
@@ -74,6 +77,12 @@ class SpoolSession:
     """Files with lines that could not be read, or are missing."""
     lost: Lines = NOTHING_LOST
     """Numbers of lines that are known to be lost."""
+
+
+def new_session_id(pid: int) -> str:
+    """Return an id that sorts by time and has the process's id: `20261121T113217-4711-9f3a07c2`."""
+    now = time.gmtime(REAL.time_ns() // 10**9)
+    return f"{time.strftime('%Y%m%dT%H%M%S', now)}-{pid}-{posix.urandom(4).hex()}"
 
 
 def create_folder(spool: Path, session: str) -> Path:

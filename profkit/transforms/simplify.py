@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import compress, groupby
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
-from profkit.transforms.origin import is_library_file
+from profkit.transforms.origin import is_library_file, is_threads_file
 from profkit.transforms.trees import SortedStacks, Stack, picked, sort_stacks
 
 
@@ -281,3 +281,16 @@ def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
         if profile.threads[sample.thread].tid in tids:
             reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight)
     return build_like(profile, builder)
+
+
+def without_own_threads(profile: Profile) -> Profile:
+    """Return the profile without profkit's own threads."""
+    roots = {frame for frame, known in enumerate(profile.frames) if is_threads_file(known.file)}
+    own = {
+        profile.threads[sample.thread].tid
+        for sample in profile.samples
+        if profile.stacks[sample.stack][:1] and profile.stacks[sample.stack][0] in roots
+    }
+    if not own:
+        return profile
+    return keep_threads(profile, {thread.tid for thread in profile.threads} - own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
 from profkit.samplers.options import SamplerOptions
+from profkit.samplers.registry import Rung
 
 
 @dataclass
@@ -122,3 +124,14 @@ class ScriptedSampler:
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
         return Recording(Profile(), rounds=0)
+
+
+def scripted_rungs(script: Script) -> Callable[[SamplerOptions], Sequence[Rung]]:
+    """Offer the scripted sampler alone."""
+
+    def rungs(options: SamplerOptions) -> Sequence[Rung]:
+        sampler = ScriptedSampler(script)
+        sampler.find()
+        return (Rung(sampler, options),)
+
+    return rungs

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,9 @@ PROGRAMS = {
 
 ASKED_FOR = ("neighbours", "full")
 """Tests with these markers are left out unless `-m` names one of them."""
+
+SINCE = {"reader": (3, 14), "states": (3, 15)}
+"""Tests with these markers are left out with earlier versions of Python."""
 
 
 def names(expression: str, marker: str) -> bool:
@@ -75,7 +79,9 @@ def _imports_of(module: Path) -> set[str]:
 
 
 def is_left_out(item: pytest.Item, expression: str) -> bool:
-    """Whether a test is one of those that have to be asked for, and nobody did."""
+    """Whether a test cannot run with this Python, or has to be asked for, and nobody did."""
+    if any(sys.version_info < since and item.get_closest_marker(one) for one, since in SINCE.items()):
+        return True
     if any(names(expression, marker) for marker in ASKED_FOR):
         return False
     return any(item.get_closest_marker(marker) for marker in ASKED_FOR)

@@ -47,6 +47,15 @@ def _started_twice(figures: Figures) -> str:
     )
 
 
+def _rounds_dropped(figures: Figures) -> str:
+    share = 100 * figures.integer("dropped") / figures.integer("rounds")
+    last = f", most of them after one in {figures['functions']}" if figures["functions"] else ""
+    return (
+        f"{share:.1f} % of the sampling rounds have no samples{last}: the stack kept changing while it was "
+        "read."
+    )
+
+
 def _same_lines(figures: Figures) -> str:
     return (
         f"Samples of {figures['label']!r} and {figures['other']!r} show the same lines of "
@@ -136,6 +145,18 @@ NOTES: Mapping[NoteCode, Sentence] = {
     ),
     NoteCode.STARTED_TWICE: _started_twice,
     NoteCode.SAMPLER_INTERRUPTED: lambda figures: f"Sampling was interrupted: {figures.detail()}",
+    NoteCode.SAMPLER_REPLACED: lambda figures: (
+        f"{figures['by']} sampled instead of {figures['sampler']}: {figures.detail()}"
+    ),
+    NoteCode.ROUNDS_REPEATED: lambda figures: (
+        f"In {100 * figures.integer('repeated') / figures.integer('rounds'):.0f} % of the sampling rounds "
+        "the stack changed while it was read, and was read again. So functions of a few microseconds have "
+        f"too few samples, and their callers too many; {_EXACT}."
+    ),
+    NoteCode.ROUNDS_DROPPED: _rounds_dropped,
+    NoteCode.CHILDREN_LEFT_OUT: lambda figures: (
+        f"{count(figures.integer('processes'), 'child process')} could not be sampled: {figures.detail()}"
+    ),
     NoteCode.SAMPLER_LATE: lambda figures: (
         f"The sampler fell {figures.number('behind_s'):.1f} s behind and took fewer samples than requested."
     ),

@@ -8,7 +8,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed, SamplerTimeout
 from profkit.model.session import Segment, SessionState
-from profkit.samplers.base import index_of_output, log_path, output_path
+from profkit.samplers.base import log_path, output_of, output_path
 from profkit.samplers.polling import await_state, backed_off_s
 
 PREPARING, RUNNING, PROCESSING, SUCCESS, FAILED = SessionState
@@ -96,11 +96,13 @@ def test_backing_off():
 
 def test_files_are_named_by_their_segment(tmp_path: Path):
     for index, stem in ((0, "segment-000"), (41, "segment-041"), (1234, "segment-1234")):
-        paths = [log_path(tmp_path, index), output_path(tmp_path, index)]
-        assert paths == [tmp_path / f"{stem}.log", tmp_path / f"{stem}.speedscope.json"]
-        assert [index_of_output(path.name) for path in paths] == [None, index]
+        outputs = [output_path(tmp_path, index, sampler) for sampler in ("pyspy", "cpython")]
+        assert outputs == [tmp_path / f"{stem}.speedscope.json", tmp_path / f"{stem}.stacks"]
+        assert log_path(tmp_path, index) == tmp_path / f"{stem}.log"
+        assert output_of(log_path(tmp_path, index).name) is None
+        assert [output_of(path.name) for path in outputs] == [(index, "pyspy"), (index, "cpython")]
 
 
 @pytest.mark.parametrize("number", ["", "1", "0001", "-01", "٣٣٣", "9" * 10])
 def test_other_files_are_no_outputs(number: str):
-    assert index_of_output(f"segment-{number}.speedscope.json") is None
+    assert output_of(f"segment-{number}.speedscope.json") is None

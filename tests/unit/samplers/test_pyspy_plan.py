@@ -12,12 +12,12 @@ from profkit.errors import InvalidOption, UsageError
 from profkit.model.notes import Note, NoteCode
 from profkit.process import procfs
 from profkit.samplers.base import LiveStacks
+from profkit.samplers.host_share import HOST_CPU
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_plan import (
     BUDGET,
     DEFAULT_RATE_HZ,
     FASTEST_HZ,
-    HOST_CPU,
     SAMPLER_CPU,
     SLOWEST_BLOCKING_HZ,
     check,

@@ -1,31 +1,83 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from profkit.errors import InvalidOption
+from profkit.errors import InvalidOption, SamplerMissing
 from profkit.samplers import registry
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 
 
+def ways(**options: object) -> list[tuple[str, object]]:
+    """What is tried, in order."""
+    found = registry.rungs(SamplerOptions(**options))  # type: ignore[arg-type]
+    return [(rung.sampler.name, rung.options.blocking) for rung in found]
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def before_cpython(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try the same with every Python that runs this."""
+    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (99,))
+
+
 def test_names():
-    assert registry.names() == ("auto", "pyspy", "strobeclient")
-    for name in ("pyspy", "strobeclient"):
+    assert registry.names() == ("auto", "cpython", "pyspy", "strobeclient")
+    for name in ("cpython", "pyspy", "strobeclient"):
         assert registry.resolve(name).name == name
 
 
-def test_auto_prefers_strobeclient_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert registry.resolve("auto").name == "pyspy"
-    (tmp_path / "strobeclient").write_text("#!/bin/sh\n")
-    assert registry.resolve("auto").name == "pyspy", "it must be executable"
-    (tmp_path / "strobeclient").chmod(0o755)
-    assert registry.resolve("auto").name == "strobeclient"
+@pytest.mark.usefixtures("before_cpython")
+def test_auto_prefers_strobeclient_on_path(path: Path):
+    pyspy = [("pyspy", "auto"), ("pyspy", False)]
+    assert ways() == pyspy
+    (path / "strobeclient").write_text("#!/bin/sh\n")
+    assert ways() == pyspy, "it must be executable"
+    (path / "strobeclient").chmod(0o755)
+    assert ways() == [("strobeclient", "auto"), *pyspy]
+    assert ways(native=True) == [("pyspy", "auto")], "strobeclient has no native frames"
+
+
+@pytest.mark.usefixtures("before_cpython")
+def test_what_was_asked_for_is_the_only_way():
+    assert ways(sampler="pyspy") == [("pyspy", "auto")]
+    assert ways(blocking=True) == [("pyspy", True)]
+    assert ways(blocking=False) == [("pyspy", False)]
+
+
+@pytest.mark.reader
+def test_auto_prefers_the_reader_of_cpython(path: Path):
+    assert ways()[0] == ("cpython", "auto")
+    assert ways(rate_hz=500.0)[0] == ("cpython", "auto")
+    for options in ({"native": True}, {"blocking": True}, {"rate_hz": 9000.0}):
+        assert ways(**options)[0][0] == "pyspy"
+
+
+def test_nothing_installed_is_said(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(SamplerMissing, match="py-spy"):
+        registry.rungs(SamplerOptions(sampler="pyspy"))
+    with pytest.raises(SamplerMissing, match="strobeclient"):
+        registry.rungs(SamplerOptions(sampler="strobeclient"))
+
+
+def test_options_that_no_sampler_supports():
+    with pytest.raises(InvalidOption, match="rate"):
+        registry.check(SamplerOptions(rate_hz=1e6))
+    with pytest.raises(InvalidOption, match="rate"):
+        registry.rungs(SamplerOptions(rate_hz=1e6))
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InvalidOption, match="give one of auto, pyspy, strobeclient"):
+    with pytest.raises(InvalidOption, match="give one of auto, cpython, pyspy, strobeclient"):
         registry.resolve("austin")
 
 
@@ -33,8 +85,9 @@ def test_a_sampler_of_ones_own(monkeypatch: pytest.MonkeyPatch):
     class Own(PySpySampler):
         name = "own"
 
+    monkeypatch.setattr(registry, "_MAKERS", dict(registry._MAKERS))
     monkeypatch.setattr(registry, "_SAMPLERS", dict(registry._SAMPLERS))
     own = Own()
     registry.register(own)
     assert registry.resolve("own") is own
-    assert registry.names() == ("auto", "own", "pyspy", "strobeclient")
+    assert registry.names() == ("auto", "cpython", "own", "pyspy", "strobeclient")

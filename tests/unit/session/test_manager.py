@@ -25,7 +25,7 @@ from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
 from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
 from profkit.store.spool_files import read_unprofiled
-from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
+from tests.stand_ins.scripted_sampler import Script, scripted_rungs
 
 Make = Callable[..., Counters]
 
@@ -36,7 +36,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.clock, self.script = ManualClock(), Script()
         self.config = read_config({}, folder)
-        self.manager = SessionManager(self.config, self.clock, lambda _: ScriptedSampler(self.script))
+        self.manager = SessionManager(self.config, self.clock, scripted_rungs(self.script))
         self.ticker = Ticker(self.manager, self.clock)
 
     def counters(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
@@ -348,7 +348,7 @@ def test_children_run_unprofiled_where_that_is_requested_and_it_is_noted(
 ) -> None:
     manager = SessionManager(
         read_config({"PROFKIT_CHILDREN": "0"}, stage.config.spool.parent.parent),
-        stage.clock, lambda _: ScriptedSampler(stage.script),
+        stage.clock, scripted_rungs(stage.script),
     )  # fmt: skip
     counters = stage.counters()
     monkeypatch.setattr("profkit.session.activity._FIRST_PID", -1)

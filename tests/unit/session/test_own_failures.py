@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,12 @@ from profkit.config import read_config
 from profkit.errors import InternalError, ProfkitError, SamplerFailed
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.process import guard as shared_guard
-from profkit.samplers.base import Sampler
 from profkit.samplers.options import SamplerOptions
+from profkit.samplers.registry import Rung
 from profkit.session.counters import Counters, Policy
 from profkit.session.manager import SessionManager
 from profkit.session.ticker import Ticker
-from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
+from tests.stand_ins.scripted_sampler import Script, scripted_rungs
 
 
 class OfTheProgram(Exception):
@@ -52,10 +52,10 @@ def host_that_meets(tmp_path: Path) -> Iterator[Make]:
     made: list[SessionManager] = []
 
     def make(error: BaseException) -> SessionManager:
-        def resolve(_name: str) -> Sampler:
+        def rungs(_options: SamplerOptions) -> Sequence[Rung]:
             raise error
 
-        made.append(SessionManager(read_config({}, tmp_path), ManualClock(), resolve))
+        made.append(SessionManager(read_config({}, tmp_path), ManualClock(), rungs))
         return made[-1]
 
     yield make
@@ -144,7 +144,7 @@ def test_a_hook_that_fails_says_so_and_returns(caplog: pytest.LogCaptureFixture)
 
 def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clock, script = ManualClock(), Script()
-    manager = SessionManager(read_config({}, tmp_path), clock, lambda _: ScriptedSampler(script))
+    manager = SessionManager(read_config({}, tmp_path), clock, scripted_rungs(script))
     counters = counters_of()
     assert manager.enter(counters, 1)
     session = manager.session

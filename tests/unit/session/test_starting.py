@@ -14,10 +14,11 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.counters import Policy
+from profkit.session.ladder import Refusals
 from profkit.session.manager import open_session
 from profkit.session.session import Session
 from profkit.session.starting import socket_message
-from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
+from tests.stand_ins.scripted_sampler import Script, scripted_rungs
 from tests.unit.process.test_sockets import TIMEOUT, timed_socket
 
 Open = Callable[..., Session]
@@ -38,7 +39,11 @@ def opened(tmp_path: Path, script: Script, said: list[str]) -> Open:
     def open_it(blocking: Blocking = "auto", *, native: bool = False) -> Session:
         options = SamplerOptions(blocking=blocking, native=native)
         return open_session(
-            tmp_path / "spool", options, lambda _: ScriptedSampler(script), ManualClock(), said.append
+            tmp_path / "spool",
+            options,
+            scripted_rungs(script),
+            ManualClock(),
+            Refusals(ManualClock(), said.append),
         )
 
     return open_it

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from profkit.cli.versions import with_notes_of_label
 from profkit.cli.workspace import Workspace
-from profkit.errors import DamagedFile
+from profkit.clock import ManualClock
+from profkit.errors import DamagedFile, SamplerFailed
 from profkit.formats import austin, callgrind, collapsed, pprof, pstats, pyinstrument
 from profkit.formats.pprof import foreign
 from profkit.ingest.read import read_runs, run_notes, session_notes
@@ -30,13 +31,17 @@ from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
 from profkit.render.views.notes import NOTES, note_text
 from profkit.render.views.sentences import strict_text
-from profkit.samplers.base import LiveStacks
+from profkit.samplers.base import LiveStacks, output_path
+from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 from profkit.samplers.pyspy_plan import plan
+from profkit.samplers.registry import Rung
 from profkit.samplers.strobeclient import StrobeclientSampler
+from profkit.session.ladder import Ladder, Refusals
 from profkit.store.files import open_spool
 from profkit.store.spool import read_session
+from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 from tests.support import call_traces
 from tests.support.call_traces import Call
 from tests.support.example_runs import HOSTILE_NOTES, INFO, PLAN, REGION, made_run
@@ -117,6 +122,22 @@ def of_damage(folder: Path) -> Iterator[Note]:
         yield from substitute_manifest(opened).notes
 
 
+def of_journals(folder: Path) -> Iterator[Note]:
+    lines = ("profkit-stacks 1 12 1000000", 'f "f" "f.py"', "s -1 0 3", "t 12 12 \"\"", "r 0 0 5", "d 0 2",
+             'x 99 "no Python"', "n 5 7 0", 'e "unreadable"', "")  # fmt: skip
+    path = output_path(folder, 0, "cpython")
+    path.write_text("\n".join(lines))
+    with open_spool(folder, None) as opened:
+        yield from CPythonSampler().read(opened, segment(0), manifest().plan).notes
+
+
+def of_ladders(folder: Path) -> Iterator[Note]:
+    rung = Rung(ScriptedSampler(Script()), SamplerOptions())
+    ladder = Ladder((rung, rung), Refusals(ManualClock(), lambda _: None))
+    assert ladder.step_down(SamplerFailed("scripted", "start", "it is tired", "let it rest"), folder)
+    yield from ladder.plan(LiveStacks(1, 5)).notes
+
+
 def of_files(_: Path) -> Iterator[Note]:
     for data in (FULL, MEMORY):
         yield from austin.origin_of(data).notes
@@ -166,7 +187,8 @@ def of_measurements(_: Path) -> Iterator[Note]:
 
 
 PRODUCERS = (
-    of_settings, of_a_manager, of_sessions, of_damage, of_files, of_other_runs, of_reports, of_measurements,
+    of_settings, of_a_manager, of_sessions, of_damage, of_journals, of_ladders, of_files, of_other_runs,
+    of_reports, of_measurements,
 )  # fmt: skip
 
 

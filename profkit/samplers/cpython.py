@@ -1,0 +1,136 @@
+"""CPython's own reader of stacks as a sampler (3.14 and later): a helper process of the same Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import DamagedFile, SamplerMissing
+from profkit.model.notes import Note, NoteCode
+from profkit.model.profile import Profile, ProfileBuilder, Thread
+from profkit.model.session import SamplerPlan, Segment
+from profkit.process.redaction import secret_rule
+from profkit.samplers import cpython_plan, cpython_process
+from profkit.samplers.base import (
+    LARGEST_OUTPUT_BYTES,
+    Attachment,
+    LiveStacks,
+    Recording,
+    SegmentFiles,
+    output_name,
+)
+from profkit.samplers.options import SamplerOptions
+from profkit.samplers.stack_journal import DamagedJournal, StackJournal, read_journal
+from profkit.transforms.simplify import build_like, child_frame, without_own_threads
+
+SINCE = (3, 14)
+"""First version of Python with a reader."""
+_READER = "_remote_debugging"
+_NOTABLY_REPEATED = 0.05
+_SHOWN = 3
+"""Number of functions that a note on dropped rounds names."""
+
+
+class CPythonSampler:
+    """See `Sampler`."""
+
+    name = cpython_process.NAME
+
+    def find(self) -> str:
+        """Return the interpreter of this process, without its virtual environment."""
+        if sys.implementation.name != "cpython" or sys.version_info < SINCE:
+            raise SamplerMissing(self.name, "CPython 3.14 or later", "use sampler='pyspy'")
+        if importlib.util.find_spec(_READER) is None:
+            raise SamplerMissing(self.name, _READER, "use sampler='pyspy': this Python was built without it")
+        python = getattr(sys, "_base_executable", None) or sys.executable
+        if not python or hasattr(sys, "frozen"):
+            raise SamplerMissing(self.name, "python", "use sampler='pyspy': Python is embedded in a program")
+        return str(python)
+
+    def version(self) -> str:
+        """Return the version of this Python, which is that of its reader."""
+        return platform.python_version()
+
+    def check(self, options: SamplerOptions) -> None:
+        """See `Sampler.check`."""
+        cpython_plan.check(options)
+
+    def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+        """See `Sampler.plan`."""
+        return cpython_plan.plan(options, live)
+
+    def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
+        """See `Sampler.attach`."""
+        return cpython_process.attach(self.find(), pid, plan, folder, index, clock)
+
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
+        """See `Sampler.read`; a journal without an end is read, too: its sampler was killed."""
+        name = output_name(segment.index, self.name)
+        try:
+            journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
+        except DamagedJournal as damage:
+            raise DamagedFile(files.path / name, str(damage)) from damage
+        profile = without_own_threads(journal.profile)
+        return Recording(
+            profile=_with_children(profile, journal) if plan.subprocesses else _of_one_process(profile),
+            rounds=journal.rounds,
+            errors=sum(journal.dropped.values()),
+            notes=tuple(_notes(journal)),
+        )
+
+
+def _of_one_process(profile: Profile) -> Profile:
+    """Return the profile as py-spy's are: threads of the sampled process have pid 0."""
+    return replace(profile, threads=tuple(Thread(0, thread.tid, thread.name) for thread in profile.threads))
+
+
+def _with_children(profile: Profile, journal: StackJournal) -> Profile:
+    """Return the profile with a frame for each child process beneath its stacks, its secrets hidden."""
+    builder = ProfileBuilder()
+    for frame in profile.frames:
+        builder.frame(frame)
+    roots = _roots(builder, journal.commands)
+    threads = [builder.thread(thread) for thread in profile.threads]
+    for stack, thread, weight in profile.samples:
+        root = roots.get(profile.threads[thread].pid, ())
+        builder.add_indexed((*root, *profile.stacks[stack]), threads[thread], weight)
+    return build_like(profile, builder)
+
+
+def _roots(builder: ProfileBuilder, commands: Mapping[int, str]) -> dict[int, tuple[int]]:
+    """Return the frame of each child process by its pid, as a stack."""
+    rule = secret_rule()
+    return {
+        pid: (builder.frame(child_frame(pid, " ".join(rule.argv(command.split())))),)
+        for pid, command in commands.items()
+    }
+
+
+def _notes(journal: StackJournal) -> list[Note]:
+    notes = []
+    if journal.end is not None and not journal.ended_normally:
+        notes.append(Note.of(NoteCode.SAMPLER_INTERRUPTED, detail=journal.end))
+    if journal.repeated > _NOTABLY_REPEATED * journal.rounds:
+        notes.append(Note.of(NoteCode.ROUNDS_REPEATED, repeated=journal.repeated, rounds=journal.rounds))
+    if journal.dropped:
+        notes.append(_dropped_note(journal))
+    if journal.left_out:
+        first = next(iter(journal.left_out.values()))
+        notes.append(Note.of(NoteCode.CHILDREN_LEFT_OUT, processes=len(journal.left_out), detail=first))
+    return notes
+
+
+def _dropped_note(journal: StackJournal) -> Note:
+    ordered = sorted(journal.dropped.items(), key=lambda item: (-item[1], item[0]))
+    names = [f"{name} ({rounds})" for (name, _), rounds in ordered if name]
+    return Note.of(
+        NoteCode.ROUNDS_DROPPED,
+        dropped=sum(journal.dropped.values()),
+        rounds=journal.rounds + sum(journal.dropped.values()),
+        functions=", ".join(names[:_SHOWN]),
+    )

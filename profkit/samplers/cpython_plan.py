@@ -1,0 +1,97 @@
+"""Plan of the `cpython` sampler: its rate, and what it supports in each version of Python.
+
+It does not stop the program, so `auto` needs no budget for that, only one for the processor. A round takes
+about 0.02 ms and 1 µs for each frame (measured, CPython 3.15), a retry as long again.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+from profkit.errors import InvalidOption
+from profkit.model.notes import Note
+from profkit.model.session import SamplerPlan
+from profkit.samplers.base import LiveStacks
+from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
+from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
+
+Version = tuple[int, int]
+
+DEFAULT_RATE_HZ = 1000
+"""Default rate: the slow-down of the program is below 1.02."""
+FASTEST_HZ = {(3, 14): 3000, (3, 15): 5000}
+"""Maximum rate by version of Python; later ones are as fast as the last."""
+SAMPLER_CPU = 0.25
+"""Maximum share of a core for the sampler if the user set no rate."""
+STATES_SINCE = (3, 15)
+"""First version whose reader tells which threads run."""
+_PYSPY_ROUND = 10
+"""Rounds of this sampler that cost as much as one of py-spy."""
+_ROUND_S, _FRAME_S = 2e-5, 1e-6
+_USE_PYSPY = "leave it out, or use sampler='pyspy'"
+
+
+def check(options: SamplerOptions, version: Version = sys.version_info[:2]) -> None:
+    """Raise `UsageError` for options that this sampler does not support with a version of Python."""
+    check_common(options)
+    if options.blocking is True:
+        raise InvalidOption(
+            "blocking", True, f"sampler='cpython' reads whole stacks without it: {_USE_PYSPY}"
+        )
+    if options.native:
+        raise InvalidOption("native", True, f"sampler='cpython' sees Python frames only: {_USE_PYSPY}")
+    if not options.idle and version < STATES_SINCE:
+        raise InvalidOption(
+            "idle", False, f"sampler='cpython' knows which threads wait since Python 3.15: {_USE_PYSPY}"
+        )
+    rate_hz, fastest_hz = _requested_rate(options), fastest(version)
+    if rate_hz is not None and not 1 <= rate_hz <= fastest_hz:
+        name = "rate" if options.sample_each is None else "sample_each"
+        value = options.rate_hz if options.sample_each is None else options.sample_each
+        raise InvalidOption(
+            name, value, f"sampler='cpython' supports 1 to {fastest_hz} Hz with Python {_name(version)}"
+        )
+
+
+def fastest(version: Version) -> int:
+    """Return the maximum rate in Hz with a version of Python."""
+    return FASTEST_HZ.get(version, FASTEST_HZ[max(FASTEST_HZ)])
+
+
+def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+    """Resolve defaults of options that passed `check`."""
+    requested_hz, notes = _requested_rate(options), tuple[Note, ...]()
+    if requested_hz is None:
+        affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / round_cost_s(live)))
+        others = replace(live, other_rates_hz=live.other_rates_hz * _PYSPY_ROUND)
+        rate_hz, notes = shared_rate(min(DEFAULT_RATE_HZ, affordable_hz), others, round_cost_s(live))
+        requested_hz = float(rate_hz)
+    return SamplerPlan(
+        sampler="cpython",
+        rate_hz=requested_hz,
+        blocking=False,
+        idle=options.idle,
+        native=False,
+        subprocesses=options.subprocesses,
+        scope=options.scope,
+        max_duration_s=options.max_duration_s,
+        tags=options.tags,
+        sample_each=options.sample_each,
+        notes=notes,
+    )
+
+
+def round_cost_s(live: LiveStacks) -> float:
+    """Return the processor time of one round."""
+    return _ROUND_S + _FRAME_S * live.frames
+
+
+def _requested_rate(options: SamplerOptions) -> float | None:
+    if options.sample_each is None:
+        return options.rate_hz
+    return cpu_frequency("sample_each", options.sample_each) / options.sample_each
+
+
+def _name(version: Version) -> str:
+    return ".".join(map(str, version))

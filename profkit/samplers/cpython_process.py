@@ -1,0 +1,106 @@
+"""Process of the `cpython` sampler: its command line, when it is RUNNING, and why it fails."""
+
+from __future__ import annotations
+
+import math
+import posix
+import re
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import AttachDenied, SamplerError
+from profkit.model.session import SamplerPlan
+from profkit.process.watched import Watched
+from profkit.samplers import helper, ptrace
+from profkit.samplers.attempts import START, Attempt, disk_full, log_size, stopped_failure, unknown_failure
+from profkit.samplers.base import log_path, output_path
+from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
+from profkit.samplers.helper.reader import ALL_THREADS, ON_CPU
+from profkit.samplers.process_attachment import ProcessAttachment, attach_process
+from profkit.samplers.stack_journal import has_ended
+
+NAME = "cpython"
+BACKSTOP_S = 5
+"""Time after the longest duration at which it ends by itself if the program cannot stop it."""
+_RETRIES = 10
+"""Number of immediate retries of a read that met a stack while it changed."""
+_STOP_TIMEOUT_S = 2.0
+_TAIL = 4096
+_PROGRAM = f"{helper.__path__[0]}/__main__.py"
+_SAID = re.compile(f"^{PREFIX}([a-z ]+): (.*)$", re.MULTILINE)
+
+
+def command(python: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:
+    """Return the command line for a plan."""
+    options = {
+        "pid": pid,
+        "rate": f"{plan.rate_hz:.6g}",
+        "duration": math.ceil(plan.max_duration_s) + BACKSTOP_S,
+        "only": ALL_THREADS if plan.idle else ON_CPU,
+        "retries": _RETRIES,
+        "children": "yes" if plan.subprocesses else "no",
+        "output": output,
+    }
+    return (python, "-I", "-S", _PROGRAM, *(f"--{name}={value}" for name, value in options.items()))
+
+
+def attach(
+    python: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
+) -> ProcessAttachment:
+    """Start the process; raises `SamplerError` and then leaves nothing running."""
+    output, log = output_path(folder, index, NAME), log_path(folder, index)
+    output.unlink(missing_ok=True)  # of an earlier try: its existence says RUNNING
+    attempt = Attempt(NAME, pid, command(python, pid, plan, output), output, log, log_size(log))
+    return attach_process(CPythonProgram(), attempt, index, clock)
+
+
+class CPythonProgram:
+    """See `Program`."""
+
+    name = NAME
+    holds = False
+    any_name = True
+
+    def is_running(self, process: Watched, attempt: Attempt) -> bool:
+        """See `Program.is_running`: the first stack makes the output."""
+        try:
+            return posix.stat(attempt.output).st_size > 0
+        except FileNotFoundError:
+            return False
+
+    def is_whole(self, output: Path) -> bool:
+        """See `Program.is_whole`: the journal ends because the sampling did."""
+        try:
+            with output.open("rb") as file:
+                file.seek(max(0, posix.fstat(file.fileno()).st_size - _TAIL))
+                return has_ended(file.read(_TAIL))
+        except FileNotFoundError:
+            return False
+
+    def failure(self, attempt: Attempt, stage: str) -> SamplerError:
+        """See `Program.failure`."""
+        text = attempt.text()
+        found = _SAID.search(text)
+        word, detail = found.groups() if found else ("", "")
+        if word == DENIED:
+            return AttachDenied(NAME, attempt.pid, ptrace.fix_for(attempt.pid))
+        if "No space left" in text:
+            return disk_full(attempt, stage)
+        if word == UNEXPECTED:
+            return attempt.failed(
+                stage, f"this Python's reader of stacks did not answer as expected: {detail}",
+                "use sampler='pyspy', and report this with the version of Python",
+            )  # fmt: skip
+        if word in (UNREADABLE, ENDED):
+            return attempt.failed(
+                stage, f"process {attempt.pid} has ended, or its stacks cannot be read: {detail}",
+                "make sure that it still runs the same Python (not another program after exec)",
+                passing=stage == START,
+            )  # fmt: skip
+        return stopped_failure(attempt, stage) or unknown_failure(
+            attempt, stage, detail or None, passing=stage == START
+        )
+
+    def stop_timeout_s(self) -> float:
+        """See `Program.stop_timeout_s`: it ends with the current round."""
+        return _STOP_TIMEOUT_S

@@ -1,0 +1,118 @@
+"""Journal of stacks: text lines that are only ever appended. `samplers.stack_journal` reads it.
+
+    profkit-stacks 1 PID PERIOD_NS     first line: version of the format, sampled process, intended period
+    f NAME FILE                        a function; functions are numbered from 0 in order, and so are
+    s PARENT FUNCTION LINE             stacks: a function called by the leaf of stack PARENT, -1 for none
+    t PID TID NAME                     threads
+    p PID COMMAND                      command line of a child process, its arguments separated by spaces
+    r THREAD STACK WEIGHT              samples of a thread, WEIGHT in a row
+    d FUNCTION ROUNDS                  rounds in which a process could not be read, by its last function
+    x PID REASON                       a child process that is not sampled
+    n ROUNDS REPEATED SKIPPED          totals so far: rounds, those read more than once, those skipped
+    e REASON                           the end; missing if the sampler was killed
+
+Names, files, commands and reasons are JSON strings in ASCII. A reader needs no end: everything up to the last
+complete line is valid.
+"""
+
+from __future__ import annotations
+
+import posix
+from _json import encode_basestring_ascii as quoted
+
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERSION = 1
+ASKED, ENDED, DURATION = "asked", "ended", "duration"
+"""Reasons of an end: a signal, the end of the process, and the time limit."""
+
+Frames = list[tuple[str, str, int]]
+"""Name, file and line of each frame, leaf first."""
+
+
+class Journal:
+    """Writer of a journal: tables of functions, stacks and threads, and samples."""
+
+    def __init__(self, path: str, pid: int, period_s: float, name_of: Callable[[int, int], str]) -> None:
+        self._path, self._name_of = path, name_of
+        self._lines = [f"profkit-stacks {VERSION} {pid} {round(period_s * 1e9)}"]
+        self._file: int | None = None
+        self._functions: dict[tuple[str, str], int] = {}
+        self._stacks: dict[tuple[int, int, int], int] = {}
+        self._threads: dict[tuple[int, int], int] = {}
+        self._last: dict[int, list[int]] = {}
+        """By thread: its last stack, and how often it was seen since the last line about it."""
+        self._dropped: dict[int, int] = {}
+
+    def add(self, pid: int, tid: int, stack: int) -> None:
+        """Add one sample of a thread."""
+        thread = self._thread(pid, tid)
+        last = self._last.get(thread)
+        if last is None:
+            self._last[thread] = [stack, 1]
+        elif last[0] == stack:
+            last[1] += 1
+        else:
+            self._lines.append(f"r {thread} {last[0]} {last[1]}")
+            last[0], last[1] = stack, 1
+
+    def stack(self, frames: Frames) -> int:
+        """Return the number of a stack, -1 for an empty one."""
+        parent = -1
+        for name, file, line in reversed(frames):
+            key = parent, self.function(name, file), line
+            number = self._stacks.get(key)
+            if number is None:
+                number = self._stacks[key] = len(self._stacks)
+                self._lines.append(f"s {parent} {key[1]} {line}")
+            parent = number
+        return parent
+
+    def function(self, name: str, file: str) -> int:
+        """Return the number of a function."""
+        number = self._functions.get((name, file))
+        if number is None:
+            number = self._functions[name, file] = len(self._functions)
+            self._lines.append(f"f {quoted(name)} {quoted(file)}")
+        return number
+
+    def add_child(self, pid: int, command: str) -> None:
+        """Record the command line of a child process."""
+        self._lines.append(f"p {pid} {quoted(command)}")
+
+    def leave_out(self, pid: int, reason: str) -> None:
+        """Record that a child process is not sampled."""
+        self._lines.append(f"x {pid} {quoted(reason)}")
+
+    def drop(self, function: int) -> None:
+        """Count a round in which a process could not be read; `function` is the last that it was seen in."""
+        self._dropped[function] = self._dropped.get(function, 0) + 1
+
+    def write(self, rounds: int, repeated: int, skipped: int, reason: str | None = None) -> None:
+        """Append everything to the file, and the reason of the end if there is one.
+
+        Creates the file at first. Raises OSError if that fails.
+        """
+        self._lines += [f"r {thread} {stack} {weight}" for thread, (stack, weight) in self._last.items()]
+        self._last.clear()
+        self._lines += [f"d {function} {number}" for function, number in self._dropped.items()]
+        self._dropped.clear()
+        self._lines.append(f"n {rounds} {repeated} {skipped}")
+        if reason is not None:
+            self._lines.append(f"e {quoted(reason)}")
+        data = "".join([f"{line}\n" for line in self._lines]).encode("ascii")
+        self._lines.clear()
+        if self._file is None:
+            flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_APPEND | posix.O_CLOEXEC
+            self._file = posix.open(self._path, flags, 0o600)
+        while data:
+            data = data[posix.write(self._file, data) :]
+
+    def _thread(self, pid: int, tid: int) -> int:
+        number = self._threads.get((pid, tid))
+        if number is None:
+            number = self._threads[pid, tid] = len(self._threads)
+            self._lines.append(f"t {pid} {tid} {quoted(self._name_of(pid, tid))}")
+        return number

@@ -1,0 +1,55 @@
+"""Facts about processes from /proc; a missing process is a result, never an error."""
+
+from __future__ import annotations
+
+import posix
+
+_ENDED = (b"Z", b"X")
+
+
+def start_ticks(pid: int) -> bytes | None:
+    """Return when a process started, None if it has ended; field 22 of /proc/PID/stat (proc(5))."""
+    text = _read(f"/proc/{pid}/stat")
+    fields = text[text.rfind(b")") + 2 :].split()
+    return None if len(fields) < 20 or fields[0] in _ENDED else fields[19]
+
+
+def thread_name(pid: int, tid: int) -> str:
+    """Return the kernel's name of a thread, at most 15 bytes."""
+    return _text(_read(f"/proc/{pid}/task/{tid}/comm").rstrip(b"\n"))
+
+
+def command(pid: int) -> str:
+    """Return a process's arguments, separated by spaces."""
+    return _text(_read(f"/proc/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" "))
+
+
+def children(pid: int) -> list[int]:
+    """Return the pids of a process's children, and of theirs, those first that have been found first."""
+    found = [pid]
+    for parent in found:
+        try:
+            tids = posix.listdir(f"/proc/{parent}/task")
+        except OSError:
+            continue
+        for tid in tids:
+            found += map(int, _read(f"/proc/{parent}/task/{tid}/children").split())
+    return found[1:]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _read(path: str) -> bytes:
+    """Return the beginning of a file, empty if it cannot be read."""
+    try:
+        descriptor = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return posix.read(descriptor, 1 << 16)
+    except OSError:
+        return b""
+    finally:
+        posix.close(descriptor)

@@ -1,0 +1,140 @@
+"""Stacks of a process, read by CPython's own `_remote_debugging.RemoteUnwinder`, without stopping it.
+
+The reader is private to each version of Python. So its answers are checked; one that is not as expected
+raises `Unexpected`. It reads only processes of the same minor version. A stack that changes meanwhile may
+raise RuntimeError: another read can succeed (Modules/_remote_debugging in CPython 3.15,
+Modules/_remote_debugging_module.c in 3.14).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from . import proc_files
+
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Protocol
+
+    from .journal import Frames
+
+    class Thread(Protocol):
+        """Thread as read; `frame_info` has its frames, leaf first."""
+
+        thread_id: int
+        status: int
+        frame_info: list[object]
+
+
+HAS_STATES = sys.version_info >= (3, 15)
+"""True if the reader reports the state of each thread, and the threads of all interpreters."""
+ALL_THREADS, ON_CPU, HOLDS_GIL = "all", "cpu", "gil"
+"""Threads to sample: all, those on a processor or holding the GIL, and those holding the GIL."""
+
+_WALL, _ALL_STATES = 0, 3
+"""Modes of the reader: PROFILING_MODE_WALL and PROFILING_MODE_ALL in _remote_debugging.h."""
+_HAS_GIL_BIT, _ON_CPU_BIT = 1, 2
+_WANTED = {ALL_THREADS: 0, ON_CPU: _ON_CPU_BIT | _HAS_GIL_BIT, HOLDS_GIL: _HAS_GIL_BIT}
+
+
+class Unexpected(Exception):
+    """The reader did not answer as expected."""
+
+
+class Denied(Exception):
+    """The system does not allow this process to read the other one."""
+
+
+class Ended(Exception):
+    """The process has ended."""
+
+
+class Changing(Exception):
+    """A stack changed while it was read: another read may succeed."""
+
+
+class Process:
+    """A sampled process, and what was read of it last."""
+
+    def __init__(self, pid: int, only: str) -> None:
+        self.pid, self._wanted = pid, _WANTED[only]
+        self._start = proc_files.start_ticks(pid)
+        self._read = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES)
+        self.seen: dict[int, tuple[object, int]] = {}
+        """By thread: its frames as read last, and the number of their stack."""
+        self.function = -1
+        """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
+
+    def is_running(self) -> bool:
+        """Return whether the process still runs; a zombie has ended."""
+        return self._start is not None and proc_files.start_ticks(self.pid) == self._start
+
+    def threads(self) -> dict[int, list[object]]:
+        """Return the frames of each thread by its id, leaf first.
+
+        Raises Changing, Denied, Ended or Unexpected.
+        """
+        try:
+            found = self._read()
+        except PermissionError as error:
+            raise Denied(error.strerror or str(error)) from error
+        except ProcessLookupError as error:
+            raise Ended from error
+        except (RuntimeError, OSError, ValueError, MemoryError) as error:
+            raise Changing(str(error)) from error
+        try:
+            return self._of_all(found) if HAS_STATES else {one.thread_id: one.frame_info for one in found}
+        except AttributeError as error:
+            raise Unexpected(str(error)) from error
+
+    def _of_all(self, interpreters: Iterable[object]) -> dict[int, list[object]]:
+        """Return the threads of all interpreters; one that runs several of them has the stacks of all."""
+        threads: dict[int, list[object]] = {}
+        # A subinterpreter has a higher number than the one that called it.
+        for interpreter in sorted(interpreters, key=_number, reverse=True):
+            for thread in interpreter.threads:  # type: ignore[attr-defined]
+                if not self._wanted or thread.status & self._wanted:
+                    called = threads.get(thread.thread_id)
+                    threads[thread.thread_id] = called + thread.frame_info if called else thread.frame_info
+        return threads
+
+
+def frames_of(found: list[object]) -> Frames:
+    """Return frames as read; raises Unexpected."""
+    try:
+        if not HAS_STATES:
+            return [(frame.funcname, frame.filename, frame.lineno) for frame in found]  # type: ignore[attr-defined]
+        return [
+            (frame.funcname, frame.filename, frame.location.lineno if frame.location else 0)  # type: ignore[attr-defined]
+            for frame in found
+        ]
+    except AttributeError as error:
+        raise Unexpected(str(error)) from error
+
+
+def _number(interpreter: object) -> int:
+    number: int = interpreter.interpreter_id  # type: ignore[attr-defined]
+    return number
+
+
+def _reader(pid: int, mode: int) -> Callable[[], Iterable[Thread]]:
+    """Return a function that reads the stacks of a process; raises Denied, Ended or Unexpected."""
+    try:
+        from _remote_debugging import RemoteUnwinder  # type: ignore[import-not-found]
+
+        if HAS_STATES:
+            # To cache frames, it would write into the process's memory.
+            unwinder = RemoteUnwinder(
+                pid, all_threads=True, mode=mode, skip_non_matching_threads=False, cache_frames=False
+            )
+        else:
+            unwinder = RemoteUnwinder(pid, all_threads=True)
+        read: Callable[[], Iterable[Thread]] = unwinder.get_stack_trace
+    except PermissionError as error:
+        raise Denied(error.strerror or str(error)) from error
+    except ProcessLookupError as error:
+        raise Ended from error
+    except (ImportError, AttributeError, TypeError, ValueError, RuntimeError, OSError) as error:
+        raise Unexpected(f"{type(error).__name__}: {error}") from error
+    return read

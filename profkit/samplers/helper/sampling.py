@@ -1,0 +1,146 @@
+"""Sampling loop: read all processes at a fixed rate, and keep what was read in a journal."""
+
+from __future__ import annotations
+
+from . import proc_files
+from .journal import DURATION, ENDED, Journal
+from .reader import Changing, Denied, Ended, Process, Unexpected, frames_of
+
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    Clock: TypeAlias = Callable[[], float]
+    """Monotonic time in seconds."""
+    Wait: TypeAlias = Callable[[float], str | None]
+    """Waits for some seconds; returns earlier, with the reason, if the sampling should end."""
+
+_WRITE_EVERY_S = 0.4
+"""Time between two writes: a kill loses less than a second of samples."""
+_UNREADABLE_S = 2.0
+"""Time without a readable stack after which the process is given up, as after `exec`."""
+_CHILDREN_EVERY_S = 0.1
+_CHILD_STARTS_S = 2.0
+"""Time in which a child process may become one that can be read."""
+
+
+class Unreadable(Exception):
+    """No stack of the process could be read for some time."""
+
+
+class Sampling:
+    """Rounds of reading a process, and its child processes if `children` is true."""
+
+    def __init__(
+        self, first: Process, journal: Journal, clock: Clock, only: str, retries: int, *, children: bool
+    ) -> None:
+        self._journal, self._clock, self._only, self._most_retries = journal, clock, only, retries
+        self._processes, self._children = {first.pid: first}, children
+        self._first = first
+        self._starting_s: dict[int, float] = {}
+        """When each child was seen first that cannot be read yet."""
+        self._left_out: set[int] = set()
+        self._rounds = self._repeated = self._skipped = 0
+
+    def run(self, period_s: float, duration_s: float, wait: Wait) -> str:
+        """Sample until the end and return its reason; raises Denied, Unexpected, Unreadable or OSError."""
+        start_s = due_s = written_s = readable_s = looked_s = self._clock()
+        while True:
+            reason = wait(max(0.0, due_s - self._clock()))
+            if reason is not None:
+                return reason
+            now_s = self._clock()
+            if self._children and now_s - looked_s >= _CHILDREN_EVERY_S:
+                self._find_children(now_s)
+                looked_s = now_s
+            if self._round():
+                readable_s = now_s
+            elif not self._first.is_running():
+                return ENDED
+            elif now_s - readable_s > _UNREADABLE_S:
+                raise Unreadable(f"no stack could be read for {_UNREADABLE_S:g} s")
+            if self._rounds == 1 or now_s - written_s > _WRITE_EVERY_S:
+                self.write()
+                written_s = now_s
+            if now_s - start_s > duration_s:
+                return DURATION
+            missed = max(0, int((now_s - due_s) / period_s))
+            self._skipped += missed
+            due_s += period_s * (missed + 1)
+
+    def write(self, reason: str | None = None) -> None:
+        """Write what is not written yet, if anything was sampled at all; raises OSError."""
+        if self._rounds:
+            self._journal.write(self._rounds, self._repeated, self._skipped, reason)
+
+    def _round(self) -> bool:
+        """Read each process; return whether the first one could be read."""
+        readable = self._sample(self._first)
+        self._rounds += readable
+        for process in [*self._processes.values()][1:]:
+            try:
+                self._sample(process)
+            except (Denied, Unexpected) as error:
+                self._leave_out(process.pid, str(error))
+        return readable
+
+    def _sample(self, process: Process) -> bool:
+        """Add the stacks of a process; return False if it could not be read."""
+        threads = self._threads(process)
+        if threads is None:
+            return False
+        for tid, found in threads.items():
+            last, stack = process.seen.get(tid, (None, -1))
+            if found != last:
+                frames = frames_of(found)
+                stack = self._journal.stack(frames)
+                process.seen[tid] = found, stack
+                if frames:
+                    process.function = self._journal.function(frames[0][0], frames[0][1])
+            if stack >= 0:
+                self._journal.add(process.pid, tid, stack)
+        return True
+
+    def _threads(self, process: Process) -> dict[int, list[object]] | None:
+        """Return the frames of all threads, None if the process has ended or keeps changing."""
+        for attempt in range(self._most_retries + 1):
+            try:
+                threads = process.threads()
+                self._repeated += attempt > 0 and process is self._first
+                return threads
+            except Changing:
+                continue
+            except Ended:
+                self._forget(process.pid)
+                return None
+        if process.is_running():
+            self._journal.drop(process.function)
+        else:
+            self._forget(process.pid)
+        return None
+
+    def _find_children(self, now_s: float) -> None:
+        for pid in proc_files.children(self._first.pid):
+            if pid in self._processes or pid in self._left_out:
+                continue
+            try:
+                process = Process(pid, self._only)
+                process.threads()
+            except Ended:
+                continue
+            except (Changing, Denied, Unexpected) as error:  # it may be starting, or be no Python
+                if now_s - self._starting_s.setdefault(pid, now_s) > _CHILD_STARTS_S:
+                    self._leave_out(pid, str(error))
+                continue
+            self._processes[pid] = process
+            self._journal.add_child(pid, proc_files.command(pid))
+
+    def _leave_out(self, pid: int, reason: str) -> None:
+        self._forget(pid)
+        self._left_out.add(pid)
+        self._journal.leave_out(pid, reason)
+
+    def _forget(self, pid: int) -> None:
+        if pid != self._first.pid:
+            self._processes.pop(pid, None)

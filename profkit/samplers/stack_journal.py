@@ -1,0 +1,165 @@
+"""Read the journal of stacks that `samplers.helper.journal` writes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, VERSION
+
+_HEADER = "profkit-stacks"
+_NORMAL_ENDS = tuple(f'\ne "{reason}"\n'.encode() for reason in (ASKED, ENDED, DURATION))
+
+
+class DamagedJournal(ValueError):
+    """A line is not as its format demands; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackJournal:
+    """Content of a journal."""
+
+    pid: int
+    profile: Profile
+    rounds: int
+    repeated: int
+    """Rounds in which a stack changed while it was read, and was read again."""
+    skipped: int
+    """Rounds that were due but late."""
+    end: str | None
+    """Reason of the end, None if the sampler was killed."""
+    dropped: Mapping[tuple[str, str], int]
+    """Rounds without a readable stack, by the function (name, file) seen before; ("", "") if none was."""
+    commands: Mapping[int, str]
+    """Command lines of child processes by pid."""
+    left_out: Mapping[int, str]
+    """Reasons why child processes were not sampled, by pid."""
+
+    @property
+    def ended_normally(self) -> bool:
+        """True if the program asked for the end, or itself ended, or the longest duration was over."""
+        return self.end in (ASKED, ENDED, DURATION)
+
+
+def has_ended(tail: bytes) -> bool:
+    """Return whether a journal with this end is complete."""
+    return tail.endswith(_NORMAL_ENDS)
+
+
+def read_journal(data: bytes) -> StackJournal:
+    """Parse a journal up to its last complete line; raises DamagedJournal."""
+    first, *lines = data[: data.rfind(b"\n") + 1].decode("ascii", "replace").split("\n")[:-1] or [""]
+    word, version, *numbers = [*first.split(" "), ""]
+    if word != _HEADER:
+        raise DamagedJournal("it is not a journal of stacks")
+    if version != str(VERSION):
+        raise DamagedJournal(f"version {version!r} is not supported, only {VERSION}")
+    parsed = _Parsed()
+    for number, line in enumerate(lines, 2):
+        try:
+            _PARSERS[line[:2]](parsed, line[2:])
+        except (KeyError, ValueError, IndexError, TypeError) as error:
+            raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
+    try:
+        pid, period_ns = int(numbers[0]), int(numbers[1])
+    except (ValueError, IndexError) as error:
+        raise DamagedJournal(f"line 1 is damaged: {first[:80]!r}") from error
+    rounds, repeated, skipped = parsed.totals
+    return StackJournal(
+        pid=pid,
+        profile=parsed.builder.build(period_ns=float(period_ns)),
+        rounds=rounds,
+        repeated=repeated,
+        skipped=skipped,
+        end=parsed.end,
+        dropped=parsed.dropped,
+        commands=parsed.commands,
+        left_out=parsed.left_out,
+    )
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """Tables of the lines that have been parsed."""
+
+    builder: ProfileBuilder = field(default_factory=ProfileBuilder)
+    functions: list[tuple[str, str]] = field(default_factory=list)
+    stacks: list[tuple[int, ...]] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    commands: dict[int, str] = field(default_factory=dict)
+    left_out: dict[int, str] = field(default_factory=dict)
+    totals: tuple[int, int, int] = (0, 0, 0)
+    end: str | None = None
+
+
+def _function(parsed: _Parsed, text: str) -> None:
+    name, end = _DECODER.raw_decode(text)
+    parsed.functions.append((_word(name), _quoted(text[end + 1 :])))
+
+
+def _stack(parsed: _Parsed, text: str) -> None:
+    parent, function, line = map(int, text.split(" "))
+    below = () if parent < 0 else parsed.stacks[parent]
+    frame = Frame(*parsed.functions[_index(function)], line)
+    parsed.stacks.append((*below, parsed.builder.frame(frame)))
+
+
+def _thread(parsed: _Parsed, text: str) -> None:
+    pid, tid, name = text.split(" ", 2)
+    parsed.threads.append(parsed.builder.thread(Thread(int(pid), int(tid), _quoted(name))))
+
+
+def _samples(parsed: _Parsed, text: str) -> None:
+    thread, stack, weight = map(int, text.split(" "))
+    parsed.builder.add_indexed(parsed.stacks[_index(stack)], parsed.threads[_index(thread)], weight)
+
+
+def _drops(parsed: _Parsed, text: str) -> None:
+    function, rounds = map(int, text.split(" "))
+    parsed.dropped[("", "") if function < 0 else parsed.functions[function]] += rounds
+
+
+def _child(parsed: _Parsed, text: str) -> None:
+    pid, command = text.split(" ", 1)
+    parsed.commands[int(pid)] = _quoted(command)
+
+
+def _left_out(parsed: _Parsed, text: str) -> None:
+    pid, reason = text.split(" ", 1)
+    parsed.left_out[int(pid)] = _quoted(reason)
+
+
+def _totals(parsed: _Parsed, text: str) -> None:
+    rounds, repeated, skipped = map(int, text.split(" "))
+    parsed.totals = rounds, repeated, skipped
+
+
+def _end(parsed: _Parsed, text: str) -> None:
+    parsed.end = _quoted(text)
+
+
+_PARSERS = {
+    "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "d ": _drops, "p ": _child,
+    "x ": _left_out, "n ": _totals, "e ": _end,
+}  # fmt: skip
+_DECODER = json.JSONDecoder()
+
+
+def _quoted(text: str) -> str:
+    return _word(json.loads(text))
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a string")
+    return value
+
+
+def _index(number: int) -> int:
+    if number < 0:
+        raise IndexError(number)
+    return number
