@@ -9,7 +9,6 @@ from pathlib import Path
 
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.process import watchdog
-from profkit.samplers import ptrace
 
 START, SAMPLING, STOP = "start", "sampling", "stop"
 """Stages at which py-spy may fail."""
@@ -17,9 +16,12 @@ START, SAMPLING, STOP = "start", "sampling", "stop"
 _COUNTS = re.compile(r"Samples: (\d+) Errors: (\d+)")
 _BEHIND = re.compile(r"([\d.]+)s behind in sampling")
 _ERROR = re.compile(r"^(?:Error|error): (.+)$", re.MULTILINE)
-# With --subprocesses, py-spy reports a denial as "no python processes found".
+# With --subprocesses, py-spy reports a denial as "no python processes found". A seccomp filter may also
+# answer ENOSYS, or kill the caller by SIGSYS.
 _DENIED = re.compile(
-    r"permission denied|operation not permitted|no python processes found in process", re.IGNORECASE
+    r"permission denied|operation not permitted|function not implemented|no python processes found in process"
+    f"|^{watchdog.PREFIX}{watchdog.SIGNAL.format(int(signal.SIGSYS))}$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _NOT_PYTHON = ("Failed to find python version", "Failed to get process executable name")
 
@@ -91,7 +93,9 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
     """Return the error that explains an attempt's log; `passing` if another try may succeed."""
     text = read_log(attempt.log, attempt.log_start)
     if stage == START and _DENIED.search(text):
-        return AttachDenied("py-spy", attempt.pid, ptrace.fix_for(attempt.pid))
+        from profkit.samplers import ptrace  # takes 7 ms, and is needed only here
+
+        return AttachDenied("py-spy", attempt.pid, ptrace.fix_for(attempt.pid, attempt.log))
     if "No space left" in text:
         return SamplerFailed("py-spy", stage, "the disk is full", "free space on the spool's disk")
     if any(words in text for words in _NOT_PYTHON):
