@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import posix
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from profkit.originals import REAL
 from profkit.process.guard import reraise_signal_error
 
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+_PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
 _FIRST_PAUSE_S, _PAUSE_GROWTH, _LONGEST_PAUSE_S = 0.0002, 1.1, 0.01
 
 
@@ -40,6 +42,15 @@ def own_python() -> str:
     if not os.access(sys.executable or "", os.X_OK):
         raise ToolMissing(sys.executable or "python", "measuring", "set sys.executable to an interpreter")
     return sys.executable
+
+
+def plain_python() -> str | None:
+    """Return the path of this interpreter, None if `sys.executable` is another program.
+
+    In a frozen or embedding program it is the program itself, which would start again.
+    """
+    executable = sys.executable or ""
+    return executable if _PYTHON.search(executable) and not hasattr(sys, "frozen") else None
 
 
 def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | None = None) -> EndedChild:

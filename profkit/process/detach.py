@@ -22,7 +22,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.process import procfs, watchdog
-from profkit.process.child import run_child
+from profkit.process.child import plain_python, run_child
 
 _NEARBY = 64
 _RESERVED_PIDS = 300
@@ -35,7 +35,6 @@ _REPORT_PAUSE_S, _QUIET_S = 0.0005, 0.1
 _LAST_SCANS, _LAST_PAUSE_S = 10, 0.002
 """Scans and pauses that together last longer than a launcher takes to start the program."""
 _WATCHDOG = watchdog.__file__
-_PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
 _STARTED = re.compile(re.escape(watchdog.PREFIX) + watchdog.STARTED.format(r"(\d+)", r"(\d+)"))
 _CANNOT_START = re.compile(re.escape(watchdog.PREFIX) + watchdog.CANNOT_START.format(r"(\d+)"))
 
@@ -107,9 +106,9 @@ def _launchers(options: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     (sched_autogroup), Python's start does not wait for the threads of a busy program.
     """
     setsid = shutil.which("setsid")
-    # In a frozen or embedding program sys.executable is the program itself, which would start again.
-    if _PYTHON.search(sys.executable or "") and not hasattr(sys, "frozen"):
-        command = (sys.executable, "-I", "-S", _WATCHDOG)
+    python = plain_python()
+    if python is not None:
+        command = (python, "-I", "-S", _WATCHDOG)
         if setsid is not None:
             yield setsid, "--fork", *command, *options
         yield *command, watchdog.FORK, *options

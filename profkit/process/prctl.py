@@ -5,12 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 _PR_GET_DUMPABLE = 3
+_PR_SET_DUMPABLE = 4
 _PR_SET_PTRACER = 0x59616D61
 
 
 def is_self_dumpable() -> bool:
     """Return whether processes of the same user may read this one."""
     return _prctl(_PR_GET_DUMPABLE, 0) == 1
+
+
+def set_dumpable(*, dumpable: bool = True) -> bool:
+    """Allow or forbid processes of the same user to read this one; return False if the kernel refuses.
+
+    Needs no privilege. Core dumps are allowed and forbidden with it.
+    """
+    return _prctl(_PR_SET_DUMPABLE, int(dumpable)) == 0
 
 
 def set_ptracer(pid: int) -> bool:

@@ -72,9 +72,9 @@ def command_line(pid: int, proc: str | None = None) -> tuple[bytes, ...]:
     return tuple(text.removesuffix(b"\0").split(b"\0")) if text else ()
 
 
-def status(pid: int) -> Mapping[str, str]:
-    """Return the fields of /proc/PID/status; empty if the process has ended."""
-    text = _read(f"{PROC}/{pid}/status").decode("utf-8", "replace")
+def status(pid: int | str, proc: str | None = None) -> Mapping[str, str]:
+    """Return the fields of /proc/PID/status; empty if the process has ended. "self" is this process."""
+    text = _read(f"{proc or PROC}/{pid}/status").decode("utf-8", "replace")
     pairs = (line.partition(":") for line in text.splitlines())
     return {name: value.strip() for name, _, value in pairs}
 
@@ -96,17 +96,19 @@ def pid_namespace_inode(pid: int) -> int:
     return posix.stat(f"{PROC}/{pid}/ns/pid").st_ino
 
 
-def is_dumpable(pid: int) -> bool:
+def is_dumpable(pid: int, proc: str | None = None) -> bool:
     """Return whether processes of the same user may read a process (PR_SET_DUMPABLE in prctl(2)).
 
-    If another process is not dumpable, /proc/PID/maps belongs to root. For root's processes this is
+    If a process is not dumpable, /proc/PID/maps belongs to root. For another process of root's, this is
     unknown, and True.
     """
-    if pid == posix.getpid():
-        return is_self_dumpable()
-    user = status(pid).get("Uid", "").split()
+    is_own = pid == posix.getpid()
+    name = "self" if is_own else pid
+    user = status(name, proc).get("Uid", "").split()
+    if not user or (is_own and user[1] == "0"):
+        return not is_own or is_self_dumpable()
     try:
-        return not user or posix.stat(f"{PROC}/{pid}/maps").st_uid == int(user[1])
+        return posix.stat(f"{proc or PROC}/{name}/maps").st_uid == int(user[1])
     except FileNotFoundError:
         return True
 

@@ -10,7 +10,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.errors import SamplerFailed
+from profkit.errors import AttachDenied, SamplerFailed
 from profkit.process import watchdog
 
 START, SAMPLING, STOP = "start", "sampling", "stop"
@@ -24,6 +24,8 @@ _ENDED = re.compile(
 )
 _HELD = re.compile(f"^{watchdog.PREFIX}{watchdog.HELD.format('[0-9]+')}$", re.MULTILINE)
 _STOPPED = re.compile(f"^{watchdog.PREFIX}{watchdog.STOPPED.format('([0-9]+)')}$", re.MULTILINE)
+KILLED_BY_FILTER = f"^{watchdog.PREFIX}{watchdog.SIGNAL.format(int(signal.SIGSYS))}$"
+"""Pattern of the report that a seccomp filter killed the sampler."""
 _LOOK = "make sure that nothing kills it, and that there is memory and disk space (see the kernel's log)"
 
 
@@ -86,6 +88,13 @@ def stopped_failure(attempt: Attempt, stage: str) -> SamplerFailed | None:
     if reason is None:
         return None
     return attempt.failed(stage, reason, f"do not stop {attempt.sampler}'s processes")
+
+
+def denied(attempt: Attempt) -> AttachDenied:
+    """Return the error of an attempt that the system did not allow to read the process, with its cause."""
+    from profkit.samplers import ptrace  # takes 7 ms, and is needed only here
+
+    return AttachDenied(attempt.sampler, attempt.pid, ptrace.fix_for(attempt.pid, attempt.log))
 
 
 def disk_full(attempt: Attempt, stage: str) -> SamplerFailed:

@@ -8,11 +8,20 @@ import re
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import AttachDenied, SamplerError
+from profkit.errors import SamplerError
 from profkit.model.session import SamplerPlan
 from profkit.process.watched import Watched
-from profkit.samplers import helper, ptrace
-from profkit.samplers.attempts import START, Attempt, disk_full, log_size, stopped_failure, unknown_failure
+from profkit.samplers import helper
+from profkit.samplers.attempts import (
+    KILLED_BY_FILTER,
+    START,
+    Attempt,
+    denied,
+    disk_full,
+    log_size,
+    stopped_failure,
+    unknown_failure,
+)
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
 from profkit.samplers.helper.reader import ALL_THREADS, ON_CPU
@@ -27,6 +36,7 @@ _RETRIES = 10
 _STOP_TIMEOUT_S = 2.0
 _TAIL = 4096
 _PROGRAM = f"{helper.__path__[0]}/__main__.py"
+_KILLED = re.compile(KILLED_BY_FILTER, re.MULTILINE)
 _SAID = re.compile(f"^{PREFIX}([a-z ]+): (.*)$", re.MULTILINE)
 
 
@@ -82,8 +92,8 @@ class CPythonProgram:
         text = attempt.text()
         found = _SAID.search(text)
         word, detail = found.groups() if found else ("", "")
-        if word == DENIED:
-            return AttachDenied(NAME, attempt.pid, ptrace.fix_for(attempt.pid))
+        if word == DENIED or _KILLED.search(text):
+            return denied(attempt)
         if "No space left" in text:
             return disk_full(attempt, stage)
         if word == UNEXPECTED:

@@ -5,16 +5,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from profkit.errors import AttachDenied, SamplerError
-from profkit.samplers import ptrace
-from profkit.samplers.attempts import START, Attempt, disk_full, ended_how, stopped_failure, unknown_failure
+from profkit.errors import SamplerError
+from profkit.samplers.attempts import (
+    KILLED_BY_FILTER,
+    START,
+    Attempt,
+    denied,
+    disk_full,
+    ended_how,
+    stopped_failure,
+    unknown_failure,
+)
 
 _COUNTS = re.compile(r"Samples: (\d+) Errors: (\d+)")
 _BEHIND = re.compile(r"([\d.]+)s behind in sampling")
 _ERROR = re.compile(r"^(?:Error|error): (.+)$", re.MULTILINE)
-# With --subprocesses, py-spy reports a denial as "no python processes found".
+# With --subprocesses, py-spy reports a denial as "no python processes found". A seccomp filter may also
+# answer ENOSYS, or kill the caller by SIGSYS.
 _DENIED = re.compile(
-    r"permission denied|operation not permitted|no python processes found in process", re.IGNORECASE
+    "permission denied|operation not permitted|function not implemented|no python processes found in process"
+    f"|{KILLED_BY_FILTER}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _NOT_PYTHON = ("Failed to find python version", "Failed to get process executable name")
 _WRONG_USE = "with exit status 2"
@@ -48,7 +59,7 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
     """Return the error that explains an attempt's log; `passing` if another try may succeed."""
     text = attempt.text()
     if stage == START and _DENIED.search(text):
-        return AttachDenied(attempt.sampler, attempt.pid, ptrace.fix_for(attempt.pid))
+        return denied(attempt)
     if "No space left" in text:
         return disk_full(attempt, stage)
     if any(words in text for words in _NOT_PYTHON):

@@ -68,10 +68,11 @@ def _try(start: Start) -> Attachment:
 
 
 def import_what_results_need() -> None:
-    """Import the modules that results and the ticker need; called while a sampler starts."""
+    """Import the modules that results, the ticker and failures need; called while a sampler starts."""
     import psutil  # noqa: F401 - the ticker needs it
 
     from profkit.ingest import read  # noqa: F401
+    from profkit.samplers import ptrace  # noqa: F401 - a program that changes its user may not read it later
     from profkit.session import results  # noqa: F401
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from profkit.process.child import run_child
+from profkit.process.child import plain_python, run_child
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 COUNTING = """
@@ -204,3 +204,14 @@ thread.join()
 print(codes, len([os.fstat(number) for number in mine]))
 """
     assert run_program(program, tmp_path / "log") == "[0] 20"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_python"), [("python3.13t", True), ("Python", True), ("server", False), ("", False)]
+)
+def test_an_interpreter_or_another_program(name: str, is_python: bool, monkeypatch: pytest.MonkeyPatch):
+    assert plain_python() == sys.executable
+    monkeypatch.setattr("sys.executable", name)
+    assert plain_python() == (name if is_python else None)
+    monkeypatch.setattr("sys.frozen", True, raising=False)
+    assert plain_python() is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.process.prctl import SCOPE_FILE, allow_tracer, is_self_dumpable, ptrace_scope
+from profkit.process.prctl import SCOPE_FILE, allow_tracer, is_self_dumpable, ptrace_scope, set_dumpable
 
 
 def scope_file(folder: Path, scope: int) -> Path:
@@ -30,4 +30,13 @@ def test_scope_1_asks_the_kernel(tmp_path: Path):
 
 
 def test_this_process_is_dumpable():
+    assert is_self_dumpable()
+
+
+def test_this_process_can_change_whether_it_is_dumpable():
+    try:
+        assert set_dumpable(dumpable=False)
+        assert not is_self_dumpable()
+    finally:
+        assert set_dumpable()
     assert is_self_dumpable()

@@ -1,48 +1,153 @@
+"""Causes of denials: from facts, and from a folder that stands for /proc."""
+
 from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
+from errno import EACCES, EFAULT, ENOSYS, EPERM, ESRCH
+from pathlib import Path
 
 import pytest
 
-from profkit.process import procfs
-from profkit.process.prctl import ptrace_scope
-from profkit.samplers.ptrace import AttachFacts, attach_facts, cause_and_fix, fix_for
+from profkit.samplers.attach_facts import AttachFacts, CallResults
+from profkit.samplers.ptrace import Denial, DenialCause, diagnose, explain, fix_for
+from tests.unit.samplers.proc_folders import PID, write_proc
+
+SIGSYS = -31
+USER = AttachFacts(users=(1000,) * 3, groups=(1000,) * 3, sampler_user=1000, sampler_group=1000)
+ROOT = AttachFacts(users=(0,) * 3, groups=(0,) * 3, sampler_user=0, sampler_group=0, may_trace=True)
+OPEN = CallResults(ptrace=ESRCH, read_self=0, read_target=EFAULT, mem_file=0)
+CLOSED = replace(OPEN, read_target=EPERM, mem_file=EACCES)
 
 
-def facts(
-    tracer_pid: int = 0, yama_scope: int = 0, *, dumpable: bool = True, may_trace: bool = False
-) -> AttachFacts:
-    return AttachFacts(tracer_pid, yama_scope, dumpable, may_trace)
+def abilities(denial: Denial) -> tuple[bool, bool, bool]:
+    return denial.may_ptrace, denial.may_read_memory, denial.may_read_mem_file
 
 
 @pytest.mark.parametrize(
-    ("given", "cause", "advice"),
+    ("given", "cause", "words", "fix"),
     [
-        (facts(tracer_pid=7, dumpable=False), "process 7 is tracing it", "end that debugger"),
-        (facts(yama_scope=3, may_trace=True), "ptrace_scope is 3", "reboot"),
-        (facts(may_trace=True), "seccomp", "allow them"),
-        (facts(dumpable=False), "not dumpable", "--cap-add SYS_PTRACE"),
-        (facts(yama_scope=2), "ptrace_scope is 2", "sysctl kernel.yama.ptrace_scope=1"),
-        (facts(yama_scope=1), "ptrace_scope is 1", "sysctl kernel.yama.ptrace_scope=0"),
-        (facts(), "same user", "--cap-add SYS_PTRACE"),
+        (replace(USER, has_foreign_proc=True), "pid namespace", "/proc shows another", "mount -t proc"),
+        (replace(USER, has_foreign_children=True), "pid namespace", "start in another", "before it calls"),
+        (replace(ROOT, yama_scope=3), "yama", "ptrace_scope is 3", "reboot"),
+        (replace(USER, yama_scope=2), "yama", "ptrace_scope is 2", "sysctl kernel.yama.ptrace_scope=1"),
+        (replace(USER, yama_scope=1), "yama", "ptrace_scope is 1", "sysctl kernel.yama.ptrace_scope=0"),
+        (replace(USER, sampler_user=7), "other user", "user 1000 and group 1000", "the same for both"),
+        (replace(USER, sampler_group=7), "other user", "user 1000 and group 7", "the same for both"),
+        (replace(USER, users=(1000, 7, 1000)), "other user", "users or groups differ", "os.setresuid"),
+        (replace(USER, dumpable=False), "not dumpable", "not dumpable", "prctl(PR_SET_DUMPABLE, 1)"),
+        (replace(USER, missing_capabilities=0x400), "capabilities", "--decode=400", "--cap-add SYS_PTRACE"),
+        (replace(USER, dumpable=None), "not dumpable", "not dumpable", "--cap-add SYS_PTRACE and user root"),
+        (USER, "security module", "a security module", "apparmor=unconfined"),
+        (ROOT, "security module", "a security module", "setsebool deny_ptrace off"),
     ],
 )
-def test_each_cause_has_its_fix(given: AttachFacts, cause: str, advice: str):
-    text = cause_and_fix(given)
-    assert cause in text
-    assert advice in text
+def test_what_denies_any_access(given: AttachFacts, cause: str, words: str, fix: str):
+    for results in (None, CLOSED):
+        denial = explain(given, results)
+        assert denial.cause is DenialCause(cause)
+        assert words in denial.cause_and_fix
+        assert fix in denial.cause_and_fix
+        assert abilities(denial) == (False, False, False)
 
 
-def test_the_facts_of_this_process():
-    seen = attach_facts(os.getpid())
-    assert seen.tracer_pid == 0
-    assert seen.dumpable
-    assert seen.yama_scope == ptrace_scope()
-    assert seen.may_trace == bool(int(procfs.status(os.getpid())["CapEff"], 16) & 1 << 19)
+@pytest.mark.parametrize(
+    ("answer", "name", "file_helps"),
+    [(EPERM, "EPERM", True), (ENOSYS, "ENOSYS", True), (SIGSYS, "SIGSYS", False)],
+)
+@pytest.mark.parametrize("facts", [USER, ROOT])
+def test_which_call_a_filter_refuses(facts: AttachFacts, answer: int, name: str, file_helps: bool):
+    filtered = replace(facts, filters=1)
+    no_ptrace = explain(filtered, replace(OPEN, ptrace=answer))
+    assert no_ptrace.cause is DenialCause.SECCOMP
+    assert f"refuses ptrace ({name}): allow ptrace (Docker: --cap-add SYS_PTRACE" in no_ptrace.cause_and_fix
+    assert no_ptrace.cause_and_fix.endswith("SystemCallFilter=ptrace)")
+    assert abilities(no_ptrace) == (False, True, True)
+
+    no_reads = explain(filtered, replace(OPEN, read_self=answer, read_target=answer))
+    assert no_reads.refusals == {"process_vm_readv": name}
+    assert f"refuses process_vm_readv ({name}): allow" in no_reads.cause_and_fix
+    assert abilities(no_reads) == (True, False, file_helps)
+
+    neither = explain(filtered, replace(OPEN, ptrace=answer, read_self=answer, read_target=answer))
+    assert neither.refusals == {"ptrace": name, "process_vm_readv": name}
+    assert neither.cause_and_fix.endswith("SystemCallFilter=ptrace process_vm_readv)")
+    assert abilities(neither) == (False, False, file_helps)
+
+
+def test_a_filter_without_results():
+    denial = explain(replace(USER, filters=2), None)
+    assert denial.cause is DenialCause.SECCOMP
+    assert "refuses ptrace or process_vm_readv: allow ptrace and process_vm_readv" in denial.cause_and_fix
+    assert abilities(denial) == (False, False, True)
+
+
+def test_calls_that_the_kernel_does_not_implement():
+    denial = explain(USER, replace(OPEN, ptrace=ENOSYS))
+    assert denial.cause is DenialCause.NOT_IMPLEMENTED
+    assert "does not implement ptrace (ENOSYS)" in denial.cause_and_fix
+    assert abilities(denial) == (False, True, True)
+
+
+def test_a_refusal_without_a_filter_is_a_security_modules():
+    assert explain(ROOT, replace(OPEN, ptrace=EPERM)).cause is DenialCause.SECURITY_MODULE
+
+
+def test_a_missing_permission_comes_before_refused_calls():
+    refused = replace(CLOSED, ptrace=EPERM, read_self=EPERM)
+    denial = explain(replace(USER, dumpable=False, filters=1), refused)
+    assert denial.cause is DenialCause.NOT_DUMPABLE
+    assert denial.refusals == {"ptrace": "EPERM", "process_vm_readv": "EPERM"}
+
+
+def test_a_tracer_leaves_memory_readable():
+    for results in (None, OPEN):
+        denial = explain(replace(USER, tracer_pid=7), results)
+        assert denial.cause is DenialCause.TRACED
+        assert "process 7 is tracing it: end that debugger" in denial.cause_and_fix
+        assert abilities(denial) == (False, True, True)
+
+
+def test_a_tracer_does_not_hide_another_cause():
+    assert explain(replace(USER, tracer_pid=7, dumpable=False), None).cause is DenialCause.NOT_DUMPABLE
+    assert explain(replace(USER, tracer_pid=7, filters=1), replace(OPEN, ptrace=EPERM)).cause is (
+        DenialCause.SECCOMP
+    )
+
+
+def test_results_overrule_facts():
+    denial = explain(replace(USER, dumpable=False), OPEN)
+    assert denial.cause is DenialCause.UNKNOWN
+    assert "try again" in denial.cause_and_fix
+    assert abilities(denial) == (True, True, True)
+
+
+def test_causes_in_a_proc_folder(tmp_path: Path):
+    cases: dict[str, tuple[dict[str, str], dict[str, str], int | None]] = {
+        "traced": ({"TracerPid": "7"}, {}, None),
+        "seccomp": ({}, {"Seccomp": "2", "Seccomp_filters": "1"}, None),
+        "yama": ({}, {}, 1),
+        "other user": ({"Uid": "8 8 8 8"}, {}, 0),
+        "capabilities": ({"CapPrm": "400"}, {}, 0),
+        "pid namespace": ({}, {"NSpid": "500 1"}, 0),
+        "ended": ({"State": "Z (zombie)"}, {}, 0),
+        # A process in a container, seen from outside; the sampler is root with all capabilities.
+        "security module": ({"NSpid": "500 1"}, {"Uid": "0 0 0 0", "CapBnd": "1ffffffffff"}, 2),
+    }
+    for cause, (target, own, yama_scope) in cases.items():
+        proc = write_proc(tmp_path / cause, target, own, yama_scope)
+        assert diagnose(PID, proc=proc).cause is DenialCause(cause), cause
 
 
 def test_a_process_that_has_ended():
     with subprocess.Popen(["/bin/true"]) as child:
         pass
     assert f"process {child.pid} has ended: let" in fix_for(child.pid)
+    assert abilities(diagnose(child.pid)) == (False, False, False)
+
+
+def test_this_process_is_open(tmp_path: Path):
+    denial = diagnose(os.getpid(), tmp_path / "log")
+    assert denial.cause is DenialCause.UNKNOWN
+    assert abilities(denial) == (True, True, True)

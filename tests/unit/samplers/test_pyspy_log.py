@@ -20,6 +20,8 @@ DENIED_NAME = (
     "Error: Failed to get process executable name.\n\nCaused by:\n    0: Permission denied (os error 13)\n"
 )
 DENIED_CHILDREN = "Error: No python processes found in process 12 or any of its subprocesses\n"
+DENIED_CALL = "Error: Failed to suspend process\n\nCaused by:\n    0: ENOSYS: Function not implemented\n"
+KILLED_BY_FILTER = "profkit-watchdog: started 5 under 4\nprofkit-watchdog: ended by signal 31\n"
 GONE = "Error: Failed to get process executable name. Check that the process is running.\n"
 NOT_PYTHON = "Error: Failed to find python version from target process\n"
 FULL = "Error: No space left on device (os error 28)\n"
@@ -47,11 +49,15 @@ def test_counts_and_lateness():
     assert log_facts("") == LogFacts(errors=0, behind_s=0.0)
 
 
-@pytest.mark.parametrize("text", [DENIED, DENIED_SUSPEND, DENIED_NAME, DENIED_CHILDREN])
-def test_four_ways_to_be_denied(text: str, tmp_path: Path):
+@pytest.mark.parametrize(
+    "text",
+    [DENIED, DENIED_SUSPEND, DENIED_NAME, DENIED_CHILDREN, DENIED_CALL, KILLED_BY_FILTER],
+)
+def test_six_ways_to_be_denied(text: str, tmp_path: Path):
     error = failure(attempt(tmp_path, text, os.getpid()), "start")
     assert isinstance(error, AttachDenied)
     assert error.pid == os.getpid()
+    assert "profkit-probe: ptrace=" in read_log(tmp_path / "segment-000.log")
 
 
 def test_a_denial_while_it_writes_is_another_matter(tmp_path: Path):
