@@ -5,6 +5,7 @@ from __future__ import annotations
 import posix
 
 _ENDED = (b"Z", b"X")
+_MAIN = "MainThread"  # the kernel has the name of the program
 
 
 def start_ticks(pid: int) -> bytes | None:
@@ -15,7 +16,9 @@ def start_ticks(pid: int) -> bytes | None:
 
 
 def thread_name(pid: int, tid: int) -> str:
-    """Return the kernel's name of a thread, at most 15 bytes."""
+    """Return the name of a thread: at most 15 bytes in the kernel, and `MainThread` for the first one."""
+    if tid == pid:
+        return _MAIN
     return _text(_read(f"/proc/{pid}/task/{tid}/comm").rstrip(b"\n"))
 
 

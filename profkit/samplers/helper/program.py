@@ -53,10 +53,8 @@ def run(arguments: list[str]) -> int:
 def _sample(options: dict[str, str]) -> None:
     pid, period_s, only = int(options["pid"]), 1 / float(options["rate"]), options["only"]
     journal = Journal(options["output"], pid, period_s, proc_files.thread_name)
-    sampling = Sampling(
-        _readable(pid, only), journal, time.monotonic, only, int(options["retries"]),
-        children=options["children"] == "yes",
-    )  # fmt: skip
+    opened = (lambda child: Process(child, only)) if options["children"] == "yes" else None
+    sampling = Sampling(_readable(pid, only), journal, time.monotonic, int(options["retries"]), opened)
     try:
         reason = sampling.run(period_s, float(options["duration"]), _wait)
     except (Denied, Unexpected, Unreadable) as failure:

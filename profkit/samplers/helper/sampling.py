@@ -30,13 +30,14 @@ class Unreadable(Exception):
 
 
 class Sampling:
-    """Rounds of reading a process, and its child processes if `children` is true."""
+    """Rounds of reading a process, and its child processes if there is a function that opens them."""
 
     def __init__(
-        self, first: Process, journal: Journal, clock: Clock, only: str, retries: int, *, children: bool
-    ) -> None:
-        self._journal, self._clock, self._only, self._most_retries = journal, clock, only, retries
-        self._processes, self._children = {first.pid: first}, children
+        self, first: Process, journal: Journal, clock: Clock, retries: int,
+        opened: Callable[[int], Process] | None = None,
+    ) -> None:  # fmt: skip
+        self._journal, self._clock, self._most_retries, self._opened = journal, clock, retries, opened
+        self._processes = {first.pid: first}
         self._first = first
         self._starting_s: dict[int, float] = {}
         """When each child was seen first that cannot be read yet."""
@@ -51,8 +52,8 @@ class Sampling:
             if reason is not None:
                 return reason
             now_s = self._clock()
-            if self._children and now_s - looked_s >= _CHILDREN_EVERY_S:
-                self._find_children(now_s)
+            if self._opened is not None and now_s - looked_s >= _CHILDREN_EVERY_S:
+                self._find_children(self._opened, now_s)
                 looked_s = now_s
             if self._round():
                 readable_s = now_s
@@ -120,12 +121,12 @@ class Sampling:
             self._forget(process.pid)
         return None
 
-    def _find_children(self, now_s: float) -> None:
+    def _find_children(self, opened: Callable[[int], Process], now_s: float) -> None:
         for pid in proc_files.children(self._first.pid):
             if pid in self._processes or pid in self._left_out:
                 continue
             try:
-                process = Process(pid, self._only)
+                process = opened(pid)
                 process.threads()
             except Ended:
                 continue

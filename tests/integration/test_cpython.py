@@ -1,0 +1,323 @@
+"""CPython's own reader of stacks, on real programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.errors import AttachDenied, DamagedFile, SamplerError, SamplerFailed, SamplerTimeout
+from profkit.model.notes import NoteCode
+from profkit.model.profile import Profile
+from profkit.model.session import SamplerPlan, Segment, SessionState
+from profkit.process import procfs
+from profkit.samplers.base import Attachment, LiveStacks, Recording, output_path
+from profkit.samplers.cpython import CPythonSampler
+from profkit.samplers.options import SamplerOptions
+from profkit.samplers.polling import await_state
+from profkit.samplers.stack_journal import read_journal
+from tests.integration.targets import run_attaching, running_target
+from tests.support import seccomp_filters
+from tests.support.spool_folders import open_folder
+
+pytestmark = [pytest.mark.sampler, pytest.mark.reader, pytest.mark.timeout(180)]
+
+SAMPLER = CPythonSampler()
+SMALL = LiveStacks(threads=1, frames=5)
+PLAN = SAMPLER.plan(SamplerOptions(rate_hz=500), SMALL)
+FORKING = """
+import os, subprocess, sys
+def parent_spins():
+    while True:
+        sum(range(100))
+def child_spins(parent):
+    while os.getppid() == parent:
+        sum(range(100))
+if os.fork() == 0:
+    child_spins(os.getppid())
+    os._exit(0)
+waiting = subprocess.Popen(["sleep", "60"])
+print("ready", flush=True)
+parent_spins()
+"""
+EXECUTING = """
+import os, sys, time
+print("ready", flush=True)
+time.sleep(0.5)
+os.execv("/bin/sleep", ["sleep", "30"])
+"""
+DEEP = """
+import sys
+sys.setrecursionlimit(10_000)
+def deeper(n):
+    if n:
+        return deeper(n - 1)
+    print("ready", flush=True)
+    while True:
+        sum(range(100))
+deeper(900)
+"""
+
+
+def attach(pid: int, folder: Path, plan: SamplerPlan = PLAN, index: int = 0) -> Attachment:
+    attachment = SAMPLER.attach(pid, plan, folder, index, SYSTEM_CLOCK)
+    try:
+        assert wait_for(attachment, SessionState.RUNNING) is SessionState.RUNNING
+    except BaseException:
+        attachment.kill()
+        raise
+    return attachment
+
+
+def wait_for(attachment: Attachment, wanted: SessionState, timeout_s: float = 60) -> SessionState:
+    return await_state(attachment, wanted, timeout_s, SYSTEM_CLOCK, "the test's patience", "cpython")
+
+
+def read(folder: Path, index: int = 0, plan: SamplerPlan = PLAN) -> Recording:
+    with open_folder(folder) as opened:
+        return SAMPLER.read(opened, Segment(index, 0), plan)
+
+
+def stop(attachment: Attachment) -> None:
+    attachment.request_stop()
+    assert wait_for(attachment, SessionState.SUCCESS) is SessionState.SUCCESS
+
+
+def sampler_pid(attachment: Attachment) -> int:
+    pid = attachment.segment().pid
+    assert pid is not None
+    return pid
+
+
+def weight_by_thread(profile: Profile) -> Mapping[str, int]:
+    weights = Counter[str]()
+    for sample in profile.samples:
+        weights[profile.threads[sample.thread].name] += sample.weight
+    return weights
+
+
+def names_of(profile: Profile) -> set[str]:
+    return {frame.name for frame in profile.frames}
+
+
+@pytest.fixture
+def target() -> Iterator[int]:
+    with running_target() as process:
+        yield process.pid
+
+
+def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path) -> None:
+    attachment = attach(target, tmp_path)
+    SYSTEM_CLOCK.sleep(0.5)
+    stop(attachment)
+    recording = read(tmp_path)
+    profile = recording.profile
+    assert {thread.name for thread in profile.threads} == {"MainThread", "waiter"}
+    assert {(thread.pid, thread.tid) for thread in profile.threads} >= {(0, target)}
+    assert "spin" in names_of(profile)
+    assert recording.rounds is not None
+    weights = weight_by_thread(profile).values()
+    assert max(weights) <= recording.rounds
+    assert min(weights) >= 0.9 * recording.rounds > 50
+
+
+def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path) -> None:
+    for index in range(20):
+        stop(attach(target, tmp_path, index=index))
+        assert read(tmp_path, index).rounds
+
+
+def test_a_stop_before_it_runs_loses_nothing(target: int, tmp_path: Path) -> None:
+    for index in range(5):
+        stop(SAMPLER.attach(target, PLAN, tmp_path, index, SYSTEM_CLOCK))
+        assert read(tmp_path, index).rounds
+
+
+def test_stopping_and_killing_again_is_harmless(target: int, tmp_path: Path) -> None:
+    attachment = attach(target, tmp_path)
+    assert attachment.resident_bytes() > 2**20
+    stop(attachment)
+    attachment.request_stop()
+    attachment.kill()
+    attachment.kill()
+    assert attachment.poll() is SessionState.SUCCESS
+
+
+def test_a_termination_ends_it_with_its_output(target: int, tmp_path: Path) -> None:
+    attachment = attach(target, tmp_path)
+    SYSTEM_CLOCK.sleep(0.2)
+    os.kill(sampler_pid(attachment), signal.SIGTERM)
+    assert wait_for(attachment, SessionState.SUCCESS) is SessionState.SUCCESS
+    assert read(tmp_path).profile.total_weight > 10
+
+
+def test_a_target_that_is_killed_leaves_its_samples(tmp_path: Path) -> None:
+    with running_target() as process:
+        attachment = attach(process.pid, tmp_path)
+        SYSTEM_CLOCK.sleep(0.2)
+        process.kill()
+        wait_for(attachment, SessionState.SUCCESS)
+    assert read(tmp_path).profile.total_weight > 10
+
+
+def test_killed_it_loses_less_than_a_second(target: int, tmp_path: Path) -> None:
+    attachment = attach(target, tmp_path)
+    SYSTEM_CLOCK.sleep(2.0)
+    os.kill(sampler_pid(attachment), signal.SIGKILL)
+    with pytest.raises(SamplerFailed, match=r"failed at sampling: .* signal 9"):
+        wait_for(attachment, SessionState.SUCCESS)
+    rounds = read(tmp_path).rounds
+    assert rounds is not None
+    assert rounds > 1.0 * PLAN.rate_hz * 0.8
+
+
+def test_a_stuck_one_is_killed(target: int, tmp_path: Path) -> None:
+    attachment = attach(target, tmp_path)
+    os.kill(sampler_pid(attachment), signal.SIGSTOP)
+    attachment.request_stop()
+    with pytest.raises(SamplerTimeout, match="cpython was not SUCCESS"):
+        wait_for(attachment, SessionState.SUCCESS, timeout_s=0.2)
+    attachment.kill()
+    assert not procfs.is_running(sampler_pid(attachment))
+
+
+def test_a_program_that_becomes_another_is_given_up(tmp_path: Path) -> None:
+    with running_target(EXECUTING) as process:
+        attachment = attach(process.pid, tmp_path)
+        with pytest.raises(SamplerFailed, match=r"failed at sampling: .*make sure that it still runs"):
+            wait_for(attachment, SessionState.SUCCESS)
+    recording = read(tmp_path)
+    assert recording.rounds is not None
+    assert recording.rounds > 10
+    assert NoteCode.SAMPLER_INTERRUPTED in [note.code for note in recording.notes]
+
+
+def test_a_disk_that_fills_up(target: int, tmp_path: Path) -> None:
+    class Full(CPythonSampler):
+        """Writes to a device without space, which no folder can hold: the output is made anew."""
+
+    plan = replace(PLAN, rate_hz=100)
+    folder = tmp_path / "full"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], check=True)
+    try:
+        attachment = Full().attach(target, plan, folder, 0, SYSTEM_CLOCK)
+        wait_for(attachment, SessionState.RUNNING)
+        (folder / "filling").write_bytes(b"x" * 4096)
+        with pytest.raises(SamplerFailed, match="the disk is full; free space"):
+            wait_for(attachment, SessionState.SUCCESS)
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_folder_that_goes_away(target: int, tmp_path: Path) -> None:
+    folder = tmp_path / "session"
+    folder.mkdir()
+    attachment = attach(target, folder)
+    shutil.rmtree(folder)
+    attachment.request_stop()
+    with pytest.raises(SamplerFailed, match="failed at stop"):
+        wait_for(attachment, SessionState.SUCCESS)
+
+
+def test_a_process_that_is_gone(tmp_path: Path) -> None:
+    attachment = SAMPLER.attach(2**22 - 1, PLAN, tmp_path, 0, SYSTEM_CLOCK)
+    with pytest.raises(SamplerError):
+        wait_for(attachment, SessionState.RUNNING)
+
+
+def test_a_program_that_is_no_python(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        attachment = SAMPLER.attach(process.pid, PLAN, tmp_path, 0, SYSTEM_CLOCK)
+        with pytest.raises(SamplerFailed, match=r"did not answer as expected|cannot be read"):
+            wait_for(attachment, SessionState.RUNNING)
+        process.kill()
+
+
+def test_a_denied_read_is_explained(tmp_path: Path) -> None:
+    program = """
+from profkit.samplers.cpython import CPythonSampler
+SAMPLER = CPythonSampler()
+PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
+try:
+    start(PLAN)
+except ProfkitError as error:
+    print(type(error).__name__, error)
+"""
+    printed = run_attaching(program, tmp_path, prefix=seccomp_filters.launcher(seccomp_filters.READ))
+    assert printed.startswith(AttachDenied.__name__)
+    assert "seccomp" in printed
+
+
+def test_deep_stacks_are_whole(tmp_path: Path) -> None:
+    with running_target(DEEP) as process:
+        attachment = attach(process.pid, tmp_path)
+        SYSTEM_CLOCK.sleep(0.2)
+        stop(attachment)
+    depths = {len(stack) for stack in read(tmp_path).profile.stacks}
+    assert min(depths) > 900
+
+
+def test_subprocesses_are_distinguished(tmp_path: Path) -> None:
+    plan = replace(PLAN, subprocesses=True)
+    with running_target(FORKING) as process:
+        attachment = attach(process.pid, tmp_path, plan)
+        SYSTEM_CLOCK.sleep(3.0)
+        stop(attachment)
+        recording = read(tmp_path, plan=plan)
+    profile = recording.profile
+    pids = {thread.pid for thread in profile.threads}
+    assert len(pids) == 2
+    assert process.pid in pids
+    roots = {profile.frames[stack[0]].name for stack in profile.stacks}
+    (child,) = pids - {process.pid}
+    assert any(name.endswith(f"[pid {child}]") for name in roots)
+    of_child = [number for number, thread in enumerate(profile.threads) if thread.pid == child]
+    stacks = {sample.stack for sample in profile.samples if sample.thread in of_child}
+    assert any(
+        profile.frames[frame].name == "child_spins" for stack in stacks for frame in profile.stacks[stack]
+    )
+    assert [note.code for note in recording.notes if note.code is NoteCode.CHILDREN_LEFT_OUT], "of sleep"
+
+
+@pytest.mark.states
+def test_waiting_threads_can_be_left_out(target: int, tmp_path: Path) -> None:
+    plan = SAMPLER.plan(SamplerOptions(rate_hz=500, idle=False), SMALL)
+    attachment = attach(target, tmp_path, plan)
+    SYSTEM_CLOCK.sleep(0.5)
+    stop(attachment)
+    recording = read(tmp_path, plan=plan)
+    weights = weight_by_thread(recording.profile)
+    assert weights["MainThread"] > 50
+    assert weights.get("waiter", 0) < weights["MainThread"] / 10
+
+
+def test_a_damaged_journal_is_named(target: int, tmp_path: Path) -> None:
+    stop(attach(target, tmp_path))
+    path = output_path(tmp_path, 0, "cpython")
+    path.write_bytes(path.read_bytes().replace(b"\nt ", b"\n? ", 1))
+    with pytest.raises(DamagedFile, match=r"segment-000\.stacks .*line \d+ is damaged"):
+        read(tmp_path)
+
+
+def test_it_keeps_its_rate(target: int, tmp_path: Path) -> None:
+    plan = SAMPLER.plan(SamplerOptions(rate_hz=1000), SMALL)
+    attachment = attach(target, tmp_path, plan)
+    SYSTEM_CLOCK.sleep(1.0)
+    stop(attachment)
+    journal = read_journal(output_path(tmp_path, 0, "cpython").read_bytes())
+    assert 500 < journal.rounds + journal.skipped < 2000
+    assert journal.profile.period_ns == 1e6
+
+
+def test_it_is_the_version_of_this_python() -> None:
+    assert SAMPLER.version() == sys.version.split()[0].rstrip("+")

@@ -1,0 +1,189 @@
+"""Rounds of the sampling loop, with processes and a clock that do what a test tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from profkit.samplers.helper import proc_files
+from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, Journal
+from profkit.samplers.helper.reader import Changing, Denied, Ended, Process, Unexpected
+from profkit.samplers.helper.sampling import Sampling, Unreadable
+from profkit.samplers.stack_journal import StackJournal, read_journal
+
+PERIOD_S = 0.01
+
+
+class Frame:
+    """A frame as CPython 3.14 and 3.15 report it."""
+
+    def __init__(self, name: str, line: int = 1) -> None:
+        self.funcname, self.filename, self.lineno = name, f"{name}.py", line
+        self.location = self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frame) and other.funcname == self.funcname
+
+    def __hash__(self) -> int:
+        return hash(self.funcname)
+
+
+class Scripted(Process):
+    """A process whose reads are given: stacks leaf first, or exceptions."""
+
+    def __init__(self, reads: Iterable[str | Exception], pid: int = 7) -> None:
+        self.pid, self.seen, self.function = pid, {}, -1
+        self._reads = iter(reads)
+        self.running = True
+
+    def is_running(self) -> bool:
+        return self.running
+
+    def threads(self) -> dict[int, list[object]]:
+        read = next(self._reads, "f")
+        if isinstance(read, Exception):
+            raise read
+        return {1: [Frame(name) for name in reversed(read)]}
+
+
+class Stage:
+    """A sampling loop that is asked to stop after some rounds, and its journal."""
+
+    def __init__(self, folder: Path, process: Process, retries: int = 2,
+                 opened: Callable[[int], Process] | None = None) -> None:  # fmt: skip
+        self.now_s, self.rounds = 100.0, 0
+        self.path = folder / "stacks"
+        self.journal = Journal(str(self.path), process.pid, PERIOD_S, lambda pid, tid: f"{pid}/{tid}")
+        self.sampling = Sampling(process, self.journal, lambda: self.now_s, retries, opened)
+        self.late_s: dict[int, float] = {}
+        self.written: list[int] = []
+
+    def run(self, rounds: int, duration_s: float = 1e9) -> str:
+        """Sample for some rounds; keep the size of the journal at each."""
+
+        def wait(seconds: float) -> str | None:
+            self.written.append(self.path.stat().st_size if self.path.exists() else 0)
+            if self.rounds == rounds:
+                return ASKED
+            self.now_s += seconds + self.late_s.get(self.rounds, 0.0)
+            self.rounds += 1
+            return None
+
+        reason = self.sampling.run(PERIOD_S, duration_s, wait)
+        self.sampling.write(reason)
+        return reason
+
+    def read(self) -> StackJournal:
+        return read_journal(self.path.read_bytes())
+
+
+def changing(times: int) -> list[Exception]:
+    return [Changing("it moves")] * times
+
+
+def test_each_round_is_a_sample(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted(["ab", "ab", "ac", "ab"]))
+    assert stage.run(4) == ASKED
+    journal = stage.read()
+    assert [journal.profile.frames[f].name for f in journal.profile.stacks[0]] == ["a", "b"]
+    assert sum(sample.weight for sample in journal.profile.samples) == 4
+    assert (journal.rounds, journal.repeated, journal.skipped) == (4, 0, 0)
+
+
+def test_the_first_stack_is_written_at_once_and_later_ones_twice_a_second(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted([]))
+    stage.run(200)
+    writes = [
+        number for number, size in enumerate(stage.written) if size > max(stage.written[:number], default=0)
+    ]
+    assert writes[0] == 1, "after the first round"
+    assert len(writes) == 5, "in two seconds"
+
+
+def test_a_stack_that_changes_is_read_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted(["a", *changing(2), "b", *changing(1), "c"]))
+    stage.run(3)
+    assert (stage.read().rounds, stage.read().repeated, stage.read().dropped) == (3, 2, {})
+
+
+def test_what_cannot_be_read_is_counted_by_the_function_seen_before(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted([*changing(3), "ab", *changing(6), "ab"]))
+    stage.run(5)
+    assert stage.read().rounds == 2
+    assert stage.read().dropped == {("", ""): 1, ("b", "b.py"): 2}
+
+
+def test_the_end_of_the_process_ends_it(tmp_path: Path) -> None:
+    process = Scripted(["a", "a", Ended()])
+    process.running = False
+    assert Stage(tmp_path, process).run(9) == ENDED
+
+
+def test_a_dead_process_that_seems_to_change_has_ended(tmp_path: Path) -> None:
+    process = Scripted(["a", *changing(99)])
+    process.running = False
+    stage = Stage(tmp_path, process)
+    assert stage.run(9) == ENDED
+    assert stage.read().dropped == {}
+
+
+def test_the_duration_ends_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted([]))
+    assert stage.run(999, duration_s=0.5) == DURATION
+    assert stage.rounds == pytest.approx(0.5 / PERIOD_S, abs=2)
+
+
+def test_after_two_seconds_without_a_stack_it_gives_up(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted(["a", *changing(10_000)]))
+    with pytest.raises(Unreadable, match="2 s"):
+        stage.run(9999)
+    assert 2 / PERIOD_S < stage.rounds < 2.1 / PERIOD_S
+
+
+def test_late_rounds_are_skipped_and_the_grid_is_kept(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted([]))
+    stage.late_s[5] = 3.5 * PERIOD_S
+    stage.run(10)
+    assert stage.read().skipped == 3
+    assert (stage.now_s - 100.0) / PERIOD_S == pytest.approx(9 + 3 + 0, abs=1e-6)
+
+
+@pytest.mark.parametrize("error", [Denied("no"), Unexpected("what?")])
+def test_other_failures_of_the_process_end_it(error: Exception, tmp_path: Path) -> None:
+    with pytest.raises(type(error)):
+        Stage(tmp_path, Scripted(["a", error])).run(9)
+
+
+def test_children_are_sampled_and_others_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[int, Scripted] = {8: Scripted(["x"] * 300, 8), 9: Scripted([Unexpected("no Python")] * 300, 9),
+                                 10: Scripted([Changing("it starts"), *"yyy", Denied("no more")], 10),
+                                 11: Scripted([Ended()] * 99, 11)}  # fmt: skip
+    monkeypatch.setattr(proc_files, "children", lambda pid: sorted(made))
+    monkeypatch.setattr(proc_files, "command", lambda pid: f"python {pid}.py")
+    stage = Stage(tmp_path, Scripted([]), opened=lambda pid: made[pid])
+    stage.run(300)
+    journal = stage.read()
+    assert journal.commands == {8: "python 8.py", 10: "python 10.py"}
+    assert journal.left_out == {9: "no Python", 10: "no more"}
+    assert {thread.pid for thread in journal.profile.threads} == {7, 8, 10}
+
+
+def test_a_child_that_ends_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = Scripted([*"xxx", Ended()], 8)
+    pids = [8]
+    monkeypatch.setattr(proc_files, "children", lambda pid: pids)
+    monkeypatch.setattr(proc_files, "command", lambda pid: "python")
+
+    def opened(pid: int) -> Process:
+        pids.clear()
+        return child
+
+    stage = Stage(tmp_path, Scripted([]), opened=opened)
+    stage.run(50)
+    assert stage.read().dropped == {}
+    assert (
+        sum(s.weight for s in stage.read().profile.samples if stage.read().profile.threads[s.thread].pid == 8)
+        == 2
+    )

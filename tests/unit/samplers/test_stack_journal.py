@@ -1,0 +1,117 @@
+"""Journals that the helper's writer makes, and damaged ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.model.profile import Profile
+from profkit.samplers.helper.journal import ASKED, ENDED, Journal
+from profkit.samplers.stack_journal import DamagedJournal, StackJournal, has_ended, read_journal
+
+NAMES = st.text(max_size=5)
+FRAMES = st.tuples(NAMES, NAMES, st.integers(0, 99))
+STACKS = st.lists(FRAMES, min_size=1, max_size=4)
+SAMPLES = st.lists(st.tuples(st.sampled_from([7, 8]), st.integers(1, 3), STACKS), max_size=25)
+Samples = list[tuple[int, int, list[tuple[str, str, int]]]]
+
+
+def name_of(pid: int, tid: int) -> str:
+    return f"thread {tid} of {pid}"
+
+
+def write(path: Path, samples: Samples, every: int = 4) -> Journal:
+    """Write samples as a sampler does, a few at a time."""
+    journal = Journal(str(path), 7, 0.001, name_of)
+    for number, (pid, tid, frames) in enumerate(samples):
+        journal.add(pid, tid, journal.stack(frames))
+        if number % every == 0:
+            journal.write(number + 1, 0, 0)
+    journal.write(len(samples), 2, 3, ASKED)
+    return journal
+
+
+def weights(profile: Profile) -> Counter[tuple[int, int, tuple[tuple[str, str, int], ...]]]:
+    """Weights by process, thread and stack, leaf first."""
+    counted: Counter[tuple[int, int, tuple[tuple[str, str, int], ...]]] = Counter()
+    for stack, thread, weight in profile.samples:
+        frames = tuple(tuple(profile.frames[frame]) for frame in reversed(profile.stacks[stack]))
+        counted[profile.threads[thread].pid, profile.threads[thread].tid, frames] += weight  # type: ignore[index]
+    return counted
+
+
+@given(samples=SAMPLES)
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, samples: Samples) -> None:
+    path = tmp_path_factory.mktemp("journal") / "stacks"
+    write(path, samples)
+    journal = read_journal(path.read_bytes())
+    assert weights(journal.profile) == Counter((pid, tid, tuple(frames)) for pid, tid, frames in samples)
+    assert {thread.name for thread in journal.profile.threads} == {name_of(p, t) for p, t, _ in samples}
+    assert (journal.pid, journal.profile.period_ns, journal.rounds) == (7, 1e6, len(samples))
+    assert (journal.repeated, journal.skipped, journal.end) == (2, 3, ASKED)
+    assert journal.ended_normally
+    assert has_ended(path.read_bytes())
+
+
+@given(samples=SAMPLES, part=st.floats(0, 1))
+def test_a_killed_sampler_leaves_a_valid_beginning(
+    tmp_path_factory: pytest.TempPathFactory, samples: Samples, part: float
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "stacks"
+    write(path, samples)
+    data = path.read_bytes()
+    first = data.index(b"\n") + 1
+    cut = data[: first + round(part * (len(data) - first - 1))]
+    journal = read_journal(cut)
+    assert weights(journal.profile) <= weights(read_journal(data).profile)
+    assert journal.end is None
+    assert not has_ended(cut)
+
+
+@given(data=st.binary(max_size=200))
+def test_any_other_file_is_refused(data: bytes) -> None:
+    with pytest.raises(DamagedJournal):
+        read_journal(data)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["z 1", "f 1 2", 'f "a"', 'f "a" 3', "s -1 0 1", "s 5 0 1", "t 1", "r 0 0 1", "r -1 -1 1", "d 3 1", "p 1",
+     "p 1 2", "x x", "n 1 2", "e asked", "", "r 0 0", "s 0"],
+)  # fmt: skip
+def test_a_damaged_line_is_named(line: str) -> None:
+    with pytest.raises(DamagedJournal, match="line 3 is damaged"):
+        read_journal(f"profkit-stacks 1 7 1000\nn 0 0 0\n{line}\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [("profkit-stacks 2 7 1", "version '2' is not supported"), ("profkit-stacks 1 x 1", "line 1 is damaged"),
+     ("profkit-stacks 1", "line 1 is damaged"), ("", "no journal|not a journal")],
+)  # fmt: skip
+def test_a_first_line_of_another_format(first: str, said: str) -> None:
+    with pytest.raises(DamagedJournal, match=said):
+        read_journal(f"{first}\n".encode())
+
+
+def test_losses_are_kept_by_function(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "stacks"), 7, 0.001, name_of)
+    journal.drop(-1)
+    for _ in range(3):
+        journal.drop(journal.function("f", "f.py"))
+    journal.add_child(8, "python worker.py")
+    journal.leave_out(9, "it is no Python")
+    journal.write(5, 0, 0, ENDED)
+    read: StackJournal = read_journal((tmp_path / "stacks").read_bytes())
+    assert read.dropped == {("", ""): 1, ("f", "f.py"): 3}
+    assert (read.commands, read.left_out) == ({8: "python worker.py"}, {9: "it is no Python"})
+
+
+def test_a_journal_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / "stacks").write_text("of an earlier try\n" * 100)
+    write(tmp_path / "stacks", [(7, 1, [("f", "f.py", 1)])])
+    assert read_journal((tmp_path / "stacks").read_bytes()).rounds == 1
