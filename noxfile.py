@@ -8,8 +8,7 @@ from __future__ import annotations
 import nox
 
 FIRST_PYTHON = "3.11"
-LATER_PYTHONS = ["3.12", "3.13"]
-PYTHONS = [FIRST_PYTHON, *LATER_PYTHONS]
+PYTHONS = [FIRST_PYTHON, "3.12", "3.13", "3.14", "3.15"]
 CONSTRAINTS = ("-c", "constraints.txt")
 
 nox.options.sessions = ["tests", "types", "docs"]
