@@ -118,8 +118,9 @@ class SamplerMissing(SamplerError):
 class AttachDenied(SamplerError):
     """The system does not allow the sampler to read this process."""
 
-    def __init__(self, sampler: str, pid: int, fix: str) -> None:
-        self.sampler, self.pid, self.fix = sampler, pid, fix
+    def __init__(self, sampler: str, pid: int, fix: str, refused: frozenset[str] = frozenset()) -> None:
+        self.sampler, self.pid, self.fix, self.refused = sampler, pid, fix, refused
+        """`refused`: what the system denies to other samplers, too; see `samplers.base.READ`."""
         super().__init__(f"{sampler} may not read process {pid}; {fix}")
 
 

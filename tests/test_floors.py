@@ -49,7 +49,7 @@ LAYERS = {
         {"failures", "joining", "results"},
         {"ladder", "starting"},
         {"session"},
-        {"ticker"},
+        {"opening", "ticker"},
         {"manager"},
     ),
 }

@@ -38,6 +38,10 @@ class ProcessInfo:
     """Proof that this user recorded it on this machine (`process.manifest`); empty if unknown."""
 
 
+CALLS_ONLY = "none"
+"""Name of the sampler that takes no samples."""
+
+
 @dataclass(frozen=True, slots=True)
 class SamplerPlan:
     """Settings of a sampler, after `auto` has been resolved."""
@@ -191,6 +195,20 @@ class Ending:
     lines: Lines | None = None
     calls: tuple[CallDelta, ...] = ()
     """Counts that could not be written, as far as they fit."""
+
+    @classmethod
+    def of(cls, manifest: Manifest, error: str, at_ns: int, calls: tuple[CallDelta, ...]) -> Ending:
+        """Return the ending of a session that failed now."""
+        return cls(
+            at_ns=at_ns,
+            state=SessionState.FAILED,
+            error=manifest.error or error,
+            ended_ns=manifest.ended_ns,
+            truncated=manifest.truncated,
+            segments=manifest.segments,
+            lines=manifest.lines,
+            calls=calls,
+        )
 
 
 @dataclass(frozen=True, slots=True)

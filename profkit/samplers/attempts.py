@@ -12,6 +12,7 @@ from pathlib import Path
 
 from profkit.errors import AttachDenied, SamplerFailed
 from profkit.process import watchdog
+from profkit.samplers.base import PTRACE, READ
 
 START, SAMPLING, STOP = "start", "sampling", "stop"
 """Stages at which a sampler may fail."""
@@ -94,7 +95,11 @@ def denied(attempt: Attempt) -> AttachDenied:
     """Return the error of an attempt that the system did not allow to read the process, with its cause."""
     from profkit.samplers import ptrace  # takes 7 ms, and is needed only here
 
-    return AttachDenied(attempt.sampler, attempt.pid, ptrace.fix_for(attempt.pid, attempt.log))
+    denial = ptrace.diagnose(attempt.pid, attempt.log)
+    may_read = denial.may_read_memory or denial.may_read_mem_file
+    allowed = {PTRACE: denial.may_ptrace, READ: may_read}
+    refused = frozenset(ability for ability, is_allowed in allowed.items() if not is_allowed)
+    return AttachDenied(attempt.sampler, attempt.pid, denial.cause_and_fix, refused)
 
 
 def disk_full(attempt: Attempt, stage: str) -> SamplerFailed:

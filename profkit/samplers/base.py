@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from profkit.model.session import SamplerPlan, Segment, SessionState
 
 
+READ, PTRACE = "read", "ptrace"
+"""What a system may deny to samplers: reading the memory of a process, and stopping it with ptrace."""
+
+
 @dataclass(frozen=True, slots=True)
 class LiveStacks:
     """Stacks that a sampler reads per round, and the host's load: the input of its budget."""

@@ -57,11 +57,6 @@ class Denial:
     """True if py-spy can read /proc/PID/mem where process_vm_readv is refused."""
 
 
-def fix_for(pid: int, log: Path | None = None) -> str:
-    """Return the cause of a denial and the fix; see `diagnose`."""
-    return diagnose(pid, log).cause_and_fix
-
-
 def diagnose(pid: int, log: Path | None = None, proc: str = procfs.PROC) -> Denial:
     """Return why a sampler that this process starts may not read process `pid`.
 

@@ -9,11 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from profkit.errors import InvalidOption, SamplerMissing, UsageError
-from profkit.samplers.base import Sampler
+from profkit.samplers.base import PTRACE, READ, Sampler
 from profkit.samplers.options import SamplerOptions
 
 AUTO = "auto"
 _CPYTHON_SINCE = (3, 14)
+
+
+def _calls_only() -> Sampler:
+    from profkit.samplers.calls_only import CallsOnlySampler
+
+    return CallsOnlySampler()
 
 
 def _cpython() -> Sampler:
@@ -35,7 +41,7 @@ def _strobeclient() -> Sampler:
 
 
 _MAKERS: dict[str, Callable[[], Sampler]] = {
-    "cpython": _cpython, "pyspy": _pyspy, "strobeclient": _strobeclient
+    "cpython": _cpython, "none": _calls_only, "pyspy": _pyspy, "strobeclient": _strobeclient
 }  # fmt: skip
 _SAMPLERS: dict[str, Sampler] = {}
 
@@ -46,6 +52,8 @@ class Rung:
 
     sampler: Sampler
     options: SamplerOptions
+    needs: frozenset[str] = frozenset()
+    """What the system must allow: `READ`, `PTRACE`."""
 
 
 def register(sampler: Sampler) -> None:
@@ -116,7 +124,10 @@ def _candidates(options: SamplerOptions) -> Iterator[str]:
 
 def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:
     """Yield the options with a sampler; under `auto`, also without stops, which need another permission."""
-    yield Rung(sampler, options)
-    may_not_block = options.blocking == "auto" and not options.native
-    if options.sampler == AUTO and sampler.name == "pyspy" and may_not_block:
-        yield Rung(sampler, replace(options, blocking=False))
+    if sampler.name != "pyspy":
+        yield Rung(sampler, options)
+        return
+    needs = frozenset({READ}) if options.blocking is False else frozenset({READ, PTRACE})
+    yield Rung(sampler, options, needs)
+    if options.sampler == AUTO and options.blocking == "auto" and not options.native:
+        yield Rung(sampler, replace(options, blocking=False), frozenset({READ}))

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
+from profkit.errors import ProfilerBusy, ProfkitError, SamplerError, SpoolUnavailable
 from profkit.model.session import Unprofiled, UnprofiledReason
 from profkit.process.guard import explained, reraise_signal_error
 from profkit.samplers.options import SamplerOptions
@@ -17,11 +17,7 @@ from profkit.store.spool_files import append_unprofiled
 LOG = logging.getLogger("profkit")
 
 RETRY_AFTER_S = 60.0
-"""Time after a failed start in which calls with the same options run unprofiled."""
-
-
-EARLY_S = 5.0
-"""Age below which a sampler that ends without a request counts as a failed start."""
+"""Time until what failed is tried again."""
 
 
 class Failures:
@@ -61,19 +57,15 @@ class Failures:
         self.say_once(f"{counters.region.key.label!r} runs unprofiled: {reason}")
 
     def of_session(self, options: SamplerOptions | None, error: Exception) -> str:
-        """Log and return why a session ends; `options` are None if there was no session."""
+        """Log and return why a session ends; `options` are None if there was no session.
+
+        A sampler's failure is not remembered here: the next session begins with another way to sample.
+        """
         reason = self.explained(error)
-        if options is not None:
+        if options is not None and not isinstance(reason, SamplerError):
             self.note(options, reason)
         self.say_once(f"profiling stopped: {reason}")
         return str(reason)
-
-    def of_sampler(self, options: SamplerOptions, sampler: str, age_s: float) -> None:
-        """Record a failure if a sampler ended soon after its start; another would likely end too."""
-        if age_s < EARLY_S:
-            detail = f"it ended within {EARLY_S:g} s of its start"
-            fix = f"make sure that nothing ends it; profkit retries after {RETRY_AFTER_S:g} s"
-            self.of_session(options, SamplerFailed(sampler, "sampling", detail, fix))
 
     def explained(self, error: Exception) -> ProfkitError:
         """Return an error as a ProfkitError; a session's OSErrors come from its spool."""

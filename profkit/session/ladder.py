@@ -1,23 +1,45 @@
-"""Ways to sample a session, best first: if one cannot be started, the next is taken, with a warning."""
+"""Ways to sample a session, best first: if one cannot be started, the next is taken, with a warning.
+
+The last way takes no samples: calls and wall times are recorded even if every sampler fails. A strict policy
+has no last way; the failure is raised.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 from profkit.clock import Clock
-from profkit.errors import SamplerError
+from profkit.errors import AttachDenied, SamplerError, SamplerMissing
 from profkit.model.notes import Note, NoteCode
-from profkit.model.session import SamplerPlan
+from profkit.model.session import CALLS_ONLY, SamplerPlan
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.base import LiveStacks, Sampler
+from profkit.samplers.calls_only import CallsOnlySampler
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.process_attachment import folder_problem
-from profkit.samplers.registry import Rung
+from profkit.samplers.registry import AUTO, Rung
 from profkit.session.failures import RETRY_AFTER_S
+
+Rungs = Callable[[SamplerOptions], Sequence[Rung]]
+"""Function that returns the ways to sample, best first; raises SamplerMissing or UsageError."""
+
+LONGEST_WAIT_S = 3600.0
+"""Maximum time until a way is tried again: the wait doubles with each failure."""
 
 _Way = tuple[str, object]
 """Sampler and its option `blocking`."""
+_CALLS_ONLY = CallsOnlySampler()
+
+
+class LadderFacts(TypedDict):
+    """Fields of `Manifest` that depend on the sampler in use."""
+
+    plan: SamplerPlan
+    sampler_version: str | None
+    error: str | None
 
 
 class Refusals:
@@ -25,16 +47,29 @@ class Refusals:
 
     def __init__(self, clock: Clock, say: Callable[[str], None]) -> None:
         self._clock, self.say = clock, say
-        self._seen: dict[_Way, tuple[float, SamplerError]] = {}
+        self._seen: dict[_Way, tuple[float, float, SamplerError]] = {}
+        """By way: when it may be tried again, the wait until then, and why."""
 
     def note(self, rung: Rung, error: SamplerError) -> None:
         """Remember why a way could not be taken."""
-        self._seen[_way(rung)] = self._clock.monotonic_s(), error
+        _, waited_s, _ = self._seen.get(_way(rung), (0.0, RETRY_AFTER_S / 2, error))
+        wait_s = min(LONGEST_WAIT_S, 2 * waited_s)
+        self._seen[_way(rung)] = self._clock.monotonic_s() + wait_s, wait_s, error
 
     def recent(self, rung: Rung) -> SamplerError | None:
         """Return why a way is not tried again yet, None if it may be."""
-        at_s, error = self._seen.get(_way(rung), (0.0, None))
-        return error if error is not None and self._clock.monotonic_s() - at_s < RETRY_AFTER_S else None
+        until_s, _, error = self._seen.get(_way(rung), (0.0, 0.0, None))
+        return error if self._clock.monotonic_s() < until_s else None
+
+    def over_at_s(self) -> float:
+        """Return when the next way may be tried again; if there is none, when a missing one may be."""
+        now_s = self._clock.monotonic_s()
+        left = [until_s for until_s, _, _ in self._seen.values() if until_s > now_s]
+        return min(left, default=now_s + RETRY_AFTER_S)
+
+    def is_over(self, at_s: float) -> bool:
+        """Return whether a time has passed."""
+        return self._clock.monotonic_s() >= at_s
 
     def forget(self) -> None:
         """Forget all, so that every way is tried again."""
@@ -44,11 +79,20 @@ class Refusals:
 class Ladder:
     """The ways to sample one session; the first one left is in use."""
 
-    def __init__(self, rungs: Sequence[Rung], refusals: Refusals) -> None:
-        self._rungs, self._refusals = list(rungs), refusals
+    def __init__(self, rungs: Rungs, options: SamplerOptions, refusals: Refusals, *, strict: bool) -> None:
+        """Find the ways; raises UsageError, and for a strict policy the failure if there is none."""
+        self._refusals, self._chosen = refusals, options.sampler != AUTO
         self._steps: list[Note] = []
-        while len(self._rungs) > 1 and (error := refusals.recent(self._rungs[0])) is not None:
-            self._step(error)
+        self.failure: str | None = None
+        """Why the sampler that the user chose is not in use, if so."""
+        self._retry_at_s: float | None = None
+        self._rungs, missing = _found(rungs, options)
+        if not strict:
+            self._rungs.append(Rung(_CALLS_ONLY, options))
+        if missing is not None:
+            self._reach_or_raise(missing.sampler, missing)
+        while (error := refusals.recent(self._rungs[0])) is not None:
+            self._reach_or_raise(self._leave(error), error)
 
     @property
     def sampler(self) -> Sampler:
@@ -60,27 +104,65 @@ class Ladder:
         plan = self.sampler.plan(self._rungs[0].options, live)
         return replace(plan, notes=(*self._steps, *plan.notes))
 
-    def step_down(self, failure: SamplerError, folder: Path) -> bool:
-        """Take the next way because a start failed; return False if there is none.
+    def facts(self, live: LiveStacks) -> LadderFacts:
+        """Return what the manifest says about the sampler in use."""
+        return {
+            "plan": self.plan(live), "sampler_version": self.sampler.version(), "error": self.failure
+        }  # fmt: skip
+
+    def refuse(self, failure: SamplerError) -> None:
+        """Remember that the sampler in use failed: the next session begins with another way."""
+        self._refusals.note(self._rungs[0], failure)
+
+    def step_down(self, failure: SamplerError, folder: Path) -> None:
+        """Take the next way because a start failed; raise the failure if there is none.
 
         None is taken if the folder is the cause, as others would fail too.
         """
         reraise_signal_error(failure)
-        if len(self._rungs) == 1 or folder_problem(folder) is not None:
-            return False
-        self._refusals.note(self._rungs[0], failure)
-        self._step(failure)
-        return True
+        if folder_problem(folder) is not None:
+            raise failure
+        self.refuse(failure)
+        self._reach_or_raise(self._leave(failure), failure)
 
-    def _step(self, failure: SamplerError) -> None:
+    def may_retry(self) -> bool:
+        """Return whether no sampler is in use because all failed, and one may be tried again now."""
+        return self._retry_at_s is not None and self._refusals.is_over(self._retry_at_s)
+
+    def _leave(self, failure: SamplerError) -> str:
+        """Leave the way in use, and those after it that need what was denied; return the sampler's name."""
         left = self._rungs.pop(0)
+        denied = failure.refused if isinstance(failure, AttachDenied) else frozenset()
+        while self._rungs and self._rungs[0].needs & denied:
+            del self._rungs[0]
+        return left.sampler.name
+
+    def _reach_or_raise(self, left: str, failure: SamplerError) -> None:
+        """Note that the way now in use replaces another one; raise the failure if there is none."""
+        if not self._rungs:
+            raise failure.with_traceback(None)
+        detail = str(failure)
         taken = self.sampler.name
-        if taken == left.sampler.name:
-            taken += " with blocking=False"
-        self._steps.append(
-            Note.of(NoteCode.SAMPLER_REPLACED, sampler=left.sampler.name, by=taken, detail=str(failure))
-        )
-        self._refusals.say(f"{failure}; sampling with {taken} instead")
+        if taken == CALLS_ONLY:
+            self._retry_at_s = self._refusals.over_at_s()
+            self._refusals.say(f"{detail}; recording calls and wall times without samples")
+            if self._chosen:
+                self.failure = detail
+            else:
+                self._steps.append(Note.of(NoteCode.NOT_SAMPLED, detail=detail))
+        else:
+            taken += " with blocking=False" if taken == left else ""
+            self._refusals.say(f"{detail}; sampling with {taken} instead")
+            self._steps.append(Note.of(NoteCode.SAMPLER_REPLACED, sampler=left, by=taken, detail=detail))
+
+
+def _found(rungs: Rungs, options: SamplerOptions) -> tuple[list[Rung], SamplerMissing | None]:
+    """Return the ways to sample; if a program is missing for all of them, the reason."""
+    try:
+        return list(rungs(options)), None
+    except SamplerMissing as missing:
+        reraise_signal_error(missing)
+        return [], missing
 
 
 def _way(rung: Rung) -> _Way:

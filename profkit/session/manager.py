@@ -9,62 +9,32 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
-from profkit.errors import ProfilerBusy
+from profkit.errors import ProfilerBusy, SamplerError, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import Cover
 from profkit.originals import REAL
-from profkit.process.guard import guarded, reraise_program_error
-from profkit.process.manifest import process_info
-from profkit.process.sockets import SocketWatch
-from profkit.samplers.options import SamplerOptions
-from profkit.samplers.registry import Rung, rungs
+from profkit.process.guard import guarded, reraise_program_error, reraise_signal_error
+from profkit.samplers.registry import rungs
 from profkit.session import activity
 from profkit.session.activity import is_spawned
 from profkit.session.counters import Counters, Policy
-from profkit.session.failures import Failures
+from profkit.session.failures import RETRY_AFTER_S, Failures
 from profkit.session.joining import Decision, conflict_note, conflicting_block, decide, sharing_message
-from profkit.session.ladder import Ladder, Refusals
+from profkit.session.ladder import Refusals, Rungs
+from profkit.session.opening import open_session
 from profkit.session.session import Session
-from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
-from profkit.store.clearing import keep_within, remove_folder
-
-Rungs = Callable[[SamplerOptions], Sequence[Rung]]
-"""Function that returns the ways to sample, best first; raises SamplerMissing or UsageError."""
-
-
-def open_session(
-    spool: Path, options: SamplerOptions, rungs: Rungs, clock: Clock, refusals: Refusals
-) -> Session:  # fmt: skip
-    """Make a session with a folder and no segment yet; it reports problems to `refusals.say`.
-
-    Raises SamplerMissing, UsageError for options that no sampler can honour, and OSError if no folder
-    can be made. No folder is left behind then, nor if a signal handler of the program raises.
-    """
-    keep_within(spool, CONFIG.spool_limit, refusals.say, clock)
-    ladder = Ladder(rungs(options), refusals)
-    sockets = SocketWatch(clock=clock)
-    session = Session(
-        spool, ladder, options, process_info(), clock, live_facts(sockets), refusals.say, sockets
-    )
-    try:
-        session.save()
-    except BaseException:  # also if the program has patched a function that profkit needs
-        remove_folder(session.folder)
-        raise
-    if options.blocking is True and not session.plan.blocking:
-        refusals.say(socket_message(blocking=False))
-    return session
-
 
 _POLL_S = 0.001
+EARLY_S = 5.0
+"""Age of a segment below which a sampler that ends without a request counts as a failed start."""
 _SEPARATE_S = 1.0
 """Minimum age of a session before another starts only to separate two versions of a block."""
 
@@ -180,8 +150,8 @@ class SessionManager:
             session = self.session
             if session is None:
                 return
-            age_s = self._clock.monotonic_s() - session.segment_started_s
-            self._failures.of_sampler(session.options, session.plan.sampler, age_s)
+            if self._clock.monotonic_s() - session.segment_started_s < EARLY_S:
+                self._failures.of_session(None, _refuse_early(session))
             self._end_session("the sampler ended unexpectedly")
 
     def close(self) -> None:
@@ -230,6 +200,9 @@ class SessionManager:
         busy, nested = activity.calls_under_way() > own, own > 1
         if not busy and not nested:
             self._covering.clear()  # left over after an exception of a signal handler
+        if session is not None and not busy and not nested and session.ladder.may_retry():
+            self._end_session()
+            session = None
         current = session.options if session is not None else None
         decision = decide(current, counters.options, counters.policy, busy=busy, nested=nested)
         if session is None or decision is Decision.REPLACE:
@@ -262,14 +235,22 @@ class SessionManager:
             session.join(counters)
         except Exception as error:
             self._end_session(str(error) or type(error).__name__)
-            raise
+            if counters.policy.strict or not isinstance(error, SamplerError):
+                raise
+            reraise_signal_error(error)
+            session.ladder.refuse(error)
+            self._failures.of_session(None, error)
+            return self._start(counters)
         return True
 
     def _start(self, counters: Counters) -> bool:
         if self._failures.refuse(counters):
             return False
         self._count_late_calls()
-        session = open_session(self.spool, counters.options, self._rungs, self._clock, self._refusals)
+        session = open_session(
+            self.spool, counters.options, self._rungs, self._clock, self._refusals,
+            strict=counters.policy.strict,
+        )  # fmt: skip
         self.policy, self.session = counters.policy, session
         try:
             session.join(counters)
@@ -353,12 +334,24 @@ class SessionManager:
 
     def fail(self, error: Exception) -> None:
         """End the session because of an error, which is logged once and kept with its runs."""
-        reason = self._failures.of_session(self.session.options if self.session else None, error)
+        session = self.session
+        if session is not None and isinstance(error, SamplerError):
+            session.ladder.refuse(error)
+        reason = self._failures.of_session(session.options if session else None, error)
         try:
             self._end_session(reason)
         except Exception as later:  # noqa: BLE001 - logged
             reraise_program_error(later)
             self._failures.of_session(None, later)
+
+
+def _refuse_early(session: Session) -> SamplerFailed:
+    """Return the failure of a sampler that ended soon after its start; another would likely end, too."""
+    detail = f"it ended within {EARLY_S:g} s of its start"
+    fix = f"make sure that nothing ends it; profkit retries after {RETRY_AFTER_S:g} s"
+    failure = SamplerFailed(session.plan.sampler, "sampling", detail, fix)
+    session.ladder.refuse(failure)
+    return failure
 
 
 MANAGER = SessionManager()

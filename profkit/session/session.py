@@ -16,6 +16,7 @@ from profkit.clock import Clock
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import (
+    CALLS_ONLY,
     CallDelta,
     Cover,
     Ending,
@@ -52,7 +53,7 @@ class Session:
         live: LiveStacks, say: Callable[[str], None], sockets: SocketWatch,
     ) -> None:  # fmt: skip
         self._say, self._live, self._sockets = say, live, sockets
-        self._ladder, self.options, self._clock = ladder, options, clock
+        self.ladder, self.options, self._clock = ladder, options, clock
         self.id = files.new_session_id(process.pid)
         self.folder = files.create_folder(spool, self.id)
         self.counters: list[Counters] = []
@@ -79,8 +80,7 @@ class Session:
             state=SessionState.PREPARING,
             created_ns=clock.unix_ns(),
             process=process,
-            plan=ladder.plan(live),
-            sampler_version=ladder.sampler.version(),
+            **ladder.facts(live),
         )
 
     @property
@@ -107,6 +107,11 @@ class Session:
     def truncated(self) -> bool:
         """True if the longest duration was reached: calls are counted, but not sampled."""
         return self._manifest.truncated
+
+    @property
+    def takes_samples(self) -> bool:
+        """True if it has a sampler; else calls and wall times are all that it records."""
+        return self.plan.sampler != CALLS_ONLY
 
     def save(self) -> None:
         """Write the manifest; if the disk is full, write that into the reserve and raise OSError."""
@@ -152,14 +157,15 @@ class Session:
     def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
         """Start the sampler; for the first segment, the next one if this one cannot be started."""
         while True:
-            sampler = self._ladder.sampler
+            sampler = self.ladder.sampler
             start = Start(sampler, self.plan, self.folder, index, policy.running_timeout_s, self._clock)
             try:
                 return start_sampler(start)
             except SamplerError as failure:
-                if index or not self._ladder.step_down(failure, self.folder):
+                if index:
                     raise
-            self._write(plan=self._ladder.plan(self._live), sampler_version=self._ladder.sampler.version())
+                self.ladder.step_down(failure, self.folder)
+            self._write(**self.ladder.facts(self._live))
 
     def check_sockets(self) -> bool:
         """Look for sockets whose timeouts blocking samples restart; return whether to rotate.
@@ -170,7 +176,7 @@ class Session:
         if not self.plan.blocking or self._live.timed_sockets or not self._sockets.timed():
             return False
         self._live = replace(self._live, timed_sockets=True)
-        plan = self._ladder.plan(self._live)
+        plan = self.ladder.plan(self._live)
         new = [note for note in plan.notes if note not in self.plan.notes]
         if new and (plan.blocking or self.options.blocking is True):
             self._say(socket_message(blocking=plan.blocking))
@@ -323,6 +329,7 @@ class Session:
         finally:
             if self._failure is not None:  # the reason may come from the manager, without a time
                 error = f"{error} {self._failure[self._failure.rindex('(') :]}" if error else self._failure
+            error = error or self.ladder.failure
             if error is not None and self._why_ended is not None:
                 error = f"{error}: {self._why_ended}"
             state = SessionState.SUCCESS if error is None else SessionState.FAILED
@@ -378,16 +385,8 @@ class Session:
             reason = f"the session's folder cannot be written: {error.strerror or error}"
             at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now_ns / 1e9))
             self._failure = f"{reason} (at {at})"
-        ending = Ending(
-            at_ns=now_ns,
-            state=SessionState.FAILED,
-            error=self._manifest.error or self._failure,
-            ended_ns=self._manifest.ended_ns,
-            truncated=self._manifest.truncated,
-            segments=self._manifest.segments,
-            lines=self._lines,
-            calls=tuple(self._undelivered),
-        )
+        manifest = replace(self._manifest, lines=self._lines)
+        ending = Ending.of(manifest, self._failure, now_ns, tuple(self._undelivered))
         try:
             note_ending(self.folder, ending)
         except OSError as later:  # the folder is gone, or its disk is read-only now

@@ -122,8 +122,10 @@ class Ticker:
             self._manager.end_session()
             return
         session.write_resources((self._resources(),))
+        if session.ladder.may_retry():
+            session.pause()  # the next call starts another one
         attachment = session.attachment
-        if attachment is None:
+        if attachment is None or not session.takes_samples:
             return
         # Polling a remote sampler starts a process, and its samples are kept elsewhere: only limit its time.
         here = attachment.segment().pid is not None

@@ -9,7 +9,7 @@ from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import RegionKind
 from profkit.model.run import Imported, Run, RunInfo
-from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
+from profkit.model.session import CALLS_ONLY, ProcessInfo, ResourcePoint, SessionState
 from profkit.render.escape import visible
 from profkit.render.formatting import (
     Part,
@@ -24,6 +24,7 @@ from profkit.render.formatting import (
     sparkline,
 )
 from profkit.render.views.merged import (
+    CALLS_ONLY_TEXT,
     command_parts,
     cpu_shares,
     merged_notes,
@@ -204,6 +205,8 @@ def _samples(run: Run) -> list[Part]:
 
 def _sampler(info: RunInfo) -> list[Part]:
     plan = info.plan
+    if plan.sampler == CALLS_ONLY:
+        return [Part(CALLS_ONLY_TEXT, Tone.STRONG)]
     requested = rate(plan.rate_hz)
     if plan.sample_each is not None:
         requested = f"{requested} (every {plan.sample_each:,.0f} cycles)"
@@ -276,6 +279,9 @@ def why_no_samples(run: Run) -> str:
         return f"{info.plan.sampler} stores the samples itself: see the links above."
     if info.error is not None:
         return "There are no samples: the sampler failed, see the error above."
+    if info.plan.sampler == CALLS_ONLY:
+        reason = "the notes above say why" if run_notes(run) else "the option sampler='none' takes none"
+        return f"There are no samples: {reason}. Calls and wall times are complete."
     if info.state is not SessionState.SUCCESS:
         return "There are no samples yet: a sampler writes them when its segment ends, or the session."
     if info.traced_away and not info.calls:

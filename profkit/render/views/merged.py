@@ -13,6 +13,7 @@ from typing import TypeAlias
 from profkit.model.notes import Note, NoteCode
 from profkit.model.run import FunctionPart, Merged, RunInfo
 from profkit.model.session import (
+    CALLS_ONLY,
     ProcessInfo,
     ResourcePoint,
     SessionState,
@@ -83,9 +84,14 @@ def started_parts(merged: Merged) -> list[Part]:
     return [*parts, Part(f"latest {moment(max(moments))}")] if len(moments) > 1 else parts
 
 
+CALLS_ONLY_TEXT = "none: calls and wall times only"
+
+
 def sampler_parts(merged: Merged) -> list[Part]:
     """Return how the runs were sampled; differing values as ranges or counts."""
-    infos = merged.infos
+    infos = [info for info in merged.infos if info.plan.sampler != CALLS_ONLY]
+    if not infos:
+        return [Part(CALLS_ONLY_TEXT, Tone.STRONG)]
     names = (f"{info.plan.sampler} {info.sampler_version or ''}".strip() for info in infos)
     achieved = [info.achieved_hz for info in infos if info.achieved_hz is not None]
     blocking = sum(info.plan.blocking for info in infos)

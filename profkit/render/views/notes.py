@@ -148,6 +148,9 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.SAMPLER_REPLACED: lambda figures: (
         f"{figures['by']} sampled instead of {figures['sampler']}: {figures.detail()}"
     ),
+    NoteCode.NOT_SAMPLED: lambda figures: (
+        f"Only calls and wall times were recorded, without samples: {figures.detail()}"
+    ),
     NoteCode.ROUNDS_REPEATED: lambda figures: (
         f"In {100 * figures.integer('repeated') / figures.integer('rounds'):.0f} % of the sampling rounds "
         "the stack changed while it was read, and was read again. So functions of a few microseconds have "

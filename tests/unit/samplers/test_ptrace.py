@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from profkit.samplers.attach_facts import AttachFacts, CallResults
-from profkit.samplers.ptrace import Denial, DenialCause, diagnose, explain, fix_for
+from profkit.samplers.ptrace import Denial, DenialCause, diagnose, explain
 from tests.unit.samplers.proc_folders import PID, write_proc
 
 SIGSYS = -31
@@ -143,7 +143,7 @@ def test_causes_in_a_proc_folder(tmp_path: Path):
 def test_a_process_that_has_ended():
     with subprocess.Popen(["/bin/true"]) as child:
         pass
-    assert f"process {child.pid} has ended: let" in fix_for(child.pid)
+    assert f"process {child.pid} has ended: let" in diagnose(child.pid).cause_and_fix
     assert abilities(diagnose(child.pid)) == (False, False, False)
 
 

@@ -30,8 +30,8 @@ def before_cpython(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names():
-    assert registry.names() == ("auto", "cpython", "pyspy", "strobeclient")
-    for name in ("cpython", "pyspy", "strobeclient"):
+    assert registry.names() == ("auto", "cpython", "none", "pyspy", "strobeclient")
+    for name in ("cpython", "none", "pyspy", "strobeclient"):
         assert registry.resolve(name).name == name
 
 
@@ -77,7 +77,7 @@ def test_options_that_no_sampler_supports():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InvalidOption, match="give one of auto, cpython, pyspy, strobeclient"):
+    with pytest.raises(InvalidOption, match="give one of auto, cpython, none, pyspy, strobeclient"):
         registry.resolve("austin")
 
 
@@ -90,4 +90,4 @@ def test_a_sampler_of_ones_own(monkeypatch: pytest.MonkeyPatch):
     own = Own()
     registry.register(own)
     assert registry.resolve("own") is own
-    assert registry.names() == ("auto", "cpython", "own", "pyspy", "strobeclient")
+    assert registry.names() == ("auto", "cpython", "none", "own", "pyspy", "strobeclient")

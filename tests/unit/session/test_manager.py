@@ -16,11 +16,12 @@ from profkit.config import read_config
 from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
-from profkit.model.session import Manifest, SessionState, UnprofiledReason
+from profkit.model.session import CALLS_ONLY, Manifest, SessionState, UnprofiledReason
 from profkit.samplers.options import SamplerOptions
+from profkit.samplers.registry import AUTO
 from profkit.session.counters import Counters, OnBusy, Policy
-from profkit.session.failures import EARLY_S, RETRY_AFTER_S
-from profkit.session.manager import SessionManager
+from profkit.session.failures import RETRY_AFTER_S
+from profkit.session.manager import EARLY_S, SessionManager
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
 from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
@@ -40,10 +41,14 @@ class Stage:
         self.ticker = Ticker(self.manager, self.clock)
 
     def counters(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
-                all_threads: bool = False, **policy: object) -> Counters:  # fmt: skip
+                 sampler: str = AUTO, all_threads: bool = False, **policy: object) -> Counters:  # fmt: skip
         region = Region(RegionKey("m", name, 1, name), RegionKind.FUNCTION, "m.py", all_threads=all_threads)
-        options = SamplerOptions(rate_hz=rate, scope=scope)  # type: ignore[arg-type]
+        options = SamplerOptions(sampler, rate_hz=rate, scope=scope)  # type: ignore[arg-type]
         return Counters(region, options, Policy(**policy))  # type: ignore[arg-type]
+
+    @property
+    def manifest(self) -> Manifest:
+        return read_session(self.folder).manifest
 
     def call(self, counters: Counters, duration_ns: int = 1000, own: int = 1) -> bool:
         counters.open_runs.append(None)
@@ -144,15 +149,18 @@ def ended_by_itself(stage: Stage, counters: Counters, after_s: float) -> None:
 def test_a_sampler_that_ends_by_itself_at_once_is_a_failed_start(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    counters, other = stage.counters(), stage.counters("other", rate=7.0)
+    counters = stage.counters()
     ended_by_itself(stage, counters, EARLY_S - 1)
     assert "ended within 5 s" in caplog.text
-    assert not stage.call(counters)
-    stage.clock.advance(RETRY_AFTER_S - 1)
-    assert not stage.call(counters)
-    ended_by_itself(stage, other, EARLY_S)
-    assert len(caplog.records) == 1
     assert stage.call(counters)
+    assert stage.script.attached == 1
+    assert "ended within 5 s" in str(stage.manifest.plan.notes[0])
+    stage.clock.advance(RETRY_AFTER_S)
+    stage.manager.end_session()
+    ended_by_itself(stage, counters, EARLY_S)
+    assert len([record for record in caplog.records if "ended within" in record.message]) == 2
+    assert stage.call(counters)
+    assert stage.script.attached == 3
 
 
 def test_after_a_sampler_that_ended_by_itself_later_the_next_call_starts_another(stage: Stage) -> None:
@@ -230,15 +238,50 @@ def test_a_failed_start_is_kept_said_and_not_tried_at_every_call(
 ) -> None:
     stage.script.fail_start = "no luck"
     counters = stage.counters()
-    assert not stage.call(counters)
-    stage.script.fail_start = None
-    assert not stage.call(counters)
-    assert caplog.text.count("no luck") == 1
-    manifest = read_session(stage.folder).manifest
-    assert manifest.state is SessionState.FAILED
-    assert "no luck" in (manifest.error or "")
-    stage.clock.advance(61)
     assert stage.call(counters)
+    stage.script.fail_start = None
+    assert stage.call(counters)
+    assert stage.script.attached == 0
+    assert caplog.text.count("no luck") == 1
+    assert stage.manifest.plan.sampler == CALLS_ONLY
+    (note,) = stage.manifest.plan.notes
+    assert note.code is NoteCode.NOT_SAMPLED
+    stage.ticker.tick()
+    assert read_session(stage.folder).calls[counters.region.id].durations.count == 2
+
+
+def test_a_chosen_sampler_that_fails_is_an_error_of_the_run_whose_calls_count(stage: Stage) -> None:
+    stage.script.fail_start = "no luck"
+    counters = stage.counters(sampler="scripted")
+    assert stage.call(counters)
+    assert "no luck" in (stage.manifest.error or "")
+    assert stage.manifest.plan.notes == ()
+    stage.manager.end_session()
+    assert stage.manifest.state is SessionState.FAILED
+    assert "no luck" in (stage.manifest.error or "")
+    assert read_session(stage.folder).calls[counters.region.id].durations.count == 1
+
+
+def test_without_samples_a_sampler_is_tried_again_later_and_later(stage: Stage) -> None:
+    stage.script.fail_start = "no luck"
+    counters = stage.counters()
+
+    def sessions_after(wait_s: float) -> int:
+        stage.clock.advance(wait_s)
+        assert stage.call(counters)
+        stage.ticker.tick()
+        with stage.call_elsewhere():
+            assert stage.call(counters)
+        before = len(counters.sessions)
+        stage.ticker.tick()
+        assert stage.call(counters)
+        return len(counters.sessions) - before
+
+    assert [sessions_after(wait_s) for wait_s in (0, RETRY_AFTER_S - 1, 1)] == [0, 0, 1]
+    assert [sessions_after(wait_s) for wait_s in (2 * RETRY_AFTER_S - 1, 1)] == [0, 1]
+    stage.script.fail_start = None
+    assert sessions_after(4 * RETRY_AFTER_S) == 1
+    assert stage.manifest.plan.sampler == "scripted"
 
 
 def test_strict_raises_before_the_call(stage: Stage) -> None:
@@ -252,8 +295,9 @@ def test_strict_raises_before_the_call(stage: Stage) -> None:
 
 def test_a_sampler_that_never_runs_is_killed_at_the_deadline(stage: Stage) -> None:
     stage.script.never_running = True
-    assert not stage.call(stage.counters(running_timeout_s=1.0))
+    assert stage.call(stage.counters(running_timeout_s=1.0))
     assert stage.script.killed == 1
+    assert stage.manifest.plan.sampler == CALLS_ONLY
 
 
 def test_a_sampler_that_never_stops_is_killed_and_named(stage: Stage) -> None:

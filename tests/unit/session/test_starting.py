@@ -15,7 +15,7 @@ from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.counters import Policy
 from profkit.session.ladder import Refusals
-from profkit.session.manager import open_session
+from profkit.session.opening import open_session
 from profkit.session.session import Session
 from profkit.session.starting import socket_message
 from tests.stand_ins.scripted_sampler import Script, scripted_rungs
@@ -44,6 +44,7 @@ def opened(tmp_path: Path, script: Script, said: list[str]) -> Open:
             scripted_rungs(script),
             ManualClock(),
             Refusals(ManualClock(), said.append),
+            strict=True,
         )
 
     return open_it

@@ -1,0 +1,105 @@
+"""Sampler `none`: no samples. Calls and wall times need none; the profiled process counts them itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import InvalidOption
+from profkit.model.session import CALLS_ONLY, SamplerPlan, Segment, SessionState
+from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
+from profkit.samplers.options import SamplerOptions, check_common
+
+_FIX = "leave it out, or choose another sampler: sampler='none' takes no samples"
+
+
+class CallsOnlySampler:
+    """See `Sampler`."""
+
+    name = CALLS_ONLY
+
+    def find(self) -> str:
+        """See `Sampler.find`; there is no program."""
+        return ""
+
+    def version(self) -> None:
+        """See `Sampler.version`."""
+        return
+
+    def check(self, options: SamplerOptions) -> None:
+        """Raise `InvalidOption` for each option about samples."""
+        check_common(options)
+        without = SamplerOptions(
+            CALLS_ONLY, scope=options.scope, max_duration_s=options.max_duration_s, tags=options.tags
+        )
+        for name, option in _OPTIONS.items():
+            value = getattr(options, name)
+            if value != getattr(without, name):
+                raise InvalidOption(option, value, _FIX)
+
+    def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+        """See `Sampler.plan`."""
+        return SamplerPlan(
+            sampler=CALLS_ONLY,
+            rate_hz=0.0,
+            blocking=False,
+            idle=True,
+            native=False,
+            subprocesses=False,
+            scope=options.scope,
+            max_duration_s=options.max_duration_s,
+            tags=options.tags,
+        )
+
+    def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> NoAttachment:
+        """See `Sampler.attach`; starts nothing."""
+        return NoAttachment(index)
+
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
+        """See `Sampler.read`; there is none."""
+        return None
+
+
+_OPTIONS = {
+    "rate_hz": "rate", "sample_each": "sample_each", "blocking": "blocking", "native": "native",
+    "idle": "idle", "subprocesses": "subprocesses",
+}  # fmt: skip
+"""Options about samples, by their names in `SamplerOptions`."""
+
+
+class NoAttachment:
+    """See `Attachment`: RUNNING at once, and done as soon as it is asked to stop."""
+
+    def __init__(self, index: int) -> None:
+        self._index, self._stopped = index, False
+
+    def segment(self) -> Segment:
+        """See `Attachment.segment`."""
+        return Segment(self._index, started_ns=0)
+
+    def poll(self) -> SessionState:
+        """See `Attachment.poll`."""
+        return SessionState.SUCCESS if self._stopped else SessionState.RUNNING
+
+    def poll_interval_s(self, attempt: int) -> float:
+        """See `Attachment.poll_interval_s`; nothing is waited for."""
+        return 0.0
+
+    def request_stop(self) -> None:
+        """See `Attachment.request_stop`."""
+        self._stopped = True
+
+    def stop_timeout_s(self) -> float:
+        """See `Attachment.stop_timeout_s`."""
+        return 0.0
+
+    def resident_bytes(self) -> int:
+        """See `Attachment.resident_bytes`."""
+        return 0
+
+    def warning(self) -> str | None:
+        """See `Attachment.warning`."""
+        return None
+
+    def kill(self) -> None:
+        """See `Attachment.kill`; there is no process."""
