@@ -79,15 +79,18 @@ class FunctionProfiler:
 
     @property
     def profile_result(self) -> list[str] | None:
-        """Lines of text on the last call's run, None unless it succeeded. Reading requests the result."""
+        """Lines of text on the last call's run, None unless it was sampled. Reading requests the result."""
         counters, run = self._last, self.last_run
         if counters is None or counters.refused or run is None or run.info.error is not None:
             return None
+        from profkit.model.session import CALLS_ONLY
         from profkit.render.text.summary import summary_lines
         from profkit.session.manager import MANAGER
         from profkit.session.results import is_lost
 
-        return None if is_lost(counters, MANAGER.spool) else summary_lines(run)
+        if run.info.plan.sampler == CALLS_ONLY or is_lost(counters, MANAGER.spool):
+            return None
+        return summary_lines(run)
 
     @property
     def current_run_id(self) -> str | int | None:

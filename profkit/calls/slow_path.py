@@ -147,11 +147,13 @@ def _answer_of_thread(
         with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(_settle, answer, outcome, counters)
 
+    from profkit.samplers import registry
     from profkit.session.starting import import_what_results_need
 
     # Not in the thread: after Ctrl-C it may outlive the main thread. A class statement of a dataclass then
     # makes CPython forget that an interrupt ended the program (pythonrun.c).
     import_what_results_need()
+    registry.load(counters.options)
     tracing.unseen(BackgroundThread(work).start)
     return answer
 

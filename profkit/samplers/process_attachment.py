@@ -191,16 +191,16 @@ def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -
 
 def _check_folder(program: Program, folder: Path) -> None:
     """Raise `SamplerFailed` if the program could not write to a folder: it might only fail at the stop."""
-    problem = folder_problem(folder) or (None if program.any_name else _name_problem(folder))
+    problem = folder_problem(folder) or (None if program.any_name else _name_problem(folder, program.name))
     if problem is not None:
         raise SamplerFailed(program.name, START, f"{folder} {problem}", "set PROFKIT_SPOOL to another folder")
 
 
-def _name_problem(folder: Path) -> str | None:
+def _name_problem(folder: Path, sampler: str) -> str | None:
     try:
         str(folder.absolute()).encode("utf-8")
     except UnicodeEncodeError:
-        return "has a name that is not UTF-8, which the sampler does not support"
+        return f"has a name that is not UTF-8, which {sampler} does not support"
     return None
 
 

@@ -76,6 +76,12 @@ def resolve(name: str) -> Sampler:
     return _SAMPLERS[name]
 
 
+def load(options: SamplerOptions) -> None:
+    """Import the samplers that the options allow."""
+    for name in _candidates(options):
+        resolve(name)
+
+
 def check(options: SamplerOptions) -> None:
     """Raise `UsageError` for options that no sampler supports that these options allow."""
     *others, last = _candidates(options)

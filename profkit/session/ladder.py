@@ -29,8 +29,7 @@ Rungs = Callable[[SamplerOptions], Sequence[Rung]]
 LONGEST_WAIT_S = 3600.0
 """Maximum time until a way is tried again: the wait doubles with each failure."""
 
-_Way = tuple[str, object]
-"""Sampler and its option `blocking`."""
+_Way = tuple[str, SamplerOptions]
 _CALLS_ONLY = CallsOnlySampler()
 
 
@@ -85,6 +84,8 @@ class Ladder:
         self._steps: list[Note] = []
         self.failure: str | None = None
         """Why the sampler that the user chose is not in use, if so."""
+        self._last_failure: SamplerError | None = None
+        """Why the sampler before the one in use failed, if so."""
         self._retry_at_s: float | None = None
         self._rungs, missing = _found(rungs, options)
         if not strict:
@@ -125,22 +126,27 @@ class Ladder:
         self.refuse(failure)
         self._reach_or_raise(self._leave(failure), failure)
 
+    def raise_if_unsampled(self) -> None:
+        """Raise the last failure if all samplers failed."""
+        if self._last_failure is not None and self.sampler.name == CALLS_ONLY:
+            raise self._last_failure.with_traceback(None)
+
     def may_retry(self) -> bool:
         """Return whether no sampler is in use because all failed, and one may be tried again now."""
         return self._retry_at_s is not None and self._refusals.is_over(self._retry_at_s)
 
     def _leave(self, failure: SamplerError) -> str:
-        """Leave the way in use, and those after it that need what was denied; return the sampler's name."""
-        left = self._rungs.pop(0)
-        denied = failure.refused if isinstance(failure, AttachDenied) else frozenset()
-        while self._rungs and self._rungs[0].needs & denied:
+        """Leave the way in use, and those after it that would fail, too; return the sampler's name."""
+        name = self._rungs.pop(0).sampler.name
+        while self._rungs and _is_hopeless(self._rungs[0], name, failure):
             del self._rungs[0]
-        return left.sampler.name
+        return name
 
     def _reach_or_raise(self, left: str, failure: SamplerError) -> None:
         """Note that the way now in use replaces another one; raise the failure if there is none."""
         if not self._rungs:
             raise failure.with_traceback(None)
+        self._last_failure = failure
         detail = str(failure)
         taken = self.sampler.name
         if taken == CALLS_ONLY:
@@ -165,5 +171,12 @@ def _found(rungs: Rungs, options: SamplerOptions) -> tuple[list[Rung], SamplerMi
         return [], missing
 
 
+def _is_hopeless(rung: Rung, failed: str, failure: SamplerError) -> bool:
+    """Return whether a way would fail as sampler `failed` did: it needs what was denied, or its program."""
+    if isinstance(failure, AttachDenied):
+        return bool(rung.needs & failure.refused)
+    return rung.sampler.name == failed
+
+
 def _way(rung: Rung) -> _Way:
-    return rung.sampler.name, rung.options.blocking
+    return rung.sampler.name, rung.options

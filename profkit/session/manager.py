@@ -215,6 +215,8 @@ class SessionManager:
             return False
         if decision is Decision.RAISE:
             raise ProfilerBusy(counters.region.key.label, session.holder)
+        if counters.policy.strict:
+            session.ladder.raise_if_unsampled()
         if decision is Decision.SHARE:
             label = counters.region.key.label
             self._failures.say_once(sharing_message(label, session.holder))
@@ -239,7 +241,6 @@ class SessionManager:
                 raise
             reraise_signal_error(error)
             session.ladder.refuse(error)
-            self._failures.of_session(None, error)
             return self._start(counters)
         return True
 

@@ -142,7 +142,8 @@ def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
     """py-spy takes no such path: the program runs, says so once, and no command fails."""
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     odd.mkdir()
-    done = run_program(odd, ["-c", CALLS.format(label="f") + "print(work())"])
+    of_pyspy = CALLS.format(label="f").replace("@profile(", "@profile(sampler='pyspy', ")
+    done = run_program(odd, ["-c", of_pyspy + "print(work())"])
     assert (done.returncode, done.stdout) == (0, "None\n")
     (line,) = done.stderr.splitlines()
     assert "not UTF-8, which py-spy does not support; set PROFKIT_SPOOL" in line

@@ -107,7 +107,7 @@ def test_a_program_that_a_stopped_sampler_holds_goes_on(tmp_path: Path) -> None:
             wait_for(lambda sampler=sampler: not procfs.is_running(sampler))
             wait_for(lambda watchdog=watchdog: not procfs.is_running(watchdog))
             assert attachment.poll() is SessionState.SUCCESS
-            assert is_whole(output_path(folder, 0)), "what was sampled until then is kept"
+            assert is_whole(output_path(folder, 0, "pyspy")), "what was sampled until then is kept"
             assert "stopped by signal 19 (SIGSTOP)" in (attachment.warning() or "")
     assert held >= 2, "most moments were no danger: raise the rate"
 

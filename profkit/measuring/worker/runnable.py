@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +28,7 @@ Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 CALL, NOTHING = "<call of the callable>", "<baseline>"
 """File names of code that is not the user's."""
 
-_MAX_IN_RANGE = 100
+_MAX_IN_RANGE = 100 if sys.version_info >= (3, 12) else 0
 """Maximum executions of a block that iterates over a range: its integers are not made, but shared."""
 
 

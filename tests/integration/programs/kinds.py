@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from profkit import profile, profiled
+from profkit.render.views.notes import note_text
 
 CONDITION = sys.argv[1]
 OPTIONS = {
@@ -49,8 +50,9 @@ def work() -> int:
 def kill_sampler() -> None:
     for manifest in sorted(Path(".profkit/spool").glob("*/manifest.json"))[-1:]:
         pid = json.loads(manifest.read_text())["segments"][-1]["pid"]
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        if pid is not None:  # after the first death, calls and wall times alone are recorded
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 @profile(label="sync", **OPTIONS)
@@ -148,6 +150,7 @@ def main() -> None:
         results[name]["run"] = None if run is None else {
             "calls": run.info.calls, "raised": run.info.raised, "samples": run.info.samples,
             "skipped": run.info.skipped, "state": run.info.state.value, "error": run.info.error,
+            "notes": [note_text(note) for note in run.info.notes], "sampler": run.info.plan.sampler,
             "functions": sorted({frame.name for frame in run.profile.frames}) if run.profile else [],
         }  # fmt: skip
     print(json.dumps({"results": results, "said": said, "threads": threading.active_count()}))

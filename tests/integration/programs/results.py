@@ -71,7 +71,7 @@ def last_call() -> dict[str, object]:
     hold(holder, lambda _: told.update(skipped=(outcome(profiler.profile, abs, -3), look(profiler))))
     told["again"] = outcome(profiler.profile, abs, -4), look(profiler)
     told["dies"] = outcome(profiler.profile, kill_the_sampler), look(profiler)
-    told["refused"] = outcome(profiler.profile, abs, -5), look(profiler)
+    told["unsampled"] = outcome(profiler.profile, abs, -5), look(profiler)
     told["disabled"] = look(FunctionProfiler(enabled=False))
     return told
 
