@@ -43,6 +43,7 @@ class ProfilerOptions(TypedDict, total=False):
     threads: bool
     idle: bool
     subprocesses: bool
+    allow_dumpable: bool
     scope: Scope
     on_busy: OnBusy
     enabled: bool
@@ -77,6 +78,7 @@ def settings(options: ProfilerOptions) -> Settings:
         scope=scope,
         max_duration_s=options.get("max_profile_duration_sec", 600.0),
         tags=_tags(options),
+        allow_dumpable=options.get("allow_dumpable", False),
     )
     check_common(sampler)
     if sampler != SamplerOptions():

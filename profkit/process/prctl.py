@@ -22,6 +22,27 @@ def set_dumpable(*, dumpable: bool = True) -> bool:
     return _prctl(_PR_SET_DUMPABLE, int(dumpable)) == 0
 
 
+class DumpableState:
+    """State of this process that forbids others to read it, and can be lifted for a while.
+
+    The kernel sets it if a program gains privileges or changes its user, and programs set it themselves.
+    """
+
+    def __init__(self, *, may_lift: bool) -> None:
+        self._may_lift, self._lifted = may_lift, False
+
+    def lift(self) -> None:
+        """Make the process dumpable if it is not, and may be made so."""
+        if self._may_lift and not is_self_dumpable():
+            self._lifted = set_dumpable()
+
+    def restore(self) -> None:
+        """Undo `lift`; does nothing if that changed nothing."""
+        if self._lifted:
+            set_dumpable(dumpable=False)
+            self._lifted = False
+
+
 def set_ptracer(pid: int) -> bool:
     """Ask Yama to let `pid` and its descendants read this process; return False if there is no Yama."""
     return _prctl(_PR_SET_PTRACER, pid) == 0

@@ -30,6 +30,8 @@ class SamplerOptions:
     scope: Scope = "call"
     max_duration_s: float = 600.0
     tags: tuple[str, ...] = ()
+    allow_dumpable: bool = False
+    """True to let samplers read a process that is not dumpable, by making it dumpable meanwhile."""
 
 
 def check_common(options: SamplerOptions) -> None:
@@ -39,7 +41,8 @@ def check_common(options: SamplerOptions) -> None:
             check_positive(name, value)
     check_positive("max_profile_duration_sec", options.max_duration_s)
     for name, flag in (
-        ("native", options.native), ("idle", options.idle), ("subprocesses", options.subprocesses)
+        ("native", options.native), ("idle", options.idle), ("subprocesses", options.subprocesses),
+        ("allow_dumpable", options.allow_dumpable),
     ):  # fmt: skip
         check_choice(name, flag, (True, False))
     check_choice("blocking", options.blocking, (True, False, "auto"))

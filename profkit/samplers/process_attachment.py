@@ -214,6 +214,6 @@ def folder_problem(folder: Path) -> str | None:
     # Some file systems report no inode counts.
     if not space.f_bavail or (space.f_files and not space.f_favail):
         return "is on a full disk"
-    if not posix.access(folder, posix.W_OK | posix.X_OK):
+    if not posix.access(folder, posix.W_OK | posix.X_OK, effective_ids=True):
         return "is not writable"
     return None

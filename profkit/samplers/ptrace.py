@@ -169,7 +169,7 @@ def _text(cause: DenialCause, facts: AttachFacts, refusals: Mapping[str, str]) -
         case DenialCause.NOT_DUMPABLE:
             return (
                 "it is not dumpable (PR_SET_DUMPABLE, a changed user, or a program file that it may not "
-                f"read): call prctl(PR_SET_DUMPABLE, 1) in it, or {_grant(facts)}"
+                f"read): pass allow_dumpable=True, or {_grant(facts)}"
             )
         case DenialCause.CAPABILITIES:
             return (

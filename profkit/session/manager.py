@@ -232,7 +232,7 @@ class SessionManager:
 
     def _join(self, session: Session, counters: Counters) -> bool:
         try:
-            if session.attachment is None and not session.truncated:
+            if session.attachment is None and not session.manifest.truncated:
                 self._begin_segment(session, counters.policy)
             session.join(counters)
         except Exception as error:
@@ -281,7 +281,7 @@ class SessionManager:
     def _recover(self) -> None:
         """Rotate if the set of covering regions has changed."""
         session = self.session
-        if session is None or session.truncated:
+        if session is None or session.manifest.truncated:
             return
         if set(self._covering) != set(session.covers):
             self._rotate(session, self.policy)

@@ -29,6 +29,7 @@ from profkit.model.session import (
     SessionState,
 )
 from profkit.process.guard import reraise_signal_error
+from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks
 from profkit.samplers.options import SamplerOptions
@@ -57,6 +58,7 @@ class Session:
         self.id = files.new_session_id(process.pid)
         self.folder = files.create_folder(spool, self.id)
         self.counters: list[Counters] = []
+        self._dumpable = DumpableState(may_lift=options.allow_dumpable)
         self.attachment: Attachment | None = None
         self.covers: tuple[Cover, ...] = ()
         self.calls_in_segment = False
@@ -104,11 +106,6 @@ class Session:
         return self._manifest.ended_ns is None
 
     @property
-    def truncated(self) -> bool:
-        """True if the longest duration was reached: calls are counted, but not sampled."""
-        return self._manifest.truncated
-
-    @property
     def takes_samples(self) -> bool:
         """True if it has a sampler; else calls and wall times are all that it records."""
         return self.plan.sampler != CALLS_ONLY
@@ -143,9 +140,11 @@ class Session:
         self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
         self._write(segments=(*self._manifest.segments, segment))
+        self._dumpable.lift()
         try:
             self.attachment, note = self._start_sampler(segment.index, policy)
         except BaseException as error:
+            self._dumpable.restore()
             self._note_segment(stopped_ns=self._clock.unix_ns(), error=str(error) or type(error).__name__)
             self._write()
             raise
@@ -216,6 +215,7 @@ class Session:
                 kill_stopped(attachment)  # harmless after success; after a second interrupt nothing stays
             finally:
                 self.attachment = None
+                self._dumpable.restore()
         self._note_segment(attachment, error=str(failure_at_stop) if failure_at_stop else None)
         self._write()
         self._note_warning(attachment)
@@ -306,6 +306,7 @@ class Session:
     def forget(self) -> None:
         """Drop all state in a forked child: the folder and the sampler are the parent's."""
         self.attachment = None
+        self._dumpable.restore()
         for counters in self.counters:
             counters.forget()
 

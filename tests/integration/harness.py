@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 # These count the threads at a fork after profkit's own was started again (python/cpython#137109).
 _COUNTS_TOO_LATE = (3, 13) <= sys.version_info < (3, 13, 10) or (3, 14) <= sys.version_info < (3, 14, 1)
+HELPER = "profkit/samplers/helper/__main__.py"
+"""End of the path of the program of the sampler `cpython`."""
 WITH_THREADS = ("-W", "ignore:This process:DeprecationWarning")
 """Flags of Python for programs that fork while they have threads, such as those of a pool."""
 FORKING = WITH_THREADS if _COUNTS_TOO_LATE else ()
@@ -65,6 +67,7 @@ def _samplers_in(folder: Path) -> list[int]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if "record" in words and any(word.startswith(str(folder)) for word in words):
+        is_sampler = "record" in words or any(word.endswith(HELPER) for word in words)
+        if is_sampler and any(str(folder) in word for word in words):
             found.append(process.pid)
     return found

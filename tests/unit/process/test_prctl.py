@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from profkit.process.prctl import SCOPE_FILE, allow_tracer, is_self_dumpable, ptrace_scope, set_dumpable
+from profkit.process.prctl import (
+    SCOPE_FILE,
+    DumpableState,
+    allow_tracer,
+    is_self_dumpable,
+    ptrace_scope,
+    set_dumpable,
+)
 
 
 def scope_file(folder: Path, scope: int) -> Path:
@@ -31,6 +38,24 @@ def test_scope_1_asks_the_kernel(tmp_path: Path):
 
 def test_this_process_is_dumpable():
     assert is_self_dumpable()
+
+
+def test_a_state_is_lifted_and_restored_if_it_may_be():
+    forbidden, allowed = DumpableState(may_lift=False), DumpableState(may_lift=True)
+    allowed.lift()
+    allowed.restore()
+    assert is_self_dumpable()
+    try:
+        set_dumpable(dumpable=False)
+        forbidden.lift()
+        assert not is_self_dumpable()
+        for _ in range(2):
+            allowed.lift()
+            assert is_self_dumpable()
+            allowed.restore()
+            assert not is_self_dumpable()
+    finally:
+        set_dumpable()
 
 
 def test_this_process_can_change_whether_it_is_dumpable():

@@ -36,7 +36,7 @@ def abilities(denial: Denial) -> tuple[bool, bool, bool]:
         (replace(USER, sampler_user=7), "other user", "user 1000 and group 1000", "the same for both"),
         (replace(USER, sampler_group=7), "other user", "user 1000 and group 7", "the same for both"),
         (replace(USER, users=(1000, 7, 1000)), "other user", "users or groups differ", "os.setresuid"),
-        (replace(USER, dumpable=False), "not dumpable", "not dumpable", "prctl(PR_SET_DUMPABLE, 1)"),
+        (replace(USER, dumpable=False), "not dumpable", "not dumpable", "pass allow_dumpable=True"),
         (replace(USER, missing_capabilities=0x400), "capabilities", "--decode=400", "--cap-add SYS_PTRACE"),
         (replace(USER, dumpable=None), "not dumpable", "not dumpable", "--cap-add SYS_PTRACE and user root"),
         (USER, "security module", "a security module", "apparmor=unconfined"),
