@@ -25,18 +25,20 @@ _WORK_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class Case:
+    """Options of a sampled workload, and the bound of its slowdown."""
+
     what: str
-    bound: float
+    bound: float | None
     options: ProfilerOptions = field(default_factory=ProfilerOptions)
     idle_threads: int = 0
 
 
 _CASES = (
-    _Case("defaults", 1.05),
-    _Case("blocking=False", 1.02, {"blocking": False}),
-    _Case("defaults, 10 idle threads", 1.08, idle_threads=10),
-    _Case("defaults, 50 idle threads", 1.08, idle_threads=50),
+    Case("defaults", 1.05),
+    Case("blocking=False", 1.02, {"blocking": False}),
+    Case("defaults, 10 idle threads", 1.08, idle_threads=10),
+    Case("defaults, 50 idle threads", 1.08, idle_threads=50),
 )
 
 
@@ -47,7 +49,7 @@ def measure(quick: bool) -> list[Figure]:
     figures = [ratio_figure(NAME, "nothing ÷ nothing (this machine's noise)", unsampled)]
     for case in _CASES:
         with _idle_threads(case.idle_threads):
-            figures += _case_figures(case, rounds, pairs)
+            figures += case_figures(NAME, case, rounds, pairs)
     return figures
 
 
@@ -58,7 +60,8 @@ def bare_s(rounds: int) -> float:
     return perf_counter() - start_s
 
 
-def _case_figures(case: _Case, rounds: int, pairs: int) -> list[Figure]:
+def case_figures(name: str, case: Case, rounds: int, pairs: int) -> list[Figure]:
+    """Return the slowdown of a case for measurement `name`, and the sampler's own CPU time."""
     options: ProfilerOptions = {**case.options, "label": case.what}
     decorated = profile(**options)(pure_python)
     cpu_s: list[float] = []
@@ -75,8 +78,8 @@ def _case_figures(case: _Case, rounds: int, pairs: int) -> list[Figure]:
     taken = interleaved(sampled_s, lambda: bare_s(rounds), pairs)
     share = fsum(cpu_s) / fsum(sampled for sampled, _ in taken)
     return [
-        ratio_figure(NAME, f"{case.what} ÷ unsampled", taken, case.bound),
-        Figure(NAME, f"{case.what}: the sampler's own CPU", share * 100, "% of a core",
+        ratio_figure(name, f"{case.what} ÷ unsampled", taken, case.bound),
+        Figure(name, f"{case.what}: the sampler's own CPU", share * 100, "% of a core",
                detail=f"{fsum(cpu_s):.2f} s of user and system time"),
     ]  # fmt: skip
 

@@ -31,7 +31,7 @@ from profkit.samplers.stack_journal import has_ended
 NAME = "cpython"
 BACKSTOP_S = 5
 """Time after the longest duration at which it ends by itself if the program cannot stop it."""
-_RETRIES = 10
+RETRIES = 10
 """Number of immediate retries of a read that met a stack while it changed."""
 _STOP_TIMEOUT_S = 2.0
 _TAIL = 4096
@@ -40,14 +40,16 @@ _KILLED = re.compile(KILLED_BY_FILTER, re.MULTILINE)
 _SAID = re.compile(f"^{PREFIX}([a-z ]+): (.*)$", re.MULTILINE)
 
 
-def command(python: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:
+def command(
+    python: str, pid: int, plan: SamplerPlan, output: Path, retries: int = RETRIES
+) -> tuple[str, ...]:  # fmt: skip
     """Return the command line for a plan."""
     options = {
         "pid": pid,
         "rate": f"{plan.rate_hz:.6g}",
         "duration": math.ceil(plan.max_duration_s) + BACKSTOP_S,
         "only": ALL_THREADS if plan.idle else ON_CPU,
-        "retries": _RETRIES,
+        "retries": retries,
         "children": "yes" if plan.subprocesses else "no",
         "output": output,
     }
@@ -55,12 +57,12 @@ def command(python: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str
 
 
 def attach(
-    python: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
+    python: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock, retries: int = RETRIES
 ) -> ProcessAttachment:
     """Start the process; raises `SamplerError` and then leaves nothing running."""
     output, log = output_path(folder, index, NAME), log_path(folder, index)
     output.unlink(missing_ok=True)  # of an earlier try: its existence says RUNNING
-    attempt = Attempt(NAME, pid, command(python, pid, plan, output), output, log, log_size(log))
+    attempt = Attempt(NAME, pid, command(python, pid, plan, output, retries), output, log, log_size(log))
     return attach_process(CPythonProgram(), attempt, index, clock)
 
 
