@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from time import perf_counter, sleep
 
-import torch
-
 from benchmarks.attached import finished_run
 from benchmarks.figures import Figure
 from benchmarks.work import fixed_work, renamed, turns_for
@@ -33,7 +31,7 @@ def measure(quick: bool) -> list[Figure]:
     split, mixture = known_split(), mixed_work()
     return [
         _share_figure("50/30/20 split", split, {}, duration_s),
-        _share_figure("Python, sleep, hashing, matmul", mixture, {}, duration_s),
+        _share_figure(f"Python, sleep, hashing, {_last(mixture)}", mixture, {}, duration_s),
         _share_figure("the same, blocking=False", mixture, {"blocking": False}, duration_s),
         _time_figure(duration_s),
     ]
@@ -47,9 +45,8 @@ def known_split() -> Steps:
 
 
 def mixed_work() -> Steps:
-    """Return typical work: the interpreter, sleep, C code without the GIL, a matrix product."""
-    torch.set_num_threads(1)
-    turns, data, matrix = turns_for(0.004), bytes(4 * 2**20), torch.ones(448, 448)
+    """Return typical work: the interpreter, sleep, C code without the GIL, and with the GIL or torch."""
+    turns, data = turns_for(0.004), bytes(4 * 2**20)
 
     def python() -> object:
         return fixed_work(turns)
@@ -61,10 +58,31 @@ def mixed_work() -> Steps:
     def hashing() -> object:
         return hashlib.sha256(data).digest()
 
+    return {"python": python, "waiting": waiting, "hashing": hashing, **_in_c()}
+
+
+def _in_c() -> Steps:
+    """Return a matrix product, or sorting if torch is not installed."""
+    try:
+        import torch
+    except ImportError:
+        words = [str(number * 7919 % 10007) for number in range(20_000)]
+
+        def sorting() -> object:
+            return sorted(words)
+
+        return {"sorting": sorting}
+    torch.set_num_threads(1)
+    matrix = torch.ones(448, 448)
+
     def matmul() -> object:
         return matrix @ matrix
 
-    return {"python": python, "waiting": waiting, "hashing": hashing, "matmul": matmul}
+    return {"matmul": matmul}
+
+
+def _last(steps: Steps) -> str:
+    return [*steps][-1]
 
 
 def _share_figure(what: str, steps: Steps, options: ProfilerOptions, duration_s: float) -> Figure:

@@ -14,6 +14,7 @@ from time import perf_counter
 
 from benchmarks.attached import finished_run
 from benchmarks.figures import Figure
+from benchmarks.sampled_child import HAS_READER
 from benchmarks.work import fixed_work, renamed, turns_for
 from profkit import Run, profile
 from profkit.calls.options import ProfilerOptions
@@ -28,6 +29,23 @@ _BOUND_FROM_S, _BOUND_PERCENT = 5e-3, 1.0
 _COROUTINES = 10
 
 Work = Callable[[int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A way to sample."""
+
+    what: str
+    options: ProfilerOptions
+    exact: bool
+    """True if no sample may be wrong."""
+
+
+MODES = (
+    Mode("blocking", {"sampler": "pyspy", "blocking": True}, exact=True),
+    Mode("nonblocking", {"sampler": "pyspy", "blocking": False}, exact=False),
+    *([Mode("cpython", {"sampler": "cpython"}, exact=True)] if HAS_READER else []),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +68,18 @@ class Tally:
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Measure two alternating regions, two threads in one region, and ten coroutines; blocking and not."""
+    """Measure two alternating regions, two threads in one region, and ten coroutines, by sampler."""
     duration_s = 0.3 if quick else 10.0
     figures = []
-    for blocking in (True, False):
-        options: ProfilerOptions = {"blocking": blocking, "rate": RATE_HZ}
+    for mode in MODES:
+        options: ProfilerOptions = {**mode.options, "rate": RATE_HZ}
         for length, length_s in LENGTHS_S.items():
             turns = turns_for(length_s)
             tally = alternating(turns, duration_s, options)
-            figures.append(_figure(f"two regions alternately, {length} each", tally, blocking, length_s))
+            figures.append(_figure(f"two regions alternately, {length} each", tally, mode, length_s))
         for what, tallied in (("two threads in one region", two_threads), ("ten coroutines", coroutines)):
             tally = tallied(turns_for(_BOUND_FROM_S), duration_s, options)
-            figures.append(_figure(what, tally, blocking, _BOUND_FROM_S))
+            figures.append(_figure(what, tally, mode, _BOUND_FROM_S))
     return figures
 
 
@@ -162,13 +180,13 @@ def _other(tids: dict[str, int], tid: int) -> str:
     return next(name for name, other in tids.items() if other != tid)
 
 
-def _figure(what: str, tally: Tally, blocking: bool, length_s: float) -> Figure:
+def _figure(what: str, tally: Tally, mode: Mode, length_s: float) -> Figure:
     low, high = share_interval(tally.wrong, tally.kept)
-    bound = 0.0 if blocking else _BOUND_PERCENT if length_s >= _BOUND_FROM_S else None
+    bound = 0.0 if mode.exact else _BOUND_PERCENT if length_s >= _BOUND_FROM_S else None
     torn_share = tally.torn / max(1, tally.kept + tally.torn)
     return Figure(
-        NAME, f"{what}, {'' if blocking else 'non'}blocking: samples in a wrong one",
+        NAME, f"{what}, {mode.what}: samples in a wrong one",
         100 * tally.wrong / max(1, tally.kept), "%", bound,
-        certain=blocking, interval=(low * 100, high * 100),
+        certain=mode.exact, interval=(low * 100, high * 100),
         detail=f"{tally.wrong} of {tally.kept:,}; {torn_share:.1%} torn{', the run warns' * tally.warned}",
     )  # fmt: skip

@@ -8,10 +8,10 @@ from __future__ import annotations
 import cProfile
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from time import perf_counter
 
 from pyinstrument import Profiler
-from viztracer import VizTracer
 
 from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
@@ -57,6 +57,8 @@ def _cprofile() -> Switch:
 
 
 def _viztracer() -> Switch:
+    from viztracer import VizTracer  # not available for every Python
+
     tracer = VizTracer(verbose=0)
     tracer.start()
     return lambda: tracer.stop()
@@ -65,5 +67,5 @@ def _viztracer() -> Switch:
 _PROFILERS: dict[str, Callable[[], Switch]] = {
     "pyinstrument": _pyinstrument,
     "cProfile": _cprofile,
-    "viztracer": _viztracer,
+    **({"viztracer": _viztracer} if find_spec("viztracer") else {}),
 }
