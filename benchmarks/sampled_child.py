@@ -41,7 +41,7 @@ class Recorded:
 
 @contextmanager
 def running(program: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a program that prints a line when it has begun, and reads a line when it shall end."""
+    """Run a program that prints a line when it has begun, and reads a line to end."""
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -25,7 +25,7 @@ FASTEST_HZ = {(3, 14): 3000, (3, 15): 5000}
 SAMPLER_CPU = 0.25
 """Maximum share of a core for the sampler if the user set no rate."""
 STATES_SINCE = (3, 15)
-"""First version whose reader tells which threads run."""
+"""First version whose reader reports which threads run."""
 _PYSPY_ROUND = 10
 """Rounds of this sampler that cost as much as one of py-spy."""
 _ROUND_S, _FRAME_S = 2e-5, 1e-6

@@ -32,6 +32,7 @@ def test_block(source: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "unprofiled" not in done.stderr
     assert "profiling stopped" not in done.stderr
+    assert "without samples" not in done.stderr
 
 
 @pytest.mark.sampler
