@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from profkit.cli.versions import with_notes_of_label
 from profkit.cli.workspace import Workspace
 from profkit.clock import ManualClock
-from profkit.errors import DamagedFile, SamplerFailed
+from profkit.errors import AttachDenied, DamagedFile
 from profkit.formats import austin, callgrind, collapsed, pprof, pstats, pyinstrument
 from profkit.formats.pprof import foreign
 from profkit.ingest.read import read_runs, run_notes, session_notes
