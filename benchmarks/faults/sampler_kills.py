@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -24,6 +25,8 @@ _LONGEST_PAUSE_S = 2.0
 _ENDS_WITHIN_S = 30.0
 _NAMES = ("py-spy", "strobeclient")
 """Program names of samplers."""
+_HELPER = "profkit/samplers/helper/__main__.py"
+"""End of the path of the program of the sampler `cpython`."""
 
 
 def inject(injection: Injection) -> Outcome:
@@ -75,7 +78,11 @@ def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> i
 
 def samplers(box: Sandbox) -> list[MarkedProcess]:
     """Return the running samplers in a sandbox."""
-    return [found for found in box.processes() if found.words[0].rpartition("/")[2] in _NAMES]
+    return [found for found in box.processes() if _is_sampler(found.words)]
+
+
+def _is_sampler(words: Sequence[str]) -> bool:
+    return words[0].rpartition("/")[2] in _NAMES or any(word.endswith(_HELPER) for word in words)
 
 
 def _longest_pause_s(box: Sandbox) -> float:
