@@ -37,6 +37,6 @@ def finished_run(function: ProfiledFunction[..., object]) -> Run:
 
 def _attachment() -> Attachment:
     session = MANAGER.session
-    if session is None or session.attachment is None or not session.takes_samples:
-        raise RuntimeError("no sampler is attached")
+    if session is None or session.attachment is None or session.attachment.segment().pid is None:
+        raise RuntimeError("no sampler is attached from outside")
     return session.attachment

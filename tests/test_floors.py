@@ -44,7 +44,7 @@ LAYERS = {
         {"notebook"},
     ),
     "session": (
-        {"activity", "background"},
+        {"activity"},
         {"counters"},
         {"failures", "joining", "results"},
         {"ladder", "starting"},

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from profkit import tracing
 from profkit.errors import ProfkitError
 from profkit.originals import REAL
+from profkit.process.background import BackgroundThread
 from profkit.process.guard import LOG, explained, ignore, reraise_program_error, say_once
 from profkit.session.activity import own_calls
-from profkit.session.background import BackgroundThread
 from profkit.session.counters import Counters
 
 if TYPE_CHECKING:

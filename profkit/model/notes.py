@@ -33,6 +33,7 @@ class NoteCode(enum.Enum):
     SAMPLER_INTERRUPTED = "sampler-interrupted"  # detail
     SAMPLER_LATE = "sampler-late"  # behind_s
     SAMPLER_REPLACED = "sampler-replaced"  # sampler, by, detail
+    SAMPLED_INSIDE = "sampled-inside"  # kind
     NOT_SAMPLED = "not-sampled"  # detail
     ROUNDS_REPEATED = "rounds-repeated"  # repeated, rounds: including repeated ones
     ROUNDS_DROPPED = "rounds-dropped"  # dropped, rounds: including dropped ones, functions

@@ -140,7 +140,7 @@ LARGEST_OUTPUT_BYTES = 2**30
 LARGEST_LOG_BYTES = 16 * 2**20
 
 
-_OUTPUTS = {"pyspy": ".speedscope.json", "cpython": ".stacks"}
+_OUTPUTS = {"pyspy": ".speedscope.json", "cpython": ".stacks", "inprocess": ".inprocess.stacks"}
 """Ends of the names of output files, by sampler; one that keeps its samples elsewhere has none."""
 
 

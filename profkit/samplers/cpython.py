@@ -6,13 +6,12 @@ import importlib.util
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import DamagedFile, SamplerMissing
 from profkit.model.notes import Note, NoteCode
-from profkit.model.profile import Profile, ProfileBuilder, Thread
+from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.redaction import secret_rule
 from profkit.samplers import cpython_plan, cpython_process
@@ -25,7 +24,7 @@ from profkit.samplers.base import (
     output_name,
 )
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.stack_journal import DamagedJournal, StackJournal, read_journal
+from profkit.samplers.stack_journal import DamagedJournal, StackJournal, of_one_process, read_journal
 from profkit.transforms.simplify import build_like, child_frame, without_own_threads
 
 SINCE = (3, 14)
@@ -77,16 +76,11 @@ class CPythonSampler:
             raise DamagedFile(files.path / name, str(damage)) from damage
         profile = without_own_threads(journal.profile)
         return Recording(
-            profile=_with_children(profile, journal) if plan.subprocesses else _of_one_process(profile),
+            profile=_with_children(profile, journal) if plan.subprocesses else of_one_process(profile),
             rounds=journal.rounds,
             errors=sum(journal.dropped.values()),
             notes=tuple(_notes(journal)),
         )
-
-
-def _of_one_process(profile: Profile) -> Profile:
-    """Return the profile as py-spy's are: threads of the sampled process have pid 0."""
-    return replace(profile, threads=tuple(Thread(0, thread.tid, thread.name) for thread in profile.threads))
 
 
 def _with_children(profile: Profile, journal: StackJournal) -> Profile:

@@ -59,7 +59,7 @@ def attach_process(
     program: Program, attempt: Attempt, index: int, clock: Clock, timeout_s: float = _START_TIMEOUT_S
 ) -> ProcessAttachment:
     """Start a sampler on a process; raises `SamplerError` and then leaves nothing running."""
-    _check_folder(program, attempt.output.parent)
+    check_folder(program.name, attempt.output.parent, any_name=program.any_name)
     try:
         started = _start(program, attempt, clock, timeout_s)
         process = None if started is None else watch(started.pid)
@@ -189,11 +189,11 @@ def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -
         ) from error
 
 
-def _check_folder(program: Program, folder: Path) -> None:
-    """Raise `SamplerFailed` if the program could not write to a folder: it might only fail at the stop."""
-    problem = folder_problem(folder) or (None if program.any_name else _name_problem(folder, program.name))
+def check_folder(sampler: str, folder: Path, *, any_name: bool = True) -> None:
+    """Raise `SamplerFailed` if a sampler could not write to a folder: it might only fail at the stop."""
+    problem = folder_problem(folder) or (None if any_name else _name_problem(folder, sampler))
     if problem is not None:
-        raise SamplerFailed(program.name, START, f"{folder} {problem}", "set PROFKIT_SPOOL to another folder")
+        raise SamplerFailed(sampler, START, f"{folder} {problem}", "set PROFKIT_SPOOL to another folder")
 
 
 def _name_problem(folder: Path, sampler: str) -> str | None:

@@ -28,6 +28,12 @@ def _cpython() -> Sampler:
     return CPythonSampler()
 
 
+def _inprocess() -> Sampler:
+    from profkit.samplers.inprocess.sampler import InProcessSampler
+
+    return InProcessSampler()
+
+
 def _pyspy() -> Sampler:
     from profkit.samplers.pyspy import PySpySampler
 
@@ -41,7 +47,8 @@ def _strobeclient() -> Sampler:
 
 
 _MAKERS: dict[str, Callable[[], Sampler]] = {
-    "cpython": _cpython, "none": _calls_only, "pyspy": _pyspy, "strobeclient": _strobeclient
+    "cpython": _cpython, "inprocess": _inprocess, "none": _calls_only, "pyspy": _pyspy,
+    "strobeclient": _strobeclient,
 }  # fmt: skip
 _SAMPLERS: dict[str, Sampler] = {}
 
@@ -54,6 +61,8 @@ class Rung:
     options: SamplerOptions
     needs: frozenset[str] = frozenset()
     """What the system must allow: `READ`, `PTRACE`."""
+    missing: SamplerMissing | None = None
+    """Why it cannot be used, if its program is missing."""
 
 
 def register(sampler: Sampler) -> None:
@@ -95,10 +104,9 @@ def check(options: SamplerOptions) -> None:
 def rungs(options: SamplerOptions) -> tuple[Rung, ...]:
     """Return the ways to sample with these options, best first: several for `auto`, else one.
 
-    Raises `UsageError` if no sampler supports the options, `SamplerMissing` if none that does is installed.
+    Raises `UsageError` if no sampler supports the options.
     """
     found: list[Rung] = []
-    missing: SamplerMissing | None = None
     check(options)
     for name in _candidates(options):
         sampler = resolve(name)
@@ -108,11 +116,9 @@ def rungs(options: SamplerOptions) -> tuple[Rung, ...]:
         except UsageError:
             continue
         except SamplerMissing as error:
-            missing = error
+            found.append(Rung(sampler, options, missing=error))
         else:
             found += _ways(sampler, options)
-    if not found and missing is not None:
-        raise missing
     return tuple(found)
 
 
@@ -126,6 +132,7 @@ def _candidates(options: SamplerOptions) -> Iterator[str]:
     if sys.implementation.name == "cpython" and sys.version_info >= _CPYTHON_SINCE:
         yield "cpython"
     yield "pyspy"
+    yield "inprocess"
 
 
 def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:

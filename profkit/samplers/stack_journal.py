@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, VERSION
@@ -37,11 +37,18 @@ class StackJournal:
     """Command lines of child processes by pid."""
     left_out: Mapping[int, str]
     """Reasons why child processes were not sampled, by pid."""
+    kind: str
+    """How a sampler in the sampled process itself read the stacks; empty for others."""
 
     @property
     def ended_normally(self) -> bool:
         """True if the program asked for the end, or itself ended, or the longest duration was over."""
         return self.end in (ASKED, ENDED, DURATION)
+
+
+def of_one_process(profile: Profile) -> Profile:
+    """Return the profile as py-spy's are: threads of the sampled process have pid 0."""
+    return replace(profile, threads=tuple(Thread(0, thread.tid, thread.name) for thread in profile.threads))
 
 
 def has_ended(tail: bytes) -> bool:
@@ -52,22 +59,18 @@ def has_ended(tail: bytes) -> bool:
 def read_journal(data: bytes) -> StackJournal:
     """Parse a journal up to its last complete line; raises DamagedJournal."""
     first, *lines = data[: data.rfind(b"\n") + 1].decode("ascii", "replace").split("\n")[:-1] or [""]
-    word, version, *numbers = [*first.split(" "), ""]
-    if word != _HEADER:
-        raise DamagedJournal("it is not a journal of stacks")
-    if version != str(VERSION):
-        raise DamagedJournal(f"version {version!r} is not supported, only {VERSION}")
+    pid, period_ns = _header(first)
     parsed = _Parsed()
     for number, line in enumerate(lines, 2):
+        if line.startswith(_HEADER):
+            _header(line, number)
+            parsed.begin_part()
+            continue
         try:
             _PARSERS[line[:2]](parsed, line[2:])
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
-    try:
-        pid, period_ns = int(numbers[0]), int(numbers[1])
-    except (ValueError, IndexError) as error:
-        raise DamagedJournal(f"line 1 is damaged: {first[:80]!r}") from error
-    rounds, repeated, skipped = parsed.totals
+    rounds, repeated, skipped = map(sum, zip(*parsed.totals, strict=True))
     return StackJournal(
         pid=pid,
         profile=parsed.builder.build(period_ns=float(period_ns)),
@@ -78,7 +81,21 @@ def read_journal(data: bytes) -> StackJournal:
         dropped=parsed.dropped,
         commands=parsed.commands,
         left_out=parsed.left_out,
+        kind=parsed.kind,
     )
+
+
+def _header(line: str, number: int = 1) -> tuple[int, int]:
+    """Return the pid and the period of a part; raises DamagedJournal."""
+    word, version, *numbers = [*line.split(" "), ""]
+    if word != _HEADER:
+        raise DamagedJournal("it is not a journal of stacks")
+    if version != str(VERSION):
+        raise DamagedJournal(f"version {version!r} is not supported, only {VERSION}")
+    try:
+        return int(numbers[0]), int(numbers[1])
+    except (ValueError, IndexError) as error:
+        raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
 
 
 @dataclass(slots=True)
@@ -92,8 +109,17 @@ class _Parsed:
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     commands: dict[int, str] = field(default_factory=dict)
     left_out: dict[int, str] = field(default_factory=dict)
-    totals: tuple[int, int, int] = (0, 0, 0)
+    totals: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
+    """Totals of each part."""
     end: str | None = None
+    kind: str = ""
+
+    def begin_part(self) -> None:
+        """Forget the numbers of the part before."""
+        for table in (self.functions, self.stacks, self.threads):
+            table.clear()
+        self.totals.append((0, 0, 0))
+        self.end = None
 
 
 def _function(parsed: _Parsed, text: str) -> None:
@@ -135,7 +161,11 @@ def _left_out(parsed: _Parsed, text: str) -> None:
 
 def _totals(parsed: _Parsed, text: str) -> None:
     rounds, repeated, skipped = map(int, text.split(" "))
-    parsed.totals = rounds, repeated, skipped
+    parsed.totals[-1] = rounds, repeated, skipped
+
+
+def _kind(parsed: _Parsed, text: str) -> None:
+    parsed.kind = _quoted(text)
 
 
 def _end(parsed: _Parsed, text: str) -> None:
@@ -144,7 +174,7 @@ def _end(parsed: _Parsed, text: str) -> None:
 
 _PARSERS = {
     "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "d ": _drops, "p ": _child,
-    "x ": _left_out, "n ": _totals, "e ": _end,
+    "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind,
 }  # fmt: skip
 _DECODER = json.JSONDecoder()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from profkit.clock import Clock
-from profkit.errors import AttachDenied, SamplerError, SamplerMissing
+from profkit.errors import AttachDenied, SamplerError
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import CALLS_ONLY, SamplerPlan
 from profkit.process.guard import reraise_signal_error
@@ -24,7 +24,7 @@ from profkit.samplers.registry import AUTO, Rung
 from profkit.session.failures import RETRY_AFTER_S
 
 Rungs = Callable[[SamplerOptions], Sequence[Rung]]
-"""Function that returns the ways to sample, best first; raises SamplerMissing or UsageError."""
+"""Function that returns the ways to sample, best first; raises UsageError."""
 
 LONGEST_WAIT_S = 3600.0
 """Maximum time until a way is tried again: the wait doubles with each failure."""
@@ -87,13 +87,8 @@ class Ladder:
         self._last_failure: SamplerError | None = None
         """Why the sampler before the one in use failed, if so."""
         self._retry_at_s: float | None = None
-        self._rungs, missing = _found(rungs, options)
-        if not strict:
-            self._rungs.append(Rung(_CALLS_ONLY, options))
-        if missing is not None:
-            self._reach_or_raise(missing.sampler, missing)
-        while (error := refusals.recent(self._rungs[0])) is not None:
-            self._reach_or_raise(self._leave(error), error)
+        self._rungs = [*rungs(options), *([] if strict else [Rung(_CALLS_ONLY, options)])]
+        self._leave_unusable()
 
     @property
     def sampler(self) -> Sampler:
@@ -124,7 +119,8 @@ class Ladder:
         if folder_problem(folder) is not None:
             raise failure
         self.refuse(failure)
-        self._reach_or_raise(self._leave(failure), failure)
+        self._leave(failure)
+        self._leave_unusable()
 
     def raise_if_unsampled(self) -> None:
         """Raise the last failure if all samplers failed."""
@@ -135,15 +131,16 @@ class Ladder:
         """Return whether no sampler is in use because all failed, and one may be tried again now."""
         return self._retry_at_s is not None and self._refusals.is_over(self._retry_at_s)
 
-    def _leave(self, failure: SamplerError) -> str:
-        """Leave the way in use, and those after it that would fail, too; return the sampler's name."""
-        name = self._rungs.pop(0).sampler.name
-        while self._rungs and _is_hopeless(self._rungs[0], name, failure):
-            del self._rungs[0]
-        return name
+    def _leave_unusable(self) -> None:
+        """Take the next way until one may be tried now; raise the last failure if there is none."""
+        while (error := self._rungs[0].missing or self._refusals.recent(self._rungs[0])) is not None:
+            self._leave(error)
 
-    def _reach_or_raise(self, left: str, failure: SamplerError) -> None:
-        """Note that the way now in use replaces another one; raise the failure if there is none."""
+    def _leave(self, failure: SamplerError) -> None:
+        """Take the next way that may not fail as well, and say so; raise the failure if there is none."""
+        left = self._rungs.pop(0).sampler.name
+        while self._rungs and _is_hopeless(self._rungs[0], left, failure):
+            del self._rungs[0]
         if not self._rungs:
             raise failure.with_traceback(None)
         self._last_failure = failure
@@ -160,15 +157,6 @@ class Ladder:
             taken += " with blocking=False" if taken == left else ""
             self._refusals.say(f"{detail}; sampling with {taken} instead")
             self._steps.append(Note.of(NoteCode.SAMPLER_REPLACED, sampler=left, by=taken, detail=detail))
-
-
-def _found(rungs: Rungs, options: SamplerOptions) -> tuple[list[Rung], SamplerMissing | None]:
-    """Return the ways to sample; if a program is missing for all of them, the reason."""
-    try:
-        return list(rungs(options)), None
-    except SamplerMissing as missing:
-        reraise_signal_error(missing)
-        return [], missing
 
 
 def _is_hopeless(rung: Rung, failed: str, failure: SamplerError) -> bool:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.originals import REAL
+from profkit.process.background import BackgroundThread
 from profkit.process.guard import ignore, reraise_program_error
 from profkit.session import activity
-from profkit.session.background import BackgroundThread
 from profkit.session.session import Session
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Ticker:
         if attachment is None or not session.takes_samples:
             return
         # Polling a remote sampler starts a process, and its samples are kept elsewhere: only limit its time.
-        here = attachment.segment().pid is not None
+        here = attachment.segment().remote_id is None
         if here and attachment.poll() is not SessionState.RUNNING:
             session.end_segment(self._manager.policy)
             self._manager.end_without_sampler()

@@ -16,7 +16,7 @@ _RECORDING = ("profkit.session", "profkit.calls", "profkit.decorators", "profkit
 # Recording code that runs users' functions; the rest works only for profkit.
 _CALLING = ("profkit.calls.markers", "profkit.calls.stepping")
 _MARKERS = ("profkit.calls.markers",)
-_THREADS = ("profkit.session.background",)
+_THREADS = ("profkit.process.background",)
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
 # `lib64/python3.11/` or `lib/python311.zip/`.

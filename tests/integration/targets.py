@@ -11,7 +11,7 @@ from pathlib import Path
 
 BUSY = """
 import os, sys, threading, time
-from profkit.session.background import BackgroundThread
+from profkit.process.background import BackgroundThread
 def spin():
     while True:
         sum(range(100))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ HAS_READER = sys.version_info >= (3, 14)
 FIRST = ("cpython",) if HAS_READER else ("pyspy",)
 WITHOUT_PTRACE = ("cpython",) if HAS_READER else ("pyspy", "pyspy with blocking=False")
 BY_MEM_FILE = ("cpython", "pyspy") if HAS_READER else ("pyspy",)
-LAST = (*FIRST, "none")
+LAST = (*FIRST, "inprocess")
 CALLS = 3
 
 pytestmark = pytest.mark.sampler
@@ -32,14 +32,15 @@ class Case:
     cause: str = ""
     prefix: tuple[str, ...] = ()
     scene: str = "plain"
-    options: str = "{}"
+    options: str = '{"rate": 100}'
+    """A busy machine would be sampled less often."""
 
 
 CASES = {
     "nothing": Case(FIRST),
     "no capabilities": Case(FIRST, prefix=NO_PTRACE),
     "not dumpable": Case(LAST, "pass allow_dumpable=True", NO_PTRACE, "not dumpable"),
-    "made dumpable": Case(FIRST, "", NO_PTRACE, "not dumpable", '{"allow_dumpable": true}'),
+    "made dumpable": Case(FIRST, "", NO_PTRACE, "not dumpable", '{"allow_dumpable": true, "rate": 100}'),
     "filter on ptrace": Case(WITHOUT_PTRACE, "seccomp", launcher(PTRACE)),
     "filter on reading": Case(BY_MEM_FILE, "seccomp", launcher(READ)),
     "filter on both": Case(LAST, "seccomp", launcher(PTRACE, READ, action="KILL")),
@@ -93,8 +94,18 @@ def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(sampler: str, tmp_p
     assert "seccomp" in line
 
 
-def test_without_any_sampler_the_report_says_why(tmp_path: Path) -> None:
+def test_the_report_says_how_it_was_sampled_and_why(tmp_path: Path) -> None:
     outcome(tmp_path, CASES["filter on both"])
+    shown = run_program(tmp_path, ["-m", "profkit", "report", "function"], environ=environment(COLUMNS="200"))
+    assert shown.returncode == 0, shown.stderr
+    assert "inprocess sampled instead of" in shown.stdout
+    assert "seccomp" in shown.stdout
+    assert "from inside the process, by a signal handler" in shown.stdout
+
+
+def test_without_any_sampler_the_report_says_why(tmp_path: Path) -> None:
+    options = json.dumps({"subprocesses": True})  # not supported from inside
+    outcome(tmp_path, replace(CASES["filter on both"], options=options))
     shown = run_program(tmp_path, ["-m", "profkit", "report", "function"], environ=environment(COLUMNS="200"))
     assert shown.returncode == 0, shown.stderr
     assert "none: calls and wall times only" in shown.stdout

@@ -131,7 +131,10 @@ def scripted_rungs(script: Script) -> Callable[[SamplerOptions], Sequence[Rung]]
 
     def rungs(options: SamplerOptions) -> Sequence[Rung]:
         sampler = ScriptedSampler(script)
-        sampler.find()
+        try:
+            sampler.find()
+        except SamplerMissing as error:
+            return (Rung(sampler, options, missing=error),)
         return (Rung(sampler, options),)
 
     return rungs

@@ -47,6 +47,22 @@ def _started_twice(figures: Figures) -> str:
     )
 
 
+_INSIDE = {
+    "interpreter": (
+        "Sampled from inside the process, by a subinterpreter, which reads all threads as a sampler outside "
+        "would."
+    ),
+    "timer": (
+        "Sampled from inside the process, by a signal handler of the main thread: C code of the main thread "
+        "counts for the line that called it, and other threads are seen mostly where they release the GIL."
+    ),
+    "thread": (
+        "Sampled from inside the process, by one of its threads: the others are seen mostly where they "
+        "release the GIL, so waiting and some C code have too many samples, and pure Python too few."
+    ),
+}
+
+
 def _rounds_dropped(figures: Figures) -> str:
     share = 100 * figures.integer("dropped") / figures.integer("rounds")
     last = f", most of them after one in {figures['functions']}" if figures["functions"] else ""
@@ -148,6 +164,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.SAMPLER_REPLACED: lambda figures: (
         f"{figures['by']} sampled instead of {figures['sampler']}: {figures.detail()}"
     ),
+    NoteCode.SAMPLED_INSIDE: lambda figures: _INSIDE[str(figures["kind"])],
     NoteCode.NOT_SAMPLED: lambda figures: (
         f"Only calls and wall times were recorded, without samples: {figures.detail()}"
     ),

@@ -1,6 +1,7 @@
 """Journal of stacks: text lines that are only ever appended. `samplers.stack_journal` reads it.
 
     profkit-stacks 1 PID PERIOD_NS     first line: version of the format, sampled process, intended period
+    i KIND                             the sampler is in the sampled process itself: how it reads the stacks
     f NAME FILE                        a function; functions are numbered from 0 in order, and so are
     s PARENT FUNCTION LINE             stacks: a function called by the leaf of stack PARENT, -1 for none
     t PID TID NAME                     threads
@@ -12,7 +13,7 @@
     e REASON                           the end; missing if the sampler was killed
 
 Names, files, commands and reasons are JSON strings in ASCII. A reader needs no end: everything up to the last
-complete line is valid.
+complete line is valid. Another first line begins a new part, which has its own numbers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VERSION = 1
+_APPEND = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
 ASKED, ENDED, DURATION = "asked", "ended", "duration"
 """Reasons of an end: a signal, the end of the process, and the time limit."""
 
@@ -35,10 +37,13 @@ Frames = list[tuple[str, str, int]]
 class Journal:
     """Writer of a journal: tables of functions, stacks and threads, and samples."""
 
-    def __init__(self, path: str, pid: int, period_s: float, name_of: Callable[[int, int], str]) -> None:
+    def __init__(
+        self, path: str, pid: int, period_s: float, name_of: Callable[[int, int], str], kind: str = ""
+    ) -> None:  # fmt: skip
         self._path, self._name_of = path, name_of
         self._lines = [f"profkit-stacks {VERSION} {pid} {round(period_s * 1e9)}"]
-        self._file: int | None = None
+        if kind:
+            self._lines.append(f"i {quoted(kind)}")
         self._functions: dict[tuple[str, str], int] = {}
         self._stacks: dict[tuple[int, int, int], int] = {}
         self._threads: dict[tuple[int, int], int] = {}
@@ -46,17 +51,17 @@ class Journal:
         """By thread: its last stack, and how often it was seen since the last line about it."""
         self._dropped: dict[int, int] = {}
 
-    def add(self, pid: int, tid: int, stack: int) -> None:
-        """Add one sample of a thread."""
+    def add(self, pid: int, tid: int, stack: int, weight: int = 1) -> None:
+        """Add one sample of a thread, or several of the same stack."""
         thread = self._thread(pid, tid)
         last = self._last.get(thread)
         if last is None:
-            self._last[thread] = [stack, 1]
+            self._last[thread] = [stack, weight]
         elif last[0] == stack:
-            last[1] += 1
+            last[1] += weight
         else:
             self._lines.append(f"r {thread} {last[0]} {last[1]}")
-            last[0], last[1] = stack, 1
+            last[0], last[1] = stack, weight
 
     def stack(self, frames: Frames) -> int:
         """Return the number of a stack, -1 for an empty one."""
@@ -93,7 +98,7 @@ class Journal:
     def write(self, rounds: int, repeated: int, skipped: int, reason: str | None = None) -> None:
         """Append everything to the file, and the reason of the end if there is one.
 
-        Creates the file at first. Raises OSError if that fails.
+        Creates the file if it is missing. Raises OSError if that fails.
         """
         self._lines += [f"r {thread} {stack} {weight}" for thread, (stack, weight) in self._last.items()]
         self._last.clear()
@@ -104,11 +109,13 @@ class Journal:
             self._lines.append(f"e {quoted(reason)}")
         data = "".join([f"{line}\n" for line in self._lines]).encode("ascii")
         self._lines.clear()
-        if self._file is None:
-            flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_APPEND | posix.O_CLOEXEC
-            self._file = posix.open(self._path, flags, 0o600)
-        while data:
-            data = data[posix.write(self._file, data) :]
+        # Not kept open: inside the sampled process, the program may close it and reuse its number.
+        file = posix.open(self._path, _APPEND, 0o600)
+        try:
+            while data:
+                data = data[posix.write(file, data) :]
+        finally:
+            posix.close(file)
 
     def _thread(self, pid: int, tid: int) -> int:
         number = self._threads.get((pid, tid))

@@ -57,8 +57,9 @@ class Changing(Exception):
 class Process:
     """A sampled process, and what was read of it last."""
 
-    def __init__(self, pid: int, only: str) -> None:
-        self.pid, self._wanted = pid, _WANTED[only]
+    def __init__(self, pid: int, only: str, without: int = -1) -> None:
+        """Open a process, without interpreter number `without`; raises Denied, Ended or Unexpected."""
+        self.pid, self._wanted, self._without = pid, _WANTED[only], without
         self._start = proc_files.start_ticks(pid)
         self._read = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES)
         self.seen: dict[int, tuple[object, int]] = {}
@@ -92,7 +93,8 @@ class Process:
         """Return the threads of all interpreters; one that runs several of them has the stacks of all."""
         threads: dict[int, list[object]] = {}
         # A subinterpreter has a higher number than the one that called it.
-        for interpreter in sorted(interpreters, key=_number, reverse=True):
+        others = (one for one in interpreters if _number(one) != self._without)
+        for interpreter in sorted(others, key=_number, reverse=True):
             for thread in interpreter.threads:  # type: ignore[attr-defined]
                 if not self._wanted or thread.status & self._wanted:
                     called = threads.get(thread.thread_id)

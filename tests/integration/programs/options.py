@@ -50,7 +50,7 @@ def raised(**options) -> str:
 
 
 def main() -> dict[str, object]:
-    short = {"timeout_wait_for_running_sec": 1e-6}
+    short = {"timeout_wait_for_running_sec": 1e-6, "sampler": "pyspy"}
     return {
         "slow": profiled_call(spin, 0.5, rate=40, label="slow"),
         "fast": profiled_call(spin, 0.5, rate=400, blocking=False),

@@ -78,11 +78,11 @@ def last_call() -> dict[str, object]:
 
 def without_a_sampler() -> dict[str, object]:
     ran: list[int] = []
-    strict, mild = FunctionProfiler(stop_at_error=True), FunctionProfiler()
+    strict, mild = FunctionProfiler(stop_at_error=True, sampler="pyspy"), FunctionProfiler(sampler="pyspy")
     return {
         "mild": [outcome(mild.profile, ran.append, number) for number in (1, 2)] + [look(mild)],
         "strict": [outcome(strict.profile, ran.append, number) for number in (3, 4)] + [look(strict)],
-        "decorated": outcome(profile(ran.append, stop_at_error=True), 5),
+        "decorated": outcome(profile(ran.append, stop_at_error=True, sampler="pyspy"), 5),
         "ran": ran,
     }
 

@@ -10,10 +10,10 @@ import pytest
 from profkit.errors import DamagedFile
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment
+from profkit.process import background
 from profkit.samplers.base import LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
-from profkit.session import background
 from tests.support.spool_folders import open_folder
 
 SAMPLER = PySpySampler()

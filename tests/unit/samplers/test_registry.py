@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from profkit.errors import InvalidOption, SamplerMissing
+from profkit.errors import InvalidOption
 from profkit.samplers import registry
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
+
+INSIDE = ("inprocess", "auto")
 
 
 def ways(**options: object) -> list[tuple[str, object]]:
@@ -30,19 +32,19 @@ def before_cpython(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names():
-    assert registry.names() == ("auto", "cpython", "none", "pyspy", "strobeclient")
-    for name in ("cpython", "none", "pyspy", "strobeclient"):
+    assert registry.names() == ("auto", "cpython", "inprocess", "none", "pyspy", "strobeclient")
+    for name in ("cpython", "inprocess", "none", "pyspy", "strobeclient"):
         assert registry.resolve(name).name == name
 
 
 @pytest.mark.usefixtures("before_cpython")
 def test_auto_prefers_strobeclient_on_path(path: Path):
     pyspy = [("pyspy", "auto"), ("pyspy", False)]
-    assert ways() == pyspy
+    assert ways() == [*pyspy, INSIDE]
     (path / "strobeclient").write_text("#!/bin/sh\n")
-    assert ways() == pyspy, "it must be executable"
+    assert ways() == [*pyspy, INSIDE], "it must be executable"
     (path / "strobeclient").chmod(0o755)
-    assert ways() == [("strobeclient", "auto"), *pyspy]
+    assert ways() == [("strobeclient", "auto"), *pyspy, INSIDE]
     assert ways(native=True) == [("pyspy", "auto")], "strobeclient has no native frames"
 
 
@@ -50,7 +52,7 @@ def test_auto_prefers_strobeclient_on_path(path: Path):
 def test_what_was_asked_for_is_the_only_way():
     assert ways(sampler="pyspy") == [("pyspy", "auto")]
     assert ways(blocking=True) == [("pyspy", True)]
-    assert ways(blocking=False) == [("pyspy", False)]
+    assert ways(blocking=False) == [("pyspy", False), ("inprocess", False)]
 
 
 @pytest.mark.reader
@@ -63,10 +65,9 @@ def test_auto_prefers_the_reader_of_cpython(path: Path):
 
 def test_nothing_installed_is_said(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "executable", "")
-    with pytest.raises(SamplerMissing, match="py-spy"):
-        registry.rungs(SamplerOptions(sampler="pyspy"))
-    with pytest.raises(SamplerMissing, match="strobeclient"):
-        registry.rungs(SamplerOptions(sampler="strobeclient"))
+    for name, program in (("pyspy", "py-spy"), ("strobeclient", "strobeclient")):
+        (rung,) = registry.rungs(SamplerOptions(sampler=name))
+        assert program in str(rung.missing)
 
 
 def test_options_that_no_sampler_supports():
@@ -77,7 +78,9 @@ def test_options_that_no_sampler_supports():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InvalidOption, match="give one of auto, cpython, none, pyspy, strobeclient"):
+    with pytest.raises(
+        InvalidOption, match="give one of auto, cpython, inprocess, none, pyspy, strobeclient"
+    ):
         registry.resolve("austin")
 
 
@@ -90,4 +93,4 @@ def test_a_sampler_of_ones_own(monkeypatch: pytest.MonkeyPatch):
     own = Own()
     registry.register(own)
     assert registry.resolve("own") is own
-    assert registry.names() == ("auto", "cpython", "none", "own", "pyspy", "strobeclient")
+    assert registry.names() == ("auto", "cpython", "inprocess", "none", "own", "pyspy", "strobeclient")

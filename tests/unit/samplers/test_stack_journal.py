@@ -111,7 +111,9 @@ def test_losses_are_kept_by_function(tmp_path: Path) -> None:
     assert (read.commands, read.left_out) == ({8: "python worker.py"}, {9: "it is no Python"})
 
 
-def test_a_journal_begins_anew(tmp_path: Path) -> None:
-    (tmp_path / "stacks").write_text("of an earlier try\n" * 100)
-    write(tmp_path / "stacks", [(7, 1, [("f", "f.py", 1)])])
-    assert read_journal((tmp_path / "stacks").read_bytes()).rounds == 1
+def test_another_journal_in_the_same_file_is_another_part(tmp_path: Path) -> None:
+    for name in ("f", "g"):
+        write(tmp_path / "stacks", [(7, 1, [(name, "f.py", 1)])])
+    journal = read_journal((tmp_path / "stacks").read_bytes())
+    assert journal.rounds == 2
+    assert [frame.name for frame in journal.profile.frames] == ["f", "g"]

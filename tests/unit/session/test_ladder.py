@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -139,14 +139,18 @@ def test_a_strict_call_does_not_join_a_session_without_samples(house: House, tmp
 
 
 def test_missing_programs(house: House) -> None:
-    def none(_: SamplerOptions) -> Sequence[Rung]:
-        raise SamplerMissing("stopper", "stopper", "install it")
-
-    ladder = Ladder(none, AUTO, house.refusals, strict=False)
+    stopper = rung("stopper", READ)
+    missing = replace(stopper, missing=SamplerMissing("stopper", "stopper", "install it"))
+    ladder = house.ladder([missing, LADDER[-1]])
+    assert ladder.sampler.name == "insider"
+    ladder = house.ladder([missing])
     assert ladder.sampler.name == CALLS_ONLY
-    assert "install it; recording calls" in house.said[0]
+    assert [line.partition("install it; ")[2] for line in house.said] == [
+        "sampling with insider instead",
+        "recording calls and wall times without samples",
+    ]
     with pytest.raises(SamplerMissing):
-        Ladder(none, AUTO, house.refusals, strict=True)
+        house.ladder([missing], strict=True)
     assert not ladder.may_retry()
     house.clock.advance(RETRY_AFTER_S)
     assert ladder.may_retry()

@@ -33,6 +33,8 @@ from profkit.render.views.notes import NOTES, note_text
 from profkit.render.views.sentences import strict_text
 from profkit.samplers.base import LiveStacks, output_path
 from profkit.samplers.cpython import CPythonSampler
+from profkit.samplers.inprocess.sampler import InProcessSampler
+from profkit.samplers.inprocess.ways import Kind
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 from profkit.samplers.pyspy_plan import plan
@@ -131,6 +133,14 @@ def of_journals(folder: Path) -> Iterator[Note]:
         yield from CPythonSampler().read(opened, segment(0), manifest().plan).notes
 
 
+def of_insiders(folder: Path) -> Iterator[Note]:
+    path = output_path(folder, 0, "inprocess")
+    for kind in Kind:
+        path.write_text(f'profkit-stacks 1 12 1000000\ni "{kind.value}"\nn 5 0 0\n')
+        with open_spool(folder, None) as opened:
+            yield from InProcessSampler().read(opened, segment(0), manifest().plan).notes
+
+
 def of_ladders(folder: Path) -> Iterator[Note]:
     rung = Rung(ScriptedSampler(Script()), SamplerOptions())
     refusals = Refusals(ManualClock(), lambda _: None)
@@ -189,8 +199,8 @@ def of_measurements(_: Path) -> Iterator[Note]:
 
 
 PRODUCERS = (
-    of_settings, of_a_manager, of_sessions, of_damage, of_journals, of_ladders, of_files, of_other_runs,
-    of_reports, of_measurements,
+    of_settings, of_a_manager, of_sessions, of_damage, of_journals, of_insiders, of_ladders, of_files,
+    of_other_runs, of_reports, of_measurements,
 )  # fmt: skip
 
 

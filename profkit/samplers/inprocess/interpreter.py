@@ -1,0 +1,142 @@
+"""Sampling by a subinterpreter with a GIL of its own: it reads the process as a sampler outside would.
+
+A process with a second interpreter must not fork: its child dies of SIGSEGV (CPython 3.14 and 3.15). So the
+interpreter ends before each fork, and another one continues after it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from types import ModuleType
+
+from profkit.originals import REAL
+from profkit.process import procfs
+from profkit.process.background import BackgroundThread
+from profkit.samplers import helper
+from profkit.samplers.helper import inside
+from profkit.samplers.helper.reader import HAS_STATES
+from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, WayFailed
+
+_RETRIES = 10
+_DELAY_S = 0.05
+"""Time after a fork until another interpreter begins; making one takes half as long."""
+_CODE = """
+import sys
+package = type(sys)("_profkit_sampler")
+package.__path__ = [folder]
+sys.modules[package.__name__] = package
+from _profkit_sampler.inside import run
+run(shared, dict(options), interpreter)
+"""
+
+
+class InterpreterWay:
+    """See `Way`."""
+
+    kind = Kind.INTERPRETER
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._shared = bytearray(inside.SHARED_BYTES)
+        self._thread: BackgroundThread | None = None
+        self._cancelled = REAL.allocate_lock()
+        """Held until it is asked to stop."""
+        self._failure: str | None = None
+
+    def start(self) -> None:
+        """See `Way.start`."""
+        if not HAS_STATES:
+            raise WayFailed("it needs CPython 3.15")
+        if not _may_read_itself(self._request):
+            raise WayFailed("a seccomp filter refuses process_vm_readv")
+        self._start(delay_s=0.0)
+
+    def _start(self, delay_s: float) -> None:
+        self._shared = bytearray(inside.SHARED_BYTES)
+        self._cancelled = REAL.allocate_lock()
+        self._cancelled.acquire()
+        try:
+            import _interpreters  # type: ignore[import-not-found]
+
+            self._thread = BackgroundThread(partial(self._run, _interpreters, delay_s))
+            self._thread.start()
+        except (ImportError, RuntimeError) as error:
+            self._thread = None
+            raise WayFailed(str(error)) from error
+
+    def is_running(self) -> bool:
+        """See `Way.is_running`."""
+        state = self._shared[inside.STATE]
+        if self._failure is None and state == inside.FAILED:
+            self._failure = bytes(self._shared[inside.REASON :]).rstrip(b"\0").decode("utf-8", "replace")
+        if self._failure is not None:
+            raise WayFailed(self._failure)
+        return state != inside.STARTING and self._request.output.exists()
+
+    def has_ended(self) -> bool:
+        """See `Way.has_ended`."""
+        return self._thread is None or not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """See `Way.stop`."""
+        self._shared[inside.STOP] = 1
+        if self._cancelled.locked():
+            self._cancelled.release()
+
+    def await_end(self) -> None:
+        """See `Way.await_end`."""
+        if self._thread is not None:
+            self._thread.await_end()
+
+    def before_fork(self) -> None:
+        """See `Way.before_fork`."""
+        self.stop()
+        self.await_end()
+
+    def after_fork(self) -> None:
+        """See `Way.after_fork`; waits a moment, because the next fork may come soon."""
+        self._start(_DELAY_S)
+
+    def _run(self, interpreters: ModuleType, delay_s: float) -> None:
+        """Make an interpreter, sample in it, and end it; the shared bytes say how that went."""
+        shared, number = self._shared, None
+        if delay_s and self._cancelled.acquire(timeout=delay_s):
+            return
+        try:
+            number = interpreters.create("isolated")
+            names = {
+                "folder": helper.__path__[0], "shared": memoryview(shared), "interpreter": number,
+                "options": tuple(self._options().items()),
+            }  # fmt: skip
+            interpreters.set___main___attrs(number, names)
+            raised = interpreters.exec(number, _CODE)
+            if raised is not None:
+                self._failure = str(getattr(raised, "formatted", raised))
+        except Exception as error:  # noqa: BLE001 - the poll reports it
+            self._failure = f"{type(error).__name__}: {error}"
+        finally:
+            if number is not None:
+                interpreters.destroy(number)
+
+    def _options(self) -> dict[str, str]:
+        request = self._request
+        return {
+            "pid": str(request.pid),
+            "output": str(request.output),
+            "rate": repr(min(request.rate_hz, FASTEST_HZ[self.kind])),
+            "duration": str(math.ceil(request.max_duration_s)),
+            "only": request.only,
+            "retries": str(_RETRIES),
+            "kind": self.kind.value,
+        }
+
+
+def _may_read_itself(request: Request) -> bool:
+    """Return whether the process may call process_vm_readv: a filter might kill it for that."""
+    if procfs.status("self").get("Seccomp", "0") == "0":
+        return True
+    from profkit.samplers.attach_facts import try_calls  # takes 5 ms, and is needed only here
+
+    results = try_calls(request.pid, request.log)
+    return results is not None and results.read_self == 0

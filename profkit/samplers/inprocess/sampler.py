@@ -1,0 +1,122 @@
+"""Sampler `inprocess`: needs no permission of the system, and is biased; see `ways.Kind`."""
+
+from __future__ import annotations
+
+import platform
+import posix
+import sys
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import DamagedFile, InvalidOption, SamplerFailed
+from profkit.model.notes import Note, NoteCode
+from profkit.model.session import SamplerPlan, Segment
+from profkit.samplers.attempts import START
+from profkit.samplers.base import (
+    LARGEST_OUTPUT_BYTES,
+    LiveStacks,
+    Recording,
+    SegmentFiles,
+    log_path,
+    output_name,
+    output_path,
+)
+from profkit.samplers.inprocess.attachment import NAME, InProcessAttachment
+from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
+from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
+from profkit.samplers.process_attachment import check_folder
+from profkit.samplers.stack_journal import DamagedJournal, of_one_process, read_journal
+from profkit.transforms.simplify import without_own_threads
+
+Version = tuple[int, int]
+DEFAULT_RATE_HZ = 100.0
+_READER_SINCE = (3, 15)
+_OUTSIDE = "leave it out, or use a sampler outside the process"
+
+
+class InProcessSampler:
+    """See `Sampler`."""
+
+    name = NAME
+
+    def find(self) -> str:
+        """See `Sampler.find`."""
+        return sys.executable
+
+    def version(self) -> str:
+        """See `Sampler.version`."""
+        return platform.python_version()
+
+    def check(self, options: SamplerOptions, version: Version = sys.version_info[:2]) -> None:
+        """See `Sampler.check`."""
+        check_common(options)
+        for name, value in (
+            ("blocking", options.blocking is True), ("native", options.native),
+            ("subprocesses", options.subprocesses),
+        ):  # fmt: skip
+            if value:
+                raise InvalidOption(name, True, f"sampler='{NAME}' does not support it: {_OUTSIDE}")
+        if not options.idle and version < _READER_SINCE:
+            fix = f"sampler='{NAME}' knows which threads wait since Python 3.15: {_OUTSIDE}"
+            raise InvalidOption("idle", False, fix)
+        _check_rate(options, version)
+
+    def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+        """See `Sampler.plan`."""
+        return SamplerPlan(
+            sampler=NAME,
+            rate_hz=_rate_hz(options) or DEFAULT_RATE_HZ,
+            blocking=False,
+            idle=options.idle,
+            native=False,
+            subprocesses=False,
+            scope=options.scope,
+            max_duration_s=options.max_duration_s,
+            tags=options.tags,
+            sample_each=options.sample_each,
+        )
+
+    def attach(
+        self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
+    ) -> InProcessAttachment:
+        """See `Sampler.attach`; only for the calling process."""
+        if pid != posix.getpid():
+            raise SamplerFailed(NAME, START, f"process {pid} is another one", "use another sampler for it")
+        check_folder(NAME, folder)
+        output = output_path(folder, index, NAME)
+        output.unlink(missing_ok=True)  # of an earlier try: its existence says RUNNING
+        log = log_path(folder, index)
+        request = Request(pid, output, log, plan.rate_hz, plan.idle, plan.max_duration_s, clock)
+        return InProcessAttachment(request, index)
+
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
+        """See `Sampler.read`; a journal without an end is read, too: the program was killed."""
+        name = output_name(segment.index, NAME)
+        try:
+            journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
+            kind = Kind(journal.kind)
+        except (DamagedJournal, ValueError) as damage:
+            raise DamagedFile(files.path / name, str(damage)) from damage
+        return Recording(
+            profile=of_one_process(without_own_threads(journal.profile)),
+            rounds=journal.rounds,
+            errors=sum(journal.dropped.values()),
+            notes=(Note.of(NoteCode.SAMPLED_INSIDE, kind=kind.value),),
+        )
+
+
+def _check_rate(options: SamplerOptions, version: Version) -> None:
+    rate_hz = _rate_hz(options)
+    kind = Kind.INTERPRETER if version >= _READER_SINCE else Kind.TIMER
+    if rate_hz is not None and not 1 <= rate_hz <= FASTEST_HZ[kind]:
+        name, value = ("rate", options.rate_hz) if options.sample_each is None else (
+            "sample_each", options.sample_each
+        )  # fmt: skip
+        fix = f"sampler='{NAME}' supports 1 to {FASTEST_HZ[kind]:g} Hz with this Python"
+        raise InvalidOption(name, value, fix)
+
+
+def _rate_hz(options: SamplerOptions) -> float | None:
+    if options.sample_each is None:
+        return options.rate_hz
+    return cpu_frequency("sample_each", options.sample_each) / options.sample_each

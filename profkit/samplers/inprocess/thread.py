@@ -1,0 +1,73 @@
+"""Sampling by a thread of the program, which needs the GIL for each sample.
+
+So it sees mostly places at which the GIL is released: waiting, and C code that returns.
+"""
+
+from __future__ import annotations
+
+from profkit.originals import REAL
+from profkit.process.background import BackgroundThread
+from profkit.samplers.helper.journal import ASKED
+from profkit.samplers.inprocess.frames import FrameRounds
+from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, WayFailed, check_idle
+
+
+class ThreadWay:
+    """See `Way`."""
+
+    kind = Kind.THREAD
+
+    def __init__(self, request: Request) -> None:
+        self._idle = request.idle
+        period_s = 1 / min(request.rate_hz, FASTEST_HZ[self.kind])
+        self._rounds = FrameRounds(request, self.kind, period_s)
+        self._thread: BackgroundThread | None = None
+        self._stop = REAL.allocate_lock()
+        """Held while the thread should continue."""
+
+    def start(self) -> None:
+        """See `Way.start`."""
+        check_idle(self._idle)
+        self._stop = REAL.allocate_lock()
+        self._stop.acquire()
+        self._thread = BackgroundThread(self._run)
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._thread = None
+            raise WayFailed(str(error)) from error
+
+    def is_running(self) -> bool:
+        """See `Way.is_running`."""
+        return self._rounds.check()
+
+    def has_ended(self) -> bool:
+        """See `Way.has_ended`."""
+        return self._thread is None or not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """See `Way.stop`."""
+        if self._stop.locked():
+            self._stop.release()
+
+    def await_end(self) -> None:
+        """See `Way.await_end`."""
+        if self._thread is not None:
+            self._thread.await_end()
+
+    def before_fork(self) -> None:
+        """See `Way.before_fork`: since 3.12, CPython warns if a process with several threads forks."""
+        self.stop()
+        self.await_end()
+
+    def after_fork(self) -> None:
+        """See `Way.after_fork`."""
+        self._rounds.skip_pause()
+        self.start()
+
+    def _run(self) -> None:
+        me, stop = REAL.get_ident(), self._stop
+        self._rounds.sample(me)
+        while not stop.acquire(timeout=self._rounds.period_s):
+            self._rounds.sample(me)
+        self._rounds.write(ASKED)

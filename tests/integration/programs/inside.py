@@ -1,0 +1,143 @@
+"""Programs that are sampled from inside: `inside.py SCENE ARGUMENT`; prints JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from profkit import profile
+
+SPLIT = {"half": 50, "third": 30, "fifth": 20}
+
+
+def burn(units: int) -> int:
+    total = 0
+    for number in range(100 * units):
+        total += number * number % 7
+    return total
+
+
+def named(name: str, units: int) -> Callable[[], int]:
+    code = burn.__code__.replace(co_name=name, co_qualname=name)
+    return lambda: type(burn)(code, globals())(units)
+
+
+STEPS = {name: named(name, units) for name, units in SPLIT.items()}
+
+
+def spend(duration_s: float) -> dict[str, float]:
+    """Run the steps in turn; return the time that each took."""
+    spent_s = dict.fromkeys(STEPS, 0.0)
+    end_s = time.perf_counter() + duration_s
+    while (start_s := time.perf_counter()) < end_s:
+        for name, step in STEPS.items():
+            step()
+            now_s = time.perf_counter()
+            spent_s[name] += now_s - start_s
+            start_s = now_s
+    return spent_s
+
+
+sampled = profile(spend, sampler="inprocess", label="spend")
+
+
+def shares(duration_s: float) -> dict[str, object]:
+    return shares_of(sampled(duration_s))
+
+
+def in_a_thread(duration_s: float) -> dict[str, object]:
+    found: list[dict[str, float]] = []
+    thread = threading.Thread(
+        target=lambda: found.append(sampled(duration_s)), name="worker with a long name"
+    )
+    thread.start()
+    thread.join()
+    return shares_of(found[0])
+
+
+def shares_of(spent_s: dict[str, float]) -> dict[str, object]:
+    run = sampled.last_run
+    taken = run.profile
+    weights: Counter[str] = Counter()
+    for sample in taken.samples:
+        names = {taken.frames[frame].name for frame in taken.stacks[sample.stack]}
+        weights.update({name: sample.weight for name in SPLIT if name in names})
+    total_s, total = math.fsum(spent_s.values()), sum(weights.values())
+    return {
+        "true": {name: spent_s[name] / total_s for name in SPLIT},
+        "seen": {name: weights[name] / total for name in SPLIT},
+        "samples": total,
+        "threads": [thread.name for thread in taken.threads],
+        "notes": [dict(note.figures) | {"code": note.code.value} for note in run.info.notes],
+        "achieved_hz": run.info.achieved_hz,
+    }
+
+
+def children(number: float) -> dict[str, object]:
+    return {"failed": start_children(int(number)), "samples": start_children.last_run.info.samples}
+
+
+@profile(sampler="inprocess", label="children")
+def start_children(number: int) -> dict[str, int]:
+    """Start children in all ways, now and then after a pause in which sampling begins again."""
+    failed: Counter[str] = Counter()
+    for turn in range(number):
+        name, way = [*WAYS.items()][turn % len(WAYS)]
+        failed[name] += way() != 0
+        if turn % 10 == 0:
+            spend(0.12)
+    return +failed
+
+
+def forked(work: Callable[[], object]) -> int:
+    pid = os.fork()
+    if not pid:
+        work()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def own_session() -> None:
+    """A child is sampled, too, and ends as usual."""
+    sampled(0.02)
+    sys.exit(0)
+
+
+WAYS: dict[str, Callable[[], int]] = {
+    "fork": lambda: forked(lambda: None),
+    "fork of a fork": lambda: forked(lambda: os._exit(forked(lambda: None))),
+    "exec": lambda: forked(lambda: os.execv("/bin/true", ["true"])),
+    "subprocess": lambda: subprocess.run(["true"], check=False).returncode,
+    "preexec": lambda: subprocess.run(["true"], preexec_fn=lambda: None, check=False).returncode,
+    "sampled": lambda: forked(own_session),
+}
+
+
+def replaced(_: float) -> dict[str, object]:
+    """The program is replaced while it is sampled."""
+    profile(lambda: (spend(0.7), os.execv("/bin/echo", ["echo", '{"replaced": true}'])),
+            sampler="inprocess", label="replaced")()  # fmt: skip
+    return {}
+
+
+def killed(_: float) -> dict[str, object]:
+    """Run until it is killed."""
+    print("begun", flush=True)
+    sampled(600)
+    return {}
+
+
+SCENES = {
+    "shares": shares, "in_a_thread": in_a_thread, "children": children, "replaced": replaced,
+    "killed": killed,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    print(json.dumps(SCENES[sys.argv[1]](float(sys.argv[2]))))

@@ -1,0 +1,78 @@
+"""Programs that are sampled from inside, in the way that this Python has."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profkit.clock import SYSTEM_CLOCK
+from tests.integration.harness import FORKING, PROGRAMS, environment, run_program
+
+INSIDE = str(PROGRAMS / "inside.py")
+HAS_READER = sys.version_info >= (3, 15)
+IN_MAIN, IN_THREAD = ("interpreter", "interpreter") if HAS_READER else ("timer", "thread")
+STRICT = ("-X", "dev", "-W", "error::RuntimeWarning", *FORKING)
+
+
+def outcome(folder: Path, *arguments: object) -> dict[str, Any]:
+    done = run_program(folder, [*STRICT, INSIDE, *map(str, arguments)])
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    ("scene", "kind", "points"), [("shares", IN_MAIN, 10), ("in_a_thread", IN_THREAD, 20)]
+)
+def test_shares_and_what_is_said_about_them(tmp_path: Path, scene: str, kind: str, points: float) -> None:
+    found = outcome(tmp_path, scene, 4)
+    assert found["samples"] > 200
+    assert 50 < found["achieved_hz"] < 110
+    for name, share in found["true"].items():
+        assert abs(found["seen"][name] - share) * 100 < points, found
+    assert found["notes"] == [{"code": "sampled-inside", "kind": kind}]
+    (thread,) = found["threads"]
+    assert thread == "MainThread" if scene == "shares" else thread.startswith("worker with a")
+
+
+def test_no_child_is_lost(tmp_path: Path) -> None:
+    found = outcome(tmp_path, "children", 60)
+    assert found["failed"] == {}
+    assert found["samples"] > 10
+
+
+@pytest.mark.full
+def test_no_child_of_a_thousand_is_lost(tmp_path: Path) -> None:
+    assert outcome(tmp_path, "children", 1000)["failed"] == {}
+
+
+def test_exec_keeps_the_samples_and_the_next_program_runs_on(tmp_path: Path) -> None:
+    assert outcome(tmp_path, "replaced", 0) == {"replaced": True}
+    (run,) = listed(tmp_path)
+    assert run["samples"] > 5
+
+
+def test_a_killed_program_loses_less_than_a_second(tmp_path: Path) -> None:
+    command = [sys.executable, INSIDE, "killed", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        SYSTEM_CLOCK.sleep(2.5)
+        process.send_signal(signal.SIGKILL)
+    (run,) = listed(tmp_path)
+    assert run["samples"] > 100
+    assert any(note["code"] == "process-ended" for note in run["notes"])
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    done = run_program(folder, ["-m", "profkit", "list", "--json"])
+    assert done.returncode == 0, done.stderr
+    runs: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
+    return runs
