@@ -255,7 +255,7 @@ class SchemaState:
 
 
 def inspect_database(url: str) -> SchemaState:
-    """Return the state of an existing database, and change nothing in it.
+    """Return the state of an existing database; no migration is applied.
 
     Raises StoreUnavailable, also if it cannot be written or is a newer profkit's.
     """
