@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rich.console import RenderableType
@@ -12,7 +13,7 @@ from profkit.model.checkup import Check, Checkup, Status
 from profkit.render.escape import visible
 from profkit.render.formatting import Tone
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.text.layout import FAINT, GAP, TITLE, TONES, compose, section
+from profkit.render.text.layout import FAINT, GAP, GLUE, TITLE, TONES, compose, section
 from profkit.render.views.checkup import TITLES, verdict
 
 _MARKS = {
@@ -22,6 +23,8 @@ _MARKS = {
     Status.FAILED: ("✗", TONES[Tone.BAD]),
 }
 _COST, _FIX = "cost", "fix"
+_UNIT = re.compile(r"(?<=\d) (?=(?:[KMGT]iB|B|[mµn]?s|min|Hz|%)(?:\W|$))")
+"""Space between a number and its unit, at which no line breaks."""
 
 
 def checkup_text(checkup: Checkup, _options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE) -> str:
@@ -47,10 +50,12 @@ def _grid(checks: tuple[Check, ...], width: int) -> Table:
     grid.add_column(overflow="fold")
     for check in checks:
         mark, style = _MARKS[check.status]
-        grid.add_row(
-            Text(mark, style=style), Text(visible(check.name)), Text(visible(check.found), style=style)
-        )
+        grid.add_row(Text(mark, style=style), Text(visible(check.name)), _line(check.found, style))
         for name, text in ((_COST, check.cost), (_FIX, check.fix)):
             if text:
-                grid.add_row("", Text(name, style=FAINT, justify="right"), Text(visible(text)))
+                grid.add_row("", Text(name, style=FAINT, justify="right"), _line(text))
     return grid
+
+
+def _line(text: str, style: str = "") -> Text:
+    return Text(_UNIT.sub(GLUE, visible(text)), style=style)
