@@ -24,7 +24,7 @@ from profkit.store.spool import read_session, session_folders
 _RATE_HZ = 100.0
 """Rate of trials: a default one is lowered on busy machines, down to one sample per trial."""
 _TIMEOUT_S = 20.0
-_WAIT_S = 8.0
+_WAIT_S = 5.0
 """Limit for a sampler to start, and to stop."""
 _TAIL = 300
 # The key that seals runs is a temporary one: a trial leaves nothing behind.

@@ -23,7 +23,7 @@ class Status(enum.Enum):
 
     OK = "ok"
     NOT_APPLICABLE = "not applicable"
-    """Something that this machine cannot have, and whose absence costs nothing."""
+    """Something that this machine, or this version of Python, cannot have."""
     SHORTFALL = "shortfall"
     """The main uses work without it."""
     FAILED = "failed"

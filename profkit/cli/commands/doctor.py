@@ -18,11 +18,10 @@ from profkit.render.registry import CHECKUP
 def doctor_command(config: Config, as_json: bool) -> int:
     """Examine what profkit can do here, and how to fix what it cannot.
 
-    Each sampler is tried on a program of its own, and an isolated worker times a statement. This takes a few
+    Tries each sampler on a program of its own, and times a statement in an isolated worker. Takes a few
     seconds. Each shortfall has its cost and its fix.
 
-    Exit codes: 0 sampling and timing work, 3 no sampler or no worker does, 7 the spool or the store cannot be
-    used.
+    Exit codes: 0 if sampling and timing work, 7 if the spool or the store cannot be used, else 3.
     """
     from profkit.doctor.examination import examine
 

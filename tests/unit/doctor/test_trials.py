@@ -13,6 +13,7 @@ from profkit.doctor import tried_program
 from profkit.doctor.trials import Trial, TrialError, Way, try_way, ways
 from profkit.errors import AttachDenied, InvalidOption, SamplerFailed, SamplerMissing, SamplerTimeout
 from profkit.model.session import SamplerPlan
+from profkit.process.procfs import is_running
 from profkit.samplers import registry
 from profkit.samplers.base import Attachment, LiveStacks
 from profkit.samplers.options import SamplerOptions
@@ -92,16 +93,29 @@ def test_an_option_that_the_program_refuses(tmp_path: Path) -> None:
     [
         ("import sys; sys.exit('broken')", "the program ended with status 1: broken"),
         ("import os; os.kill(os.getpid(), 9)", "the program ended with status -9"),
-        ("import time; time.sleep(60)", "the program could not be run: "),
     ],
 )
 def test_programs_that_fail(text: str, words: str, tmp_path: Path, register: pytest.MonkeyPatch) -> None:
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
     register.setattr("profkit.doctor.trials._START", text)
-    register.setattr("profkit.doctor.trials._TIMEOUT_S", 2.0)
     trial = try_way(Way("odd"), tmp_path)
     assert trial.error is not None
     assert words in trial.error.message
+
+
+@pytest.mark.usefixtures("register")
+def test_a_program_that_does_not_end_is_ended(tmp_path: Path, register: pytest.MonkeyPatch) -> None:
+    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+    pids = tmp_path / "pids"
+    text = f"import os, time; os.fork(); open({str(pids)!r}, 'a').write(f'{{os.getpid()}} '); time.sleep(60)"
+    register.setattr("profkit.doctor.trials._START", text)
+    register.setattr("profkit.doctor.trials._TIMEOUT_S", 1.0)
+    trial = try_way(Way("odd"), tmp_path)
+    assert trial.error is not None
+    assert trial.error.message.endswith("did not end within 1 s")
+    found = [int(pid) for pid in pids.read_text().split()]
+    assert len(found) == 2
+    assert not any(is_running(pid) for pid in found)
 
 
 def test_what_works() -> None:
