@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.doctor.messages import without_fix
 from profkit.errors import ProfkitError
 from profkit.measuring.api import measure
 from profkit.model.checkup import Check, Group, Status
@@ -33,9 +34,7 @@ def worker_check(time: Callable[[], object] = timed_statement, clock: Clock = SY
 
 
 def _failure(error: Exception, took_s: float) -> Check:
-    first = (str(error) or type(error).__name__).partition("\n")[0]
-    fix = str(getattr(error, "fix", ""))
-    message = first.replace(f"; {fix}", "") if fix else first
+    message, fix = without_fix(error)
     cost = "nothing can be timed or counted"
     advice = fix or f"profkit measure {_STATEMENT}"
     return Check(Group.MEASURING, "isolated worker", Status.FAILED, message, cost, advice, took_s)

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import cast
 
 from profkit.calls.options import ProfilerOptions
 from profkit.clock import SYSTEM_CLOCK
 from profkit.decorators import profile
-from profkit.errors import AttachDenied, ProfkitError
+from profkit.doctor.messages import without_fix
+from profkit.errors import AttachDenied, ProfkitError, SamplerTimeout
+from profkit.samplers.ptrace import DenialCause, diagnose
 
 LABEL = "profkit doctor"
 """Label of the sampled function."""
-WORK_S = 0.1
-"""Duration of the sampled call."""
+WORK_S, LONGEST_S = 0.1, 1.0
+"""Processor time of the sampled call, and its longest duration: on a busy machine it has to wait."""
 
 
 def run(options: dict[str, object], folder: Path) -> None:
@@ -32,23 +35,17 @@ def run(options: dict[str, object], folder: Path) -> None:
 
 
 def _work() -> None:
-    end_s = SYSTEM_CLOCK.monotonic_s() + WORK_S
-    while SYSTEM_CLOCK.monotonic_s() < end_s:
+    end_s, enough_s = SYSTEM_CLOCK.monotonic_s() + LONGEST_S, time.process_time() + WORK_S
+    while time.process_time() < enough_s and SYSTEM_CLOCK.monotonic_s() < end_s:
         sum(range(1000))
 
 
 def _described(error: ProfkitError, log: Path) -> dict[str, object]:
     """Return the fields of `trials.TrialError`; a denial is diagnosed here, where it happened."""
-    if not isinstance(error, AttachDenied):
-        message, fix = _split(str(error), getattr(error, "fix", ""))
-        return {"message": message, "fix": fix, "cause": None}
-    from profkit.samplers.ptrace import diagnose
-
-    denial = diagnose(os.getpid(), log)
-    message, _, fix = denial.cause_and_fix.partition(": ")
-    return {"message": message, "fix": fix, "cause": denial.cause.value}
-
-
-def _split(message: str, fix: str) -> tuple[str, str]:
-    """Return an error's message without its fix, and the fix."""
-    return (message.replace(f"; {fix}", ""), fix) if fix else (message, "")
+    if isinstance(error, AttachDenied | SamplerTimeout):  # it may wait for a process that it does not see
+        denial = diagnose(os.getpid(), log)
+        if isinstance(error, AttachDenied) or denial.cause is not DenialCause.UNKNOWN:
+            message, _, fix = denial.cause_and_fix.partition(": ")
+            return {"message": message, "fix": fix, "cause": denial.cause.value}
+    message, fix = without_fix(error)
+    return {"message": message, "fix": fix, "cause": None}

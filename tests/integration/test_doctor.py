@@ -126,6 +126,13 @@ def test_a_filter_that_kills_all_that_read_from_outside(tmp_path: Path) -> None:
     assert said.document["timing"]
 
 
+def test_a_pid_namespace_without_its_proc(tmp_path: Path) -> None:
+    said = examined(tmp_path, prefix=("unshare", "--pid", "--fork"))
+    check = said.check("pyspy, blocking")
+    assert check["found"] == said.check("PID namespace")["found"] == "/proc shows another PID namespace"
+    assert check["fix"] == "sudo mount -t proc proc /proc"
+
+
 def test_without_valgrind_and_a_compiler(tmp_path: Path) -> None:
     said = examined(tmp_path, env=environment(PATH=str(Path(sys.executable).parent)))
     assert said.code == 0

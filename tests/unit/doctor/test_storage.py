@@ -20,7 +20,7 @@ from profkit.doctor.storage import (
     storage_checks,
     store_facts,
 )
-from profkit.errors import SpoolUnavailable
+from profkit.errors import SpoolUnavailable, StoreUnavailable
 from profkit.model.checkup import Check, Status
 from profkit.store.database import MIGRATIONS
 from profkit.store.runs import open_store
@@ -131,6 +131,13 @@ def test_a_store_that_is_damaged_or_newer(config: Config) -> None:
     assert (check.status, check.fix) == (Status.FAILED, "upgrade profkit")
     file.write_bytes(b"no database" * 1000)
     assert "file is not a database" in checked(config)["store"].found
+
+
+def test_a_driver_that_is_not_installed() -> None:
+    detail = "No module named 'psycopg'; install the driver with `pip install 'profkit[postgres]'`"
+    check = storage._store_check(StoreFacts("postgresql://h/d", problem=StoreUnavailable("", detail)))
+    assert check.found == "postgresql://h/d: No module named 'psycopg'"
+    assert check.fix == "install the driver with `pip install 'profkit[postgres]'`"
 
 
 def test_a_store_without_tables(config: Config) -> None:

@@ -27,8 +27,8 @@ def test_a_worker_that_works() -> None:
         ),
         (
             WorkerTimeout("pass", 20, 1, "output"),
-            "'pass' did not finish within 20 s; raise timeout_s",
-            "profkit measure pass",
+            "'pass' did not finish within 20 s",
+            "raise timeout_s",
         ),
         (FileNotFoundError(2, "No such file"), "[Errno 2] No such file", "profkit measure pass"),
     ],

@@ -127,6 +127,9 @@ def test_what_works() -> None:
     assert not Trial(Way("odd"), samples=1, kept=True, error=TrialError("it failed late")).worked
 
 
+_LOOK = "raise option or look at the sampler's log in the spool"
+
+
 @pytest.mark.parametrize(
     ("error", "message", "fix", "cause"),
     [
@@ -136,7 +139,7 @@ def test_what_works() -> None:
             "try again",
             None,
         ),
-        (SamplerTimeout("odd", "RUNNING", 8, "option"), "odd was not RUNNING within 8 s", "", None),
+        (SamplerTimeout("odd", "RUNNING", 8, "option"), "odd was not RUNNING within 8 s", _LOOK, None),
         (AttachDenied("odd", 1, ""), "nothing denies it any more", "try again", DenialCause.UNKNOWN),
     ],
 )
