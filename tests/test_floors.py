@@ -22,8 +22,9 @@ FLOORS = {
     "calls": 7,
     "profiler": 8,
     "decorators": 9,
-    "cli": 10,
-    "__init__": 11, "__main__": 11,
+    "doctor": 10,
+    "cli": 11,
+    "__init__": 12, "__main__": 12,
 }  # fmt: skip
 
 LAYERS = {

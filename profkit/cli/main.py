@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "import": "import_:import_command",
     "rm": "rm:rm_command",
     "gc": "gc:gc_command",
+    "doctor": "doctor:doctor_command",
 }
 """Module and function of each command, the most used first."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 from profkit.render.options import ReportOptions, Terminal
 
 if TYPE_CHECKING:
+    from profkit.model.checkup import Checkup
     from profkit.model.comparison import MeasuredComparison, SampledComparison
     from profkit.model.history import History
     from profkit.model.measurement import MeasuredRun
@@ -51,6 +52,7 @@ SAMPLED_COMPARISON: Kind[SampledComparison] = Kind("sampled comparison")
 MEASURED_COMPARISON: Kind[MeasuredComparison] = Kind("measured comparison")
 HISTORY: Kind[History] = Kind("history")
 GATE: Kind[GateReport] = Kind("gate")
+CHECKUP: Kind[Checkup] = Kind("checkup")
 
 RENDERERS: Mapping[tuple[str, str], str] = {
     ("sampled", "text"): "text.sampled:sampled_text",
@@ -75,6 +77,8 @@ RENDERERS: Mapping[tuple[str, str], str] = {
     ("gate", "text"): "text.gate:gate_text",
     ("gate", "json"): "json.gate:gate_json",
     ("gate", "markdown"): "markdown.gate:gate_markdown",
+    ("checkup", "text"): "text.checkup:checkup_text",
+    ("checkup", "json"): "json.checkup:checkup_json",
 }
 
 IN_ORDER = frozenset({"html"})

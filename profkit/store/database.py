@@ -244,16 +244,45 @@ def open_database(url: str) -> Database:
     return database
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaState:
+    """Migrations of a database; `name` is its URL without the password."""
+
+    name: str
+    applied: tuple[str, ...]
+    missing: tuple[str, ...]
+    """Migrations that the next command applies; all of them if the database has no tables yet."""
+
+
+def inspect_database(url: str) -> SchemaState:
+    """Return the state of an existing database; no migration is applied.
+
+    Raises StoreUnavailable, also if it cannot be written or is a newer profkit's.
+    """
+    database = Database(_engine(url))
+    try:
+        with database.writing() as connection:
+            newer, behind, applied = unknown(connection), missing(connection), _applied(connection)
+    finally:
+        database.close()
+    if newer:
+        raise _newer(database.name, newer)
+    return SchemaState(database.name, tuple(sorted(applied)), tuple(step.name for step in behind))
+
+
 def _bring_up_to_date(database: Database) -> None:
     # Check first, so that a current store can be read even if it cannot be written.
     with database.reading() as connection:
         newer, behind = unknown(connection), missing(connection)
     if newer:
-        steps = ", ".join(newer)
-        raise StoreUnavailable(database.name, f"a newer profkit has changed it ({steps}); upgrade profkit")
+        raise _newer(database.name, newer)
     if behind:
         with database.writing() as connection:
             migrate(connection)
+
+
+def _newer(name: str, steps: tuple[str, ...]) -> StoreUnavailable:
+    return StoreUnavailable(name, f"a newer profkit has changed it ({', '.join(steps)}); upgrade profkit")
 
 
 def _engine(text: str) -> Engine:

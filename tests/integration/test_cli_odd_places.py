@@ -36,7 +36,7 @@ EACH = (
     ["export", "--format", "speedscope", "--scrub"], ["compare", "train_step", "x.profkit.json"],
     ["gate", "train_step", "--baseline", "x.profkit.json"], ["gc", "--dry-run"],
     ["measure", "1 + 1", "--quick", "--runs", "10"], ["measure", "os:getcwd", "--quick", "--runs", "10"],
-    ["rm", "train_step"],
+    ["rm", "train_step"], ["doctor"],
 )  # fmt: skip
 """A call of every command."""
 
@@ -70,7 +70,9 @@ def test_a_folder_with_any_name(tmp_path: Path, name: bytes) -> None:
     keep(read_config({}, Path(folder)), made_run())
     for arguments in EACH:
         done = run(folder, arguments)
-        assert done.returncode in (0, 2, 4, 5), (arguments, done.stderr)
+        # py-spy cannot write to a folder whose name is not UTF-8.
+        codes = (0, 3) if arguments == ["doctor"] else (0, 2, 4, 5)
+        assert done.returncode in codes, (arguments, done.stderr)
         assert "Traceback" not in done.stderr, (arguments, done.stderr)
         assert "is a defect of profkit" not in done.stderr, (arguments, done.stderr)
     assert run(folder, ["list"]).returncode == 0

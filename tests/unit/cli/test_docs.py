@@ -20,7 +20,9 @@ from profkit.comparing.measured import compare_measured
 from profkit.config import Config
 from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors
+from profkit.model.checkup import Group, Status
 from profkit.model.comparison import GateResult
+from profkit.render.json.checkup import checkup_json
 from profkit.render.json.gate import gate_json
 from profkit.render.json.history import history_json
 from profkit.render.json.measured import measured_json
@@ -30,6 +32,7 @@ from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.views.gate import GateReport
 from tests.support.cli_runs import Profkit, keep
+from tests.support.example_checkups import contained
 from tests.support.example_measured_comparisons import one_order
 from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_run, with_sources
@@ -67,6 +70,7 @@ def test_help_is_that_of_the_command(block: str, profkit: Profkit, monkeypatch: 
 
 def work(block: str) -> object:
     marks = [pytest.mark.valgrind] if "callgrind" in block else []
+    marks += [pytest.mark.sampler] if "profkit doctor" in block else []
     return pytest.param(block, id=block.split("\n")[0], marks=marks)
 
 
@@ -121,9 +125,10 @@ def test_the_comparison_in_the_page_is_a_real_one() -> None:
         measured_json([measured_run()]),
         measured_comparison_json(compare_measured(*one_order(), ("A", "B")), ReportOptions()),
         history_json(history_of("x", [measured_run()]), ReportOptions()),
+        checkup_json(contained()),
         gate_json(GateReport(GateResult("main", 0.03, (check_calls("f", [1.0], [1.0], 0.03),)), 5)),
     ],
-    ids=["report", "list", "measured", "compared", "history", "gate"],
+    ids=["report", "list", "measured", "compared", "history", "checkup", "gate"],
 )
 def test_every_field_of_the_json_is_explained(written: str) -> None:
     def fields(value: object, name: str = "") -> set[str]:
@@ -163,6 +168,17 @@ def test_every_format_is_in_the_page() -> None:
             assert f"| `{known.name}` | {endings} |" in exported
         if known.decode is not None:
             assert f"| `{known.name}` |" in imported
+
+
+def test_the_checkup_in_the_page_is_a_real_one() -> None:
+    golden = (GOLDEN / "checkup-width-80.txt").read_text("utf-8")
+    assert f"```text\n{golden.rstrip()}\n```" in CLI
+
+
+def test_every_group_and_status_of_a_checkup_is_explained() -> None:
+    section = CLI.partition("## profkit doctor\n")[2].partition("\n## ")[0]
+    for word in (*Group, *Status):
+        assert f"`{word.value}`" in section
 
 
 def test_every_command_that_prints_data_has_json(profkit: Profkit) -> None:

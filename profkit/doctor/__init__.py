@@ -1,0 +1,1 @@
+"""What `profkit doctor` examines: facts about this machine, trials, and the checks made from them."""

@@ -1,0 +1,53 @@
+"""Files that facts are read from, and folders that trials write to."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from profkit.config import NO_FOLDER, is_nowhere
+from profkit.errors import SpoolUnavailable
+
+PREFIX = ".profkit-doctor-"
+"""Beginning of the names of files and folders of trials; readers of a spool ignore hidden ones."""
+_WRITTEN = b"0" * 4096
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file, empty if it is missing or may not be read."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:  # many of these files depend on the kernel and its settings
+        return ""
+
+
+def nearest_folder(path: Path) -> Path:
+    """Return the folder itself, or the nearest one above it that exists."""
+    return next(folder for folder in (path, *path.parents) if os.path.exists(folder))
+
+
+def write_problem(path: Path) -> str | None:
+    """Return why nothing can be written to a folder, or created below the nearest one; None if it can."""
+    if is_nowhere(path):
+        return NO_FOLDER
+    try:
+        with tempfile.NamedTemporaryFile(prefix=PREFIX, dir=nearest_folder(path)) as file:
+            file.write(_WRITTEN)
+            file.flush()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def trial_folder(spool: Path) -> tempfile.TemporaryDirectory[str]:
+    """Make a folder for trials in the spool, or where it would be created; removed after use.
+
+    If nothing can be written there, it is among temporary files: samplers can be tried anyway. Raises
+    SpoolUnavailable if there are none either.
+    """
+    folder = None if write_problem(spool) is not None else nearest_folder(spool)
+    try:
+        return tempfile.TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise SpoolUnavailable(spool, error.strerror or str(error)) from error

@@ -1,0 +1,212 @@
+"""`profkit doctor` on real machines: as it is here, under seccomp filters, and without programs or places."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profkit.doctor.places import PREFIX
+from profkit.samplers import registry
+from tests.integration.harness import (
+    NO_SUPERUSER,
+    await_samplers_end,
+    environment,
+    python_without_py_spy,
+    run_program,
+)
+from tests.support.seccomp_filters import PTRACE, READ, launcher
+
+STAND_INS = Path(__file__).parents[1] / "stand_ins"
+DOCTOR = ("-m", "profkit", "doctor")
+HAS_READER = sys.version_info >= (3, 14)
+
+pytestmark = pytest.mark.sampler
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    document: dict[str, Any]
+
+    def check(self, name: str) -> dict[str, Any]:
+        (found,) = [check for check in self.document["checks"] if check["name"] == name]
+        return dict(found)
+
+    def status(self, name: str) -> str:
+        return str(self.check(name)["status"])
+
+
+def examined(
+    folder: Path, *, prefix: Sequence[str] = (), python: str = sys.executable,
+    env: dict[str, str] | None = None,
+) -> Said:  # fmt: skip
+    done = run_program(
+        folder, (*DOCTOR, "--json"), launcher=prefix, python=python, environ=env or environment()
+    )
+    assert done.stderr == ""
+    return Said(done.returncode, json.loads(done.stdout))
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_this_machine(tmp_path: Path) -> None:
+    said = examined(tmp_path)
+    assert (said.code, said.document["works"]) == (0, True)
+    assert said.document["verdict"].startswith("Sampling and timing work here")
+    for name in ("pyspy, blocking", "pyspy, nonblocking", *(["cpython"] if HAS_READER else [])):
+        check = said.check(name)
+        assert check["status"] == "ok", check
+        assert "RUNNING after" in check["found"]
+        assert 0 < check["took_s"] < 20
+    assert said.status("isolated worker") == "ok"
+    assert HAS_READER or said.status("cpython") == "not applicable"
+    names = {check["name"].partition(",")[0] for check in said.document["checks"]}
+    assert set(registry.names()) - {registry.AUTO} <= names
+    await_samplers_end(tmp_path)
+    assert left_in(tmp_path) == [], "nothing is left behind"
+
+
+def test_the_text_begins_with_the_verdict(tmp_path: Path) -> None:
+    done = run_program(tmp_path, DOCTOR)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Sampling and timing work here")
+    assert lines[1:3] == ["", "Python"]
+    assert any(line.startswith("✓  pyspy, blocking ") for line in lines)
+
+
+def test_a_spool_with_sessions_stays_as_it_is(tmp_path: Path) -> None:
+    program = "import profkit\nwith profkit.profiled('x'): sum(range(10**6))"
+    assert run_program(tmp_path, ["-c", program]).returncode == 0
+    spool = tmp_path / ".profkit" / "spool"
+    before = sorted(path.relative_to(spool) for path in spool.rglob("*"))
+    said = examined(tmp_path)
+    assert said.code == 0
+    assert ", writable, " in said.check("spool")["found"]
+    assert sorted(path.relative_to(spool) for path in spool.rglob("*")) == before
+    assert left_in(tmp_path / ".profkit") == [".gitignore", "spool"]
+
+
+@pytest.mark.parametrize("action", ["EPERM", "KILL"])
+def test_a_filter_that_refuses_ptrace(action: str, tmp_path: Path) -> None:
+    said = examined(tmp_path, prefix=launcher(PTRACE, action=action))
+    assert said.code == 0, "py-spy samples without ptrace"
+    blocking, seccomp = said.check("pyspy, blocking"), said.check("seccomp")
+    assert (blocking["status"], seccomp["status"]) == ("shortfall", "shortfall")
+    failure = "EPERM" if action == "EPERM" else "SIGSYS"
+    assert blocking["found"] == f"a seccomp filter refuses ptrace ({failure})"
+    assert f"ptrace ({failure}) refused" in seccomp["found"]
+    for check in (blocking, seccomp):
+        assert check["cost"]
+        assert "run --cap-add SYS_PTRACE …" in check["fix"] or "securityContext" in check["fix"]
+    assert said.status("pyspy, nonblocking") == "ok"
+
+
+def test_a_filter_that_kills_all_that_read_from_outside(tmp_path: Path) -> None:
+    said = examined(tmp_path, prefix=launcher(PTRACE, READ, action="KILL"))
+    # Samplers inside the program may still work.
+    assert said.code == (0 if said.document["sampling"] else 3)
+    expected = "shortfall" if said.document["sampling"] else "failed"
+    for name in ("pyspy, blocking", "pyspy, nonblocking", *(["cpython"] if HAS_READER else [])):
+        check = said.check(name)
+        assert check["status"] == expected, check
+        assert "seccomp filter refuses ptrace (SIGSYS) and process_vm_readv (SIGSYS)" in check["found"]
+    assert said.document["timing"]
+
+
+def test_a_pid_namespace_without_its_proc(tmp_path: Path) -> None:
+    said = examined(tmp_path, prefix=("unshare", "--pid", "--fork"))
+    check = said.check("pyspy, blocking")
+    assert check["found"] == said.check("PID namespace")["found"] == "/proc shows another PID namespace"
+    assert check["fix"] == "sudo mount -t proc proc /proc"
+
+
+def test_without_valgrind_and_a_compiler(tmp_path: Path) -> None:
+    said = examined(tmp_path, env=environment(PATH=str(Path(sys.executable).parent)))
+    assert said.code == 0
+    valgrind = said.check("valgrind")
+    assert (valgrind["status"], valgrind["fix"]) == ("shortfall", "sudo apt-get install valgrind")
+    assert "no instruction counts" in valgrind["cost"]
+    assert said.status("compiler") == "shortfall"
+
+
+@pytest.mark.valgrind
+def test_with_valgrind(tmp_path: Path) -> None:
+    assert examined(tmp_path).status("valgrind") == "ok"
+
+
+def test_without_py_spy(tmp_path: Path) -> None:
+    python, env = python_without_py_spy(tmp_path)
+    said = examined(tmp_path, python=python, env=env)
+    assert said.code == (0 if said.document["sampling"] else 3)
+    assert said.document["sampling"] or not HAS_READER
+    check = said.check("pyspy, blocking")
+    assert check["status"] == ("shortfall" if said.document["sampling"] else "failed")
+    assert check["fix"] == "python -m pip install py-spy"
+
+
+def test_strobeclient_on_path(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    env = environment(PATH=f"{STAND_INS}:{os.environ['PATH']}", STAND_IN_STATE=str(state))
+    check = examined(tmp_path, env=env).check("strobeclient")
+    assert check["status"] == "ok", check
+    assert check["found"].endswith(" · 3 links")
+
+
+def test_a_spool_that_nobody_can_write(tmp_path: Path) -> None:
+    said = examined(tmp_path, env=environment(PROFKIT_SPOOL="/proc/spool"))
+    assert (said.code, said.document["sampling"], said.document["timing"]) == (7, False, True)
+    spool = said.check("spool")
+    assert (spool["status"], spool["fix"]) == ("failed", "export PROFKIT_SPOOL=$HOME/.profkit/spool")
+    assert said.status("pyspy, blocking") == "ok", "samplers are tried among temporary files"
+
+
+def test_a_folder_without_permission_to_write(tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o555)
+    said = examined(folder, prefix=NO_SUPERUSER if os.geteuid() == 0 else ())
+    assert said.code == 7
+    assert "Permission denied" in said.check("spool")["found"]
+    assert "Permission denied" in said.check("store")["found"]
+
+
+def test_one_memory_layout(tmp_path: Path) -> None:
+    said = examined(tmp_path, prefix=("setarch", "--addr-no-randomize"))
+    assert (said.code, said.status("ASLR")) == (0, "shortfall")
+
+
+def test_variables_do_not_change_the_trials(tmp_path: Path) -> None:
+    said = examined(tmp_path, env=environment(PROFKIT_DISABLE="1", PROFKIT_CHILDREN="0"))
+    assert (said.code, said.status("pyspy, blocking")) == (0, "ok")
+    assert said.check("profkit")["fix"] == "unset PROFKIT_DISABLE"
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, *DOCTOR], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        deadline_s = time.monotonic() + 60
+        while not list(tmp_path.glob(f"{PREFIX}*/trial-*/spool/*/manifest.json")):
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    await_samplers_end(tmp_path)
+    assert left_in(tmp_path) == []

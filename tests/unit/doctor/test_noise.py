@@ -1,0 +1,158 @@
+"""Checks of what disturbs times, from a folder that stands for the root folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.doctor.noise import NoiseFacts, Use, current_use, noise_checks, noise_facts
+from profkit.model.checkup import Check, Status
+
+QUIET = NoiseFacts(cores=8, all_cores=8, load=0.3, stolen=0.0)
+CPU = "sys/devices/system/cpu"
+
+
+def checked(facts: NoiseFacts) -> dict[str, Check]:
+    return {check.name: check for check in noise_checks(facts)}
+
+
+def read(root: Path, files: dict[str, str]) -> NoiseFacts:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return noise_facts(Use(), root)
+
+
+def test_a_quiet_machine() -> None:
+    checks = checked(QUIET)
+    assert list(checks) == ["cores", "load", "steal", "frequency", "turbo", "ASLR"]
+    assert {check.status for check in checks.values()} == {Status.OK}
+
+
+def test_few_cores() -> None:
+    one = checked(replace(QUIET, cores=1))["cores"]
+    assert (one.status, one.found, one.fix) == (Status.SHORTFALL, "1 of 8", "taskset -c 0-7 COMMAND")
+    assert checked(replace(QUIET, cores=1, all_cores=1))["cores"].fix == "use a larger machine"
+    assert checked(replace(QUIET, cores=2))["cores"].status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"proc/self/cgroup": "0::/app.slice\n", "sys/fs/cgroup/app.slice/cpu.max": "150000 100000\n"}, 1.5),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 0.5),
+        ({"sys/fs/cgroup/cpu.max": "max 100000\n"}, None),
+        (
+            {
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "25000\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            0.25,
+        ),
+        (
+            {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n"},
+            None,
+        ),
+        ({}, None),
+    ],
+)
+def test_quotas(files: dict[str, str], quota: float | None, tmp_path: Path) -> None:
+    assert read(tmp_path, files).quota == quota
+
+
+def test_a_quota_is_a_shortfall() -> None:
+    check = checked(replace(QUIET, quota=1.5))["cores"]
+    assert (check.status, check.found) == (Status.SHORTFALL, "8 of 8, quota of 1.5")
+    assert check.fix == "docker run --cpuset-cpus 0-7 …, instead of --cpus"
+
+
+def test_load() -> None:
+    assert checked(replace(QUIET, load=3.9))["load"].status is Status.OK
+    check = checked(replace(QUIET, load=4.0))["load"]
+    assert (check.status, check.found) == (Status.SHORTFALL, "4.00 in the last minute")
+
+
+def test_use_of_the_processors(tmp_path: Path) -> None:
+    read(
+        tmp_path,
+        {"proc/loadavg": "1.50 1.00 0.50 2/100 77\n", "proc/stat": "cpu  10 0 20 60 5 0 1 4 9 9\ncpu0 1\n"},
+    )
+    assert current_use(tmp_path) == Use(load=1.5, ticks=100, stolen=4)
+    assert current_use(tmp_path / "nothing") == Use()
+
+
+def test_steal(tmp_path: Path) -> None:
+    read(tmp_path, {"proc/stat": "cpu 0 0 0 1000 0 0 0 50 0 0\n"})
+    assert noise_facts(Use(ticks=850, stolen=20), tmp_path).stolen == pytest.approx(0.15)
+    since_boot = noise_facts(Use(ticks=1045, stolen=50), tmp_path).stolen
+    assert since_boot == pytest.approx(50 / 1050), "too little time has passed"
+    check = checked(replace(QUIET, stolen=0.034))["steal"]
+    assert (check.status, check.found) == (Status.SHORTFALL, "3.4 % of the time")
+    assert "--mode callgrind" in check.fix
+    assert checked(replace(QUIET, stolen=None))["steal"].found == "unknown"
+
+
+def test_frequency_scaling(tmp_path: Path) -> None:
+    facts = read(tmp_path, {f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave\n"})
+    check = checked(facts)["frequency"]
+    assert (check.status, check.found) == (Status.SHORTFALL, "governor powersave")
+    assert check.fix == "sudo cpupower frequency-set --governor performance"
+    assert checked(replace(facts, governor="performance"))["frequency"].status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "turbo", "switch"),
+    [
+        (
+            "intel_pstate/no_turbo",
+            "0\n",
+            True,
+            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
+        ),
+        (
+            "intel_pstate/no_turbo",
+            "1\n",
+            False,
+            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
+        ),
+        ("cpufreq/boost", "1\n", True, "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"),
+        ("cpufreq/boost", "0\n", False, "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"),
+    ],
+)
+def test_turbo(file: str, text: str, turbo: bool, switch: str, tmp_path: Path) -> None:
+    facts = read(tmp_path, {f"{CPU}/{file}": text})
+    check = checked(facts)["turbo"]
+    assert facts.turbo is turbo
+    assert check.status is (Status.SHORTFALL if turbo else Status.OK)
+    assert check.fix == (switch if turbo else "")
+
+
+@pytest.mark.parametrize(
+    ("files", "found", "fix"),
+    [
+        ({"proc/sys/kernel/randomize_va_space": "0\n"}, "off", "sudo sysctl kernel.randomize_va_space=2"),
+        (
+            {"proc/sys/kernel/randomize_va_space": "1\n"},
+            "on without the heap",
+            "sudo sysctl kernel.randomize_va_space=2",
+        ),
+        (
+            {"proc/self/personality": "00040000\n"},
+            "off for this process",
+            "start profkit without `setarch -R`",
+        ),
+    ],
+)
+def test_one_memory_layout_for_all(files: dict[str, str], found: str, fix: str, tmp_path: Path) -> None:
+    check = checked(read(tmp_path, files))["ASLR"]
+    assert (check.status, check.found, check.fix) == (Status.SHORTFALL, found, fix)
+
+
+def test_this_machine() -> None:
+    facts = noise_facts(current_use())
+    assert 1 <= facts.cores <= facts.all_cores
+    assert facts.stolen is not None
+    assert 0 <= facts.stolen <= 1

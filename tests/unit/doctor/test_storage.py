@@ -1,0 +1,179 @@
+"""Checks of the spool, the store and disks, in folders that exist, do not exist, or cannot be used."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.config import NOWHERE, Config, read_config
+from profkit.doctor import storage
+from profkit.doctor.places import PREFIX, nearest_folder, trial_folder, write_problem
+from profkit.doctor.storage import (
+    DiskFacts,
+    SpoolFacts,
+    StoreFacts,
+    disk_facts,
+    spool_facts,
+    storage_checks,
+    store_facts,
+)
+from profkit.errors import SpoolUnavailable, StoreUnavailable
+from profkit.model.checkup import Check, Status
+from profkit.store.database import MIGRATIONS
+from profkit.store.runs import open_store
+from tests.support.cli_runs import finished_session
+
+UNWRITABLE = Path("/proc/spool")
+"""A folder that not even root can make."""
+SESSION = "20261121T113217-4711-9f3a07c2"
+
+
+def checked(config: Config) -> dict[str, Check]:
+    checks = storage_checks(spool_facts(config), store_facts(config), disk_facts(config))
+    return {check.name: check for check in checks}
+
+
+def test_nothing_was_recorded_yet(config: Config, tmp_path: Path) -> None:
+    checks = checked(config)
+    assert {check.status for check in checks.values()} == {Status.OK}
+    assert checks["spool"].found == f"{config.spool} does not exist, and can be created"
+    assert checks["store"].found == f"{config.store_url} does not exist, and can be created"
+    assert list(tmp_path.iterdir()) == [], "the checks leave nothing behind"
+
+
+def test_a_spool_and_a_store(config: Config) -> None:
+    finished_session(config, SESSION)
+    open_store(config.store_url).close()
+    before = sorted(config.spool.parent.rglob("*"))
+    checks = checked(config)
+    assert checks["spool"].status is Status.OK
+    assert checks["spool"].found.startswith(f"{config.spool}, writable, ")
+    assert checks["spool"].found.endswith(" of 1.00 GiB")
+    assert checks["store"].found == f"{config.store_url}, writable, schema {MIGRATIONS[-1].name!r}"
+    assert sorted(config.spool.parent.rglob("*")) == before
+
+
+def test_a_spool_near_its_limit(config: Config) -> None:
+    finished_session(config, SESSION)
+    small = spool_facts(replace(config, spool_limit="16KB"))
+    assert small.size_bytes > 14_000
+    check = storage._spool_check(small)
+    assert (check.status, check.fix) == (Status.SHORTFALL, "profkit list")
+    unlimited = storage._spool_check(spool_facts(replace(config, spool_limit="0")))
+    assert (unlimited.status, unlimited.found[-10:]) == (Status.OK, ", no limit")
+
+
+def test_damaged_files_in_the_spool(config: Config) -> None:
+    folder = config.spool / "damaged" / SESSION
+    folder.mkdir(parents=True)
+    (folder / "calls.jsonl").write_text("x" * 5000)
+    facts = spool_facts(config)
+    assert (facts.damaged, facts.size_bytes) == (1, 0)
+    check = storage._spool_check(facts)
+    assert (check.status, check.fix) == (Status.SHORTFALL, f"ls -R {config.spool}/damaged")
+
+
+def test_a_limit_that_is_no_size(config: Config) -> None:
+    check = checked(replace(config, spool_limit="much"))["spool"]
+    assert (check.status, check.fix) == (Status.SHORTFALL, "unset PROFKIT_SPOOL_LIMIT")
+    assert "'much' is not a size" in check.found
+
+
+def test_a_spool_that_cannot_be_written(config: Config, tmp_path: Path) -> None:
+    check = checked(replace(config, spool=UNWRITABLE))["spool"]
+    assert (check.status, check.fix) == (Status.FAILED, "export PROFKIT_SPOOL=$HOME/.profkit/spool")
+    assert check.found == "the spool /proc/spool cannot be used: No such file or directory"
+    file = tmp_path / "file"
+    file.touch()
+    assert "Not a directory" in checked(replace(config, spool=file / "spool"))["spool"].found
+    assert "Not a directory" in checked(replace(config, spool=file))["spool"].found
+
+
+def test_a_spool_of_another_user(config: Config) -> None:
+    config.spool.mkdir(parents=True)
+    check = checked(replace(config, owner=4711))["spool"]
+    assert check.status is Status.FAILED
+    assert "it belongs to user" in check.found
+    assert check.fix.startswith("collect it with `profkit --owner ")
+
+
+def test_a_current_folder_that_is_gone() -> None:
+    checks = checked(read_config({}, None))
+    assert (checks["spool"].status, checks["store"].status) == (Status.FAILED, Status.FAILED)
+    assert "the current folder did not exist" in checks["spool"].found
+
+
+@pytest.mark.parametrize(
+    ("url", "words", "fix"),
+    [
+        ("sqlite:////proc/store/runs.db", "No such file or directory", "export PROFKIT_STORE="),
+        ("mysql://u:secret@h/d", "mysql://u:***@h/d: only sqlite and postgresql", "export PROFKIT_STORE="),
+        ("nonsense", "it is not a database URL", "export PROFKIT_STORE="),
+    ],
+)
+def test_stores_that_cannot_be_used(url: str, words: str, fix: str, config: Config) -> None:
+    check = checked(replace(config, store_url=url))["store"]
+    assert check.status is Status.FAILED
+    assert words in check.found
+    assert check.fix.startswith(fix)
+
+
+def test_a_store_that_is_damaged_or_newer(config: Config) -> None:
+    file = Path(config.store_url.removeprefix("sqlite:///"))
+    open_store(config.store_url).close()
+    with sqlite3.connect(file) as connection:
+        connection.execute("INSERT INTO profkit_migrations VALUES ('999 later', 1)")
+    connection.close()
+    check = checked(config)["store"]
+    assert (check.status, check.fix) == (Status.FAILED, "upgrade profkit")
+    file.write_bytes(b"no database" * 1000)
+    assert "file is not a database" in checked(config)["store"].found
+
+
+def test_a_driver_that_is_not_installed() -> None:
+    detail = "No module named 'psycopg'; install the driver with `pip install 'profkit[postgres]'`"
+    check = storage._store_check(StoreFacts("postgresql://h/d", problem=StoreUnavailable("", detail)))
+    assert check.found == "postgresql://h/d: No module named 'psycopg'"
+    assert check.fix == "install the driver with `pip install 'profkit[postgres]'`"
+
+
+def test_a_store_without_tables(config: Config) -> None:
+    file = Path(config.store_url.removeprefix("sqlite:///"))
+    file.parent.mkdir()
+    file.touch()
+    check = checked(config)["store"]
+    assert check.status is Status.OK
+    assert check.found.endswith(f"the next command applies {MIGRATIONS[0].name!r}")
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    connection.close()
+
+
+def test_little_space() -> None:
+    store = StoreFacts("sqlite:///runs.db")
+    *_, check = storage_checks(SpoolFacts(Path("spool")), store, (DiskFacts(Path("/"), 2**29, 2**35),))
+    assert (check.status, check.fix) == (Status.SHORTFALL, "profkit gc --older-than 7d")
+    assert check.found == "512 MiB free of 32.0 GiB at /"
+
+
+def test_folders_that_do_not_exist(tmp_path: Path) -> None:
+    assert nearest_folder(tmp_path) == tmp_path
+    assert nearest_folder(tmp_path / "a" / "b") == tmp_path
+    assert write_problem(tmp_path / "a") is None
+    assert write_problem(NOWHERE / "spool") is not None
+
+
+def test_the_folder_of_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with trial_folder(tmp_path / "spool") as name:
+        assert Path(name).parent == tmp_path
+        assert Path(name).name.startswith(PREFIX)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with trial_folder(UNWRITABLE) as name:
+        assert Path(name).parent == tmp_path
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    with pytest.raises(SpoolUnavailable):
+        trial_folder(UNWRITABLE)
