@@ -13,6 +13,7 @@ from profkit.errors import ProfkitError, SamplerMissing, UsageError
 from profkit.ingest.keep import ingest
 from profkit.model.measurement import AnyInfo
 from profkit.model.run import RunInfo
+from profkit.model.session import CALLS_ONLY
 from profkit.process.child import own_python, run_child
 from profkit.samplers import registry
 from profkit.samplers.base import Sampler
@@ -21,6 +22,7 @@ from profkit.samplers.ptrace import DenialCause
 from profkit.store.runs import open_store
 from profkit.store.spool import read_session, session_folders
 
+_NOT_TRIED = (registry.AUTO, CALLS_ONLY)
 _RATE_HZ = 100.0
 """Rate of trials: a default one is lowered on busy machines, down to one sample per trial."""
 _TIMEOUT_S = 20.0
@@ -90,9 +92,9 @@ class Trial:
 
 
 def ways() -> tuple[Way, ...]:
-    """Return the ways to sample of every registered sampler, without `auto`."""
+    """Return the ways to sample of every registered sampler that takes samples."""
     return tuple(
-        way for name in registry.names() if name != registry.AUTO for way in _ways_of(registry.resolve(name))
+        way for name in registry.names() if name not in _NOT_TRIED for way in _ways_of(registry.resolve(name))
     )
 
 

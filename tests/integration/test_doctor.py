@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from profkit.doctor.places import PREFIX
+from profkit.model.session import CALLS_ONLY
 from profkit.samplers import registry
 from tests.integration.harness import (
     NO_SUPERUSER,
@@ -73,7 +74,7 @@ def test_this_machine(tmp_path: Path) -> None:
     assert said.status("isolated worker") == "ok"
     assert HAS_READER or said.status("cpython") == "not applicable"
     names = {check["name"].partition(",")[0] for check in said.document["checks"]}
-    assert set(registry.names()) - {registry.AUTO} <= names
+    assert set(registry.names()) - {registry.AUTO, CALLS_ONLY} <= names
     await_samplers_end(tmp_path)
     assert left_in(tmp_path) == [], "nothing is left behind"
 

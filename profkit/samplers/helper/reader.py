@@ -106,7 +106,7 @@ def frames_of(found: list[object]) -> Frames:
     """Return frames as read; raises Unexpected."""
     try:
         if not HAS_STATES:
-            return [(frame.funcname, frame.filename, frame.lineno) for frame in found]  # type: ignore[attr-defined]
+            return [(frame.funcname, frame.filename, frame.lineno or 0) for frame in found]  # type: ignore[attr-defined]
         return [
             (frame.funcname, frame.filename, frame.location.lineno if frame.location else 0)  # type: ignore[attr-defined]
             for frame in found

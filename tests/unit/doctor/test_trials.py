@@ -60,11 +60,13 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.mark.usefixtures("register")
 def test_every_registered_sampler_is_tried_in_all_ways() -> None:
-    known = (Way("cpython"), Way("pyspy", True), Way("pyspy", False), Way("strobeclient"))
-    assert ways() == known
+    inside, others = (Way("cpython"), Way("inprocess")), (
+        Way("pyspy", True), Way("pyspy", False), Way("strobeclient")
+    )  # fmt: skip
+    assert ways() == (*inside, *others)
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
-    assert ways() == (Way("cpython"), Way("odd"), *known[1:])
-    assert [way.name for way in ways()][1:4] == ["odd", "pyspy, blocking", "pyspy, nonblocking"]
+    assert ways() == (*inside, Way("odd"), *others)
+    assert [way.name for way in ways()][2:5] == ["odd", "pyspy, blocking", "pyspy, nonblocking"]
 
 
 @pytest.mark.usefixtures("register")
