@@ -18,7 +18,7 @@ _TIMEOUT_S = 20.0
 
 def timed_statement() -> Measurement:
     """Time a statement in one worker process; nothing is kept. Raises ProfkitError."""
-    return measure(_STATEMENT, quick=True, processes=1, number=1000, timeout_s=_TIMEOUT_S, keep=False)
+    return measure(_STATEMENT, quick=True, processes=1, timeout_s=_TIMEOUT_S, keep=False)
 
 
 def worker_check(time: Callable[[], object] = timed_statement, clock: Clock = SYSTEM_CLOCK) -> Check:

@@ -34,6 +34,8 @@ _END_REPORT_S = 5.0
 _SHORTEST_FORK_S, _LONGEST_FORK_S = 2.0, 20.0
 """Limits of a fork's time-out, otherwise the job's: forks take long on busy machines, too."""
 _BEGIN_REPORT_S = 1.0
+_MOST_CHUNKS = 1000
+"""More than a socket holds; a process that a job left may go on writing."""
 _FAST_OUTPUT_S = 0.05
 """Interval of checks of output that grows fast."""
 
@@ -110,7 +112,7 @@ class _JobExchange:
         except Stopped:
             self._end_early()
             raise
-        self._read_reply()
+        self._read_rest()
         self._read_dumps()
         self._zygote.sweep()
         return self._checked_reply()
@@ -150,6 +152,13 @@ class _JobExchange:
                 self._begun = True
             else:
                 self._reply = message
+
+    def _read_rest(self) -> None:
+        """Read what the child sent before it ended: a large reply takes several chunks."""
+        for _ in range(_MOST_CHUNKS):
+            if self._reply is not None or self._inbox.ended or not readable([self._channel.fileno()], 0):
+                return
+            self._read_reply()
 
     def _has_begun(self) -> bool:
         """Return whether the job's own code may have run; its process is gone, or about to be."""

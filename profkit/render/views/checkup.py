@@ -22,7 +22,8 @@ def verdict(checkup: Checkup) -> str:
     if checkup.works:
         rest = f"with {count(shortfalls, 'shortfall')}" if shortfalls else "and nothing is missing"
         return f"Sampling and timing work here, {rest}."
-    failed = f"see the {count(checkup.count(Status.FAILED), 'failed check')}"
+    number = checkup.count(Status.FAILED)
+    failed = f"see the {'failed check' if number == 1 else f'{number} failed checks'}"
     if not checkup.sampling and not checkup.timing:
         return f"Neither sampling nor timing works here: {failed}."
     works, fails = ("Timing", "sampling") if checkup.timing else ("Sampling", "timing")

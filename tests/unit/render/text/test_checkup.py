@@ -52,6 +52,14 @@ def test_control_characters_are_escaped() -> None:
     [
         (well(), "Sampling and timing work here, and nothing is missing."),
         (contained(), "Sampling and timing work here, with 3 shortfalls."),
+        (
+            replace(contained(), checks=contained().checks[:2]),
+            "Sampling and timing work here, with 1 shortfall.",
+        ),
+        (
+            replace(broken(), timing=True, checks=broken().checks[:1]),
+            "Timing works here, but sampling does not: see the failed check.",
+        ),
         (broken(), "Neither sampling nor timing works here: see the 2 failed checks."),
         (
             replace(broken(), timing=True),
