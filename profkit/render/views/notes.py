@@ -256,6 +256,10 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.OTHER_PLACE: _other_place,
     NoteCode.OTHER_CODE: lambda figures: _other("Other code with this label", figures),
     NoteCode.MORE_SAMPLES: _more_samples,
+    NoteCode.COMPREHENSIONS_INLINED: (
+        "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
+        "those of earlier versions are counted as part of it, too."
+    ),
     NoteCode.RUN_FAILED: lambda figures: f"The run failed: {figures.detail()}",
     NoteCode.MORE_NOTES: _more_notes,
 }
