@@ -176,6 +176,7 @@ def of_other_runs(_: Path) -> Iterator[Note]:
         return replace(INFO, id="b1", region=replace(REGION, key=key))
 
     yield from beside(other(line=50), other(line=60))
+    yield from beside(replace(other(line=50), process=replace(PROCESS, python="3.15.2")))
     yield from beside(other(qualname="another"))
     moved = other(line=50)
     yield from beside(replace(moved, region=replace(moved.region, code="c0de")), code="c0de")
