@@ -7,9 +7,8 @@ were recorded with.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
@@ -103,23 +102,36 @@ def with_identities(profile: Profile, path_in: Callable[[str], str], *, inline: 
     A part of a machine function is one call with the function that it belongs to. With `inline`, so are a
     comprehension and the function around it. Frames of `SHIM` are left out.
     """
-    is_machine = cache(is_machine_code)
+    files = {file: _File(path_in(file), is_machine_code(file)) for file in {f.file for f in profile.frames}}
     roles = _Roles(
-        parts=frozenset(_parts(profile.frames, is_machine, inline)),
-        shims=frozenset(number for number, frame in enumerate(profile.frames) if frame[:2] == SHIM),
+        parts=frozenset(_parts(profile.frames, files, inline)),
+        shims=frozenset(_shims(profile.frames, files)),
     )
-    frames = tuple(
-        Frame(
-            machine_name(name) if is_machine(file) else without_comprehensions(name) if inline else name,
-            path_in(file),
-            line,
-        )
-        for name, file, line in profile.frames
-    )
+    frames = _named(profile.frames, files, inline)
     if not roles.parts and not roles.shims:
         return profile if frames == profile.frames else replace(profile, frames=frames)
     joined = _Joined(profile.frames, frames, roles)
     return replace(profile, frames=frames, stacks=tuple(map(joined.stack, profile.stacks)))
+
+
+class _File(NamedTuple):
+    path: str
+    """As the returned profile has it."""
+    is_machine: bool
+
+
+def _named(frames: Iterable[Frame], files: Mapping[str, _File], inline: bool) -> tuple[Frame, ...]:
+    """Return the frames with other names and files; those without a difference are the same objects."""
+    named = []
+    for frame in frames:
+        name, file, line = frame
+        path, is_machine = files[file]
+        if is_machine:
+            name = machine_name(name)
+        elif inline:
+            name = without_comprehensions(name)
+        named.append(frame if path == file and name == frame.name else Frame(name, path, line))
+    return tuple(named)
 
 
 class _Roles(NamedTuple):
@@ -130,13 +142,20 @@ class _Roles(NamedTuple):
     shims: frozenset[int]
 
 
-def _parts(frames: Iterable[Frame], is_machine: Callable[[str], bool], inline: bool) -> Iterator[int]:
+def _parts(frames: Iterable[Frame], files: Mapping[str, _File], inline: bool) -> Iterator[int]:
+    if not inline and not any(file.is_machine for file in files.values()):
+        return
     for number, (name, file, _) in enumerate(frames):
-        if is_machine(file):
+        if files[file].is_machine:
             if whole_function(name) != name:
                 yield number
         elif inline and is_comprehension(name):
             yield number
+
+
+def _shims(frames: Iterable[Frame], files: Mapping[str, _File]) -> Iterator[int]:
+    if SHIM[1] in files:
+        yield from (number for number, frame in enumerate(frames) if frame[:2] == SHIM)
 
 
 @dataclass(frozen=True, slots=True)
