@@ -10,7 +10,7 @@ from typing import Literal
 from profkit.cli.workspace import Workspace
 from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.notes import Figure, Note, NoteCode
-from profkit.model.region import Region, RegionKind
+from profkit.model.region import RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.render.formatting import count
 
@@ -31,52 +31,70 @@ def with_notes_of_label(runs: Iterable[AnyRun], workspace: Workspace) -> Iterato
             yield run
 
 
-Relation = Literal["version", "place", "code"]
-"""Relation to another region with the same label: version, place of the same code, or other code."""
+Relation = Literal["version", "python", "place", "code"]
+"""Relation to the region of another run with the same label.
+
+It is another version of its code, the same or another version with another Python, the same code in another
+place, or other code.
+"""
 
 _OTHERS: Mapping[Relation, NoteCode] = {
     "version": NoteCode.OTHER_VERSION,
+    "python": NoteCode.OTHER_PYTHON,
     "place": NoteCode.OTHER_PLACE,
     "code": NoteCode.OTHER_CODE,
 }
 
 
-def relation_of(one: Region, other: Region) -> Relation:
-    """Return how the code of another region with the same label is related to that of the first."""
-    ours, theirs = one.key, other.key
-    if one.code and one.code == other.code and ours.qualname == theirs.qualname:
+def relation_of(one: RunInfo, other: RunInfo) -> Relation:
+    """Return how the code of another run with the same label is related to that of the first."""
+    ours, theirs = one.region.key, other.region.key
+    if one.region.code and one.region.code == other.region.code and ours.qualname == theirs.qualname:
         return "place"
     same = (ours.module, ours.qualname) == (theirs.module, theirs.qualname)
     # A function may have several blocks with one label.
-    moved_block = RegionKind.BLOCK in (one.kind, other.kind) and ours.line != theirs.line
-    return "version" if same and not moved_block else "code"
+    moved_block = RegionKind.BLOCK in (one.region.kind, other.region.kind) and ours.line != theirs.line
+    if not same or moved_block:
+        return "code"
+    # Digests of code are those of its instructions, which each version of Python has others of.
+    return "version" if _python(one) == _python(other) else "python"
+
+
+def _python(info: RunInfo) -> str:
+    """Return the version of Python without the last number."""
+    return info.process.python.rpartition(".")[0]
 
 
 def several_regions(infos: Sequence[AnyInfo]) -> dict[str, str]:
     """Return the labels that several regions share, each with a phrase such as "2 versions of its code"."""
-    regions: dict[str, dict[str, Region]] = {}
+    regions: dict[str, dict[str, RunInfo]] = {}
     for info in infos:
         if isinstance(info, RunInfo) and info.imported is None:
-            regions.setdefault(info.label, {}).setdefault(info.region.id, info.region)
+            regions.setdefault(info.label, {}).setdefault(info.region.id, info)
     return {label: _phrase(tuple(found.values())) for label, found in regions.items() if len(found) > 1}
 
 
-def others_phrase(region: Region, others: Iterable[Region]) -> str:
-    """Describe other regions with the same label: "2 other versions of the code"."""
-    found = {other.id: other for other in others}
-    relations = {relation_of(region, other) for other in found.values()}
-    if relations == {"version"}:
+def others_phrase(info: RunInfo, others: Iterable[RunInfo]) -> str:
+    """Describe the regions of other runs with the same label: "2 other versions of the code"."""
+    found = {other.region.id: other for other in others}
+    relations = {relation_of(info, other) for other in found.values()}
+    if relations == {"python"}:
+        pythons = sorted({other.process.python for other in found.values()})
+        return f"the function or block with Python {' and '.join(pythons)}"
+    if relations <= {"version", "python"}:
         return f"{count(len(found), 'other version')} of the code"
     if relations == {"place"}:
         return f"the same code in {count(len(found), 'other place')}"
     return f"{count(len(found), 'other function or block')} with this label"
 
 
-def _phrase(regions: Sequence[Region]) -> str:
-    relations = {relation_of(one, other) for one, other in combinations(regions, 2)}
-    if relations == {"version"}:
-        return f"{count(len(regions), 'version')} of its code"
-    return f"{len(regions)} {'places' if relations == {'place'} else 'functions or blocks'} with this label"
+def _phrase(infos: Sequence[RunInfo]) -> str:
+    relations = {relation_of(one, other) for one, other in combinations(infos, 2)}
+    if relations == {"python"}:
+        return f"{count(len(infos), 'version')} of Python"
+    if relations <= {"version", "python"}:
+        return f"{count(len(infos), 'version')} of its code"
+    return f"{len(infos)} {'places' if relations == {'place'} else 'functions or blocks'} with this label"
 
 
 def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
@@ -88,12 +106,14 @@ def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
     if not others:
         return
     newest = others[0]
-    relation = relation_of(info.region, newest.region)
-    place: dict[str, Figure] = {}
+    relation = relation_of(info, newest)
+    figures: dict[str, Figure] = {}
     if relation == "place":
-        place = {"file": newest.region.file, "line": newest.region.key.line}
+        figures = {"file": newest.region.file, "line": newest.region.key.line}
+    if relation == "python":
+        figures = {"python": newest.process.python}
     more = len({one.region.id for one in others}) - 1
-    yield Note.of(_OTHERS[relation], run=newest.id, started_ns=newest.started_ns, more=more, **place)
+    yield Note.of(_OTHERS[relation], run=newest.id, started_ns=newest.started_ns, more=more, **figures)
 
 
 def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:

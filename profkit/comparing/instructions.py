@@ -10,6 +10,7 @@ from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import InstructionCounts, MeasuredRun, relative_range
 from profkit.model.profile import Frame, Node
 from profkit.transforms.call_graphs import unfold_counts
+from profkit.transforms.copies import join_copies
 from profkit.transforms.counts import FunctionCounts, InstructionStats, is_allocator
 from profkit.transforms.origin import standard_file
 from profkit.transforms.trees import call_tree
@@ -90,11 +91,14 @@ def compare_counts(
     """Compare B's counts with A's; of several runs per side the one with the fewest instructions is used.
 
     Only counts of equal numbers of executions compare: if there are such, others are left out.
-    If the sides were counted in different environments, functions are matched by standard names.
+    If the sides were counted in different environments, functions are matched by standard names, and parts
+    and copies of a function that a compiler made count as the function.
     `elsewhere`: they were, even if the counts do not show it. `spread`: differences of runs of one commit.
     """
     of_a, of_b = _alike(a, b)
     standardized = elsewhere or of_a.measured_in != of_b.measured_in
+    if standardized:
+        of_a, of_b = join_copies(of_a), join_copies(of_b)
     functions = _functions(of_a, standardized), _functions(of_b, standardized)
     noise = max(noise_of_repeats(of_a), noise_of_repeats(of_b), noise_of_runs(spread))
     obstacle, effect = _obstacle(of_a, of_b), max(MIN_EFFECT, noise)

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
 
+from profkit.comparing.matching import match_functions
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
 from profkit.comparing.significance import LEVEL
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile, Sample
 from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
 from profkit.model.session import SessionState
@@ -40,11 +42,12 @@ def merge_runs(runs: Iterable[Run]) -> Run:
         raise ValueError("there are no runs to merge")
     if _rates_differ(summed):
         summed = tuple(_in_time(run) for run in summed)
+    summed, notes = _matched(summed)
     processes = _by_process(summed)
     profiles = [one.profile for one in _with_names_of_hosts(processes) if one.profile is not None]
     infos = tuple(run.info for run in summed)
     return Run(
-        info=_merged_info(infos),
+        info=replace(_merged_info(infos), notes=notes),
         profile=merge_profiles(profiles) if profiles else None,
         merged=Merged(
             infos=infos,
@@ -84,6 +87,21 @@ class _ProcessRuns:
 
 def _summed(run: Run) -> Run:
     return run if run.profile is None else replace(run, profile=sum_samples(fold_addresses(run.profile)))
+
+
+def _matched(runs: tuple[Run, ...]) -> tuple[tuple[Run, ...], tuple[Note, ...]]:
+    """Return the runs with names and files by which their functions match, and notes on that.
+
+    A single run keeps the names and files that it was recorded with.
+    """
+    if len(runs) < 2:
+        return runs, ()
+    matched = match_functions(runs)
+    named = tuple(
+        run if run.profile is None else replace(run, profile=profile)
+        for run, profile in zip(runs, matched.profiles, strict=True)
+    )
+    return named, (Note(NoteCode.COMPREHENSIONS_INLINED),) if matched.inlined else ()
 
 
 def _rates_differ(runs: Sequence[Run]) -> bool:

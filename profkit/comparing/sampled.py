@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from profkit.comparing.comparability import MIN_RUNS, check, notes, uneven_load, warnings
+from profkit.comparing.matching import match_functions
 from profkit.comparing.shares import (
     MINIMUM_EFFECT,
     SLICES,
@@ -38,9 +39,10 @@ from profkit.model.comparison import (
     SampledComparison,
     Side,
 )
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
-from profkit.transforms.combine import Home, aligned, side_by_side
+from profkit.transforms.combine import side_by_side
 from profkit.transforms.tables import function_rows
 
 _HASH = 10
@@ -54,14 +56,15 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     wall clock and the other by CPU time.
     """
     check(a, b)
-    profiles = _aligned([*a, *b])
-    profiles_a, profiles_b = profiles[: len(a)], profiles[len(a) :]
+    matched = match_functions([*a, *b])
+    profiles_a, profiles_b = matched.profiles[: len(a)], matched.profiles[len(a) :]
     both = side_by_side(profiles_a, profiles_b)
     taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
     functions = _functions(a, b, shares_of_sides(taken_a, taken_b, uneven_load(a, b)), both)
     warned, call_s, fewest = warnings(a, b), call_compared(a, b), min(len(a), len(b))
     grade = Grade.UNCONFIRMED if fewest < MIN_RUNS or warned else Grade.CONFIRMED
     unseen = _unseen(functions)
+    inlined = (Finding(FindingCode.COMPREHENSIONS_INLINED),) if matched.inlined else ()
     names = _side_names(a, b)
     return SampledComparison(
         a=_side(names[0], a),
@@ -74,13 +77,8 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
         level=LEVEL,
         minimum_effect=MINIMUM_EFFECT,
         unseen=unseen,
-        notes=(*warned, *notes(a, b)),
+        notes=(*warned, *notes(a, b), *inlined),
     )
-
-
-def _aligned(runs: Sequence[Run]) -> tuple[Profile, ...]:
-    homes = [Home(run.info.process.cwd, run.info.region.file) for run in runs]
-    return aligned([run.profile or Profile() for run in runs], homes)
 
 
 def _taken(profiles: Sequence[Profile], runs: Sequence[Run]) -> list[Taken]:

@@ -20,6 +20,7 @@ class FindingCode(enum.Enum):
     RATES_DIFFER = "rates-differ"  # low_hz, high_hz
     SAMPLES_UNORDERED = "samples-unordered"  # runs
     TORN_STACKS = "torn-stacks"  # run, share
+    COMPREHENSIONS_INLINED = "comprehensions-inlined"
     VERSIONS_DIFFER = "versions-differ"  # aspect, a, b
 
     # Differences between measured sides, other than their code.

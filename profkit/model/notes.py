@@ -73,9 +73,11 @@ class NoteCode(enum.Enum):
 
     # Other runs: those of the label, and those of a merged run. These are made for reports, and not kept.
     OTHER_VERSION = "other-version"  # run, started_ns, more
+    OTHER_PYTHON = "other-python"  # run, started_ns, more, python
     OTHER_PLACE = "other-place"  # run, started_ns, more, file, line
     OTHER_CODE = "other-code"  # run, started_ns, more
     MORE_SAMPLES = "more-samples"  # label, samples, all_samples, runs; or runs_at_least instead of runs
+    COMPREHENSIONS_INLINED = "comprehensions-inlined"
     RUN_FAILED = "run-failed"  # detail
     MORE_NOTES = "more-notes"  # notes
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 from profkit.errors import UsageError
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.transforms.identity import file_identity, with_identities
 from profkit.transforms.origin import from_import_root
 from profkit.transforms.simplify import Reindexer, fold_addresses
 from profkit.transforms.trees import stack_weights
@@ -75,11 +75,19 @@ class Home(NamedTuple):
     file: str
 
 
-def aligned(profiles: Sequence[Profile], homes: Sequence[Home]) -> tuple[Profile, ...]:
-    """Return the profiles with the first one's program paths; a library file has its first path in all."""
+def aligned(
+    profiles: Sequence[Profile], homes: Sequence[Home], *, inline: bool = False
+) -> tuple[Profile, ...]:
+    """Return the profiles with names and files by which functions match.
+
+    Program files have the first profile's paths; a library file has its first path in all. `inline` is as in
+    `with_identities`.
+    """
     first_paths: dict[str, str] = {}
     return tuple(
-        _renamed(fold_addresses(profile, stated=True), _path_in(home, homes[0], first_paths))
+        with_identities(
+            fold_addresses(profile, stated=True), _path_in(home, homes[0], first_paths), inline=inline
+        )
         for profile, home in zip(profiles, homes, strict=True)
     )
 
@@ -103,22 +111,16 @@ def _add_all(profile: Profile, target: ProfileBuilder, thread: int) -> None:
         target.add_indexed(tuple(map(frame, profile.stacks[stack])), thread, weight)
 
 
-def _renamed(profile: Profile, path_in: Callable[[str], str]) -> Profile:
-    return replace(
-        profile, frames=tuple(frame._replace(file=path_in(frame.file)) for frame in profile.frames)
-    )
-
-
 def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[str], str]:
     """Return a function that maps a file's path in one run to its path in the first."""
     here, there = _move(home, first)
 
     @cache
     def path_in(file: str) -> str:
-        imported = from_import_root(file)
-        if imported != file:
-            return first_paths.setdefault(imported, file)
-        return there + file[len(here) :] if here and file.startswith(f"{here}/") else file
+        moved = there + file[len(here) :] if here and file.startswith(f"{here}/") else file
+        # Packages can be in the program's folder in one run and elsewhere in another.
+        found = moved if from_import_root(file) == file else file
+        return first_paths.setdefault(file_identity(found), found)
 
     return path_in
 

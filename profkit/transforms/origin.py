@@ -146,6 +146,11 @@ _NUMBERED = re.compile(
 )
 """Symbol versions, and numbers added by compilers: lambdas (GCC, Clang), copies such as `.constprop.0`."""
 
+_COPY = re.compile(
+    r" \[clone [^]]*\]|\.(?:cold|constprop|isra|llvm|localalias|lto_priv|part)(?:\.\d+)*(?=[.'@]|$)"
+)
+"""Suffixes of parts and copies of a function, which each build has others of."""
+
 _BUILD_TAG = re.compile(
     rf"\.(?:cpython|abi|pypy)[\w-]*(?=\.so)|-{_HASH}(?=[.\w]*\.so)|(?<=libpython)[\d.]*\d"
 )
@@ -161,6 +166,16 @@ def standard_name(name: str, shared_object: str = "") -> str:
         within = standard_object(shared_object)
         return f"{standard_file(file)}:<nameless>{f' in {within}' if within else ''}"
     return f"{standard_file(file)}:{_NUMBERED.sub('', function)}"
+
+
+def whole_function(name: str) -> str:
+    """Return the name of the function that a part or copy made by a compiler belongs to: `f` for `f.cold`."""
+    return _COPY.sub("", name)
+
+
+def standard_function(name: str) -> str:
+    """Return a machine function's name without suffixes and numbers that depend on the build."""
+    return _NUMBERED.sub("", whole_function(name))
 
 
 def standard_file(path: str) -> str:

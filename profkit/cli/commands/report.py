@@ -133,7 +133,7 @@ def _mention_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
     """Report the runs of other code with this label, and how to see them."""
     if not others:
         return
-    what = others_phrase(merged.region, (info.region for info in others))
+    what = others_phrase(merged, others)
     verb = "is" if len(others) == 1 else "are"
     say(
         "note",

@@ -115,6 +115,10 @@ FINDINGS: Mapping[FindingCode, Sentence] = {
     FindingCode.RATES_DIFFER: _rates_differ,
     FindingCode.SAMPLES_UNORDERED: _samples_unordered,
     FindingCode.TORN_STACKS: _torn_stacks,
+    FindingCode.COMPREHENSIONS_INLINED: (
+        "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
+        "those of earlier versions are counted as part of it, too"
+    ),
     FindingCode.VERSIONS_DIFFER: lambda figures: f"{figures['aspect']} differs: {_sides(figures)}",
     FindingCode.ENVIRONMENTS_DIFFER: lambda figures: f"environments differ: {_sides(figures)}",
     FindingCode.INTERPRETERS_DIFFER: _interpreters_differ,

@@ -102,6 +102,11 @@ def _values_left_out(figures: Figures) -> str:
     return f"Of the values in the file, {figures['kept']} is kept. Left out: {figures['left_out']}."
 
 
+def _other_python(figures: Figures) -> str:
+    said = _other(f"This function or block, with Python {figures['python']},", figures)
+    return f"{said} `profkit compare` matches their functions."
+
+
 def _other_place(figures: Figures) -> str:
     return _other(f"The same code, at {figures['file']}:{figures['line']},", figures)
 
@@ -253,9 +258,14 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.VALUES_LEFT_OUT: _values_left_out,
     NoteCode.LABELS_LEFT_OUT: lambda figures: f"Labels of samples are left out: {figures['labels']}.",
     NoteCode.OTHER_VERSION: lambda figures: _other("Another version of this code", figures),
+    NoteCode.OTHER_PYTHON: _other_python,
     NoteCode.OTHER_PLACE: _other_place,
     NoteCode.OTHER_CODE: lambda figures: _other("Other code with this label", figures),
     NoteCode.MORE_SAMPLES: _more_samples,
+    NoteCode.COMPREHENSIONS_INLINED: (
+        "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
+        "those of earlier versions are counted as part of it, too."
+    ),
     NoteCode.RUN_FAILED: lambda figures: f"The run failed: {figures.detail()}",
     NoteCode.MORE_NOTES: _more_notes,
 }

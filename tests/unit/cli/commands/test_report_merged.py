@@ -136,6 +136,23 @@ def test_a_report_of_one_run_names_other_versions_of_its_code(
     assert "Another version" in profkit("report", "handler").out
 
 
+def with_python(run: Run, python: str) -> Run:
+    return replace(run, info=replace(run.info, process=replace(run.info.process, python=python)))
+
+
+def test_another_python_is_no_version_of_the_code(profkit: Profkit, config: Config, utc: None) -> None:
+    """Digests of the code differ, since they are of its instructions."""
+    old = [with_python(of_another_version(run), "3.14.10") for run in WORKERS[:2]]
+    keep(config, *old, with_python(WORKERS[2], "3.15.2"))
+    said = profkit("report", "handler", "--all")
+    assert "2 runs of the function or block with Python 3.14.10 are left out; `profkit report" in said.err
+    assert (
+        "This function or block, with Python 3.14.10, ran at 2025-11-21 11:50:03: `profkit report "
+        "0000000001`. `profkit compare` matches their functions."
+    ) in " ".join(profkit("report", "handler").out.split())
+    assert "the runs of 'handler' come from 2 versions of Python" in profkit("list").err
+
+
 def test_no_version_is_named_if_there_is_one(profkit: Profkit, config: Config) -> None:
     keep(config, *WORKERS)
     assert "version of this code" not in profkit("report", "handler").out
@@ -175,8 +192,8 @@ def region(
 )
 def test_an_equal_label_does_not_make_a_version(other: Region, relation: Relation, phrase: str) -> None:
     one = region(code="0a", kind=other.kind)
-    assert (relation_of(one, other), relation_of(other, one)) == (relation, relation)
     runs = [replace(run.info, region=of) for run, of in zip(WORKERS, (one, other, one), strict=True)]
+    assert (relation_of(runs[0], runs[1]), relation_of(runs[1], runs[0])) == (relation, relation)
     assert several_regions(runs) == {"load": phrase}
     assert several_regions(runs[::2]) == {}
 

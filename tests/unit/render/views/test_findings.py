@@ -24,6 +24,10 @@ TEXTS = {
     Finding.of(Code.TORN_STACKS, run="a1", share=0.123): (
         '12 % of the stacks of run a1 were inconsistent ("torn"): its callers may be wrong'
     ),
+    Finding.of(Code.COMPREHENSIONS_INLINED): (
+        "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
+        "those of earlier versions are counted as part of it, too"
+    ),
     Finding.of(Code.VERSIONS_DIFFER, aspect="torch", a="2.6", b="2.7"): "torch differs: A 2.6; B 2.7",
     Finding.of(Code.ENVIRONMENTS_DIFFER, a="Python 3.11.2", b=""): (
         "environments differ: A Python 3.11.2; B not known"

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from profkit.cli.versions import with_notes_of_label
 from profkit.cli.workspace import Workspace
 from profkit.clock import ManualClock
+from profkit.comparing.merged_runs import merge_runs
 from profkit.errors import AttachDenied, DamagedFile
 from profkit.formats import austin, callgrind, collapsed, pprof, pstats, pyinstrument
 from profkit.formats.pprof import foreign
@@ -25,7 +26,7 @@ from profkit.ingest.recovery import substitute_manifest
 from profkit.measuring.decorated.calls import in_process_run, now
 from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
-from profkit.model.profile import Frame, ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Merged, RunInfo
 from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
@@ -46,7 +47,7 @@ from profkit.store.spool import read_session
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 from tests.support import call_traces
 from tests.support.call_traces import Call
-from tests.support.example_runs import HOSTILE_NOTES, INFO, PLAN, REGION, made_run
+from tests.support.example_runs import HOSTILE_NOTES, INFO, PLAN, PROCESS, REGION, made_run
 from tests.support.example_sessions import (
     F,
     RecordedSampler,
@@ -175,6 +176,7 @@ def of_other_runs(_: Path) -> Iterator[Note]:
         return replace(INFO, id="b1", region=replace(REGION, key=key))
 
     yield from beside(other(line=50), other(line=60))
+    yield from beside(replace(other(line=50), process=replace(PROCESS, python="3.15.2")))
     yield from beside(other(qualname="another"))
     moved = other(line=50)
     yield from beside(replace(moved, region=replace(moved.region, code="c0de")), code="c0de")
@@ -198,9 +200,17 @@ def of_measurements(_: Path) -> Iterator[Note]:
     yield from in_process_run(order, ("abs(-1)", "", 0), now(), now(), "it is a lock").info.notes
 
 
+def of_merged_runs(_: Path) -> Iterator[Note]:
+    builder = ProfileBuilder()
+    builder.add((Frame("f.<locals>.<listcomp>", REGION.file, 42),), Thread(1, 1, "t"), 5)
+    old = replace(made_run(process=replace(PROCESS, python="3.11.2")), profile=builder.build(period_ns=1e7))
+    new = made_run(process=replace(PROCESS, python="3.12.1"))
+    yield from merge_runs([old, new]).info.notes
+
+
 PRODUCERS = (
     of_settings, of_a_manager, of_sessions, of_damage, of_journals, of_insiders, of_ladders, of_files,
-    of_other_runs, of_reports, of_measurements,
+    of_other_runs, of_reports, of_merged_runs, of_measurements,
 )  # fmt: skip
 
 

@@ -1,0 +1,85 @@
+"""Instruction counts of functions that a compiler split and copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.comparing.instructions import compare_counts
+from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
+from profkit.transforms.copies import join_copies
+from tests.support.example_measurements import COUNTS
+
+SPLIT = replace(
+    COUNTS,
+    functions=(
+        FunctionCount("a.c:main", 100, 1000, 1, "libown.so"),
+        FunctionCount("a.c:f", 300, 900, 2, "libown.so"),
+        FunctionCount("a.c:f.part.0", 200, 600, 2, "libown.so"),
+        FunctionCount("a.c:f.part.0.cold", 50, 50, 1, "libown.so"),
+        FunctionCount("a.c:g.constprop.0.lto_priv.0'2", 350, 350, 4, "libown.so"),
+    ),
+    calls=(
+        CallCount("a.c:main", "a.c:f", 2, 900),
+        CallCount("a.c:f", "a.c:f.part.0", 2, 600),
+        CallCount("a.c:f.part.0", "a.c:f.part.0.cold", 1, 50),
+        CallCount("a.c:f.part.0", "a.c:g.constprop.0.lto_priv.0'2", 4, 350),
+    ),
+)
+WHOLE = replace(
+    COUNTS,
+    functions=(
+        FunctionCount("a.c:f", 550, 900, 2, "libown.so"),
+        FunctionCount("a.c:g'2", 350, 350, 4, "libown.so"),
+        FunctionCount("a.c:main", 100, 1000, 1, "libown.so"),
+    ),
+    calls=(CallCount("a.c:main", "a.c:f", 2, 900), CallCount("a.c:f", "a.c:g'2", 4, 350)),
+)
+NAMES = ["a.c:f", "a.c:f.cold", "a.c:f.part.0", "a.c:g", "b.c:f.constprop.1", "???:0x12ab"]
+
+
+def test_parts_are_one_function() -> None:
+    assert join_copies(SPLIT) == WHOLE
+
+
+def test_whole_functions_are_the_same_object() -> None:
+    assert join_copies(WHOLE) is WHOLE
+
+
+def test_a_recursion_of_a_part_stays_a_call() -> None:
+    recursive = replace(SPLIT, calls=(CallCount("a.c:f.part.0", "a.c:f.part.0", 3, 60),))
+    assert join_copies(recursive).calls == (CallCount("a.c:f", "a.c:f", 3, 60),)
+
+
+def test_builds_that_split_differently_compare() -> None:
+    compared = compare_counts([SPLIT], [WHOLE], elsewhere=True)
+    assert compared.functions == ()
+    assert len(compare_counts([SPLIT], [WHOLE]).functions) == 5
+
+
+def total(counts: InstructionCounts) -> float:
+    return sum(row.exclusive for row in counts.functions)
+
+
+def made(rows: Iterable[tuple[str, int]], edges: Iterable[tuple[str, str, int]]) -> InstructionCounts:
+    functions = tuple(FunctionCount(name, own, own, 1) for name, own in dict(rows).items())
+    calls = {(a, b): CallCount(a, b, 1, cost) for a, b, cost in edges}
+    return replace(COUNTS, functions=functions, calls=tuple(calls.values()))
+
+
+names = st.sampled_from(NAMES)
+
+
+@given(
+    st.lists(st.tuples(names, st.integers(0, 99))),
+    st.lists(st.tuples(names, names, st.integers(0, 99))),
+)
+def test_no_instruction_is_lost(rows: list[tuple[str, int]], edges: list[tuple[str, str, int]]) -> None:
+    counts = made(rows, edges)
+    joined = join_copies(counts)
+    assert total(joined) == total(counts)
+    assert len({row.name for row in joined.functions}) == len(joined.functions)
+    assert join_copies(joined) == joined
