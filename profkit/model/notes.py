@@ -35,6 +35,7 @@ class NoteCode(enum.Enum):
     SAMPLER_REPLACED = "sampler-replaced"  # sampler, by, detail
     SAMPLED_INSIDE = "sampled-inside"  # kind
     NOT_SAMPLED = "not-sampled"  # detail
+    STACKS_CUT = "stacks-cut"
     ROUNDS_REPEATED = "rounds-repeated"  # repeated, rounds: including repeated ones
     ROUNDS_DROPPED = "rounds-dropped"  # dropped, rounds: including dropped ones, functions
     CHILDREN_LEFT_OUT = "children-left-out"  # processes, detail

@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 
 from profkit.errors import InvalidOption
-from profkit.model.notes import Note
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
@@ -26,6 +26,8 @@ SAMPLER_CPU = 0.25
 """Maximum share of a core for the sampler if the user set no rate."""
 STATES_SINCE = (3, 15)
 """First version whose reader reports which threads run."""
+WHOLE_SINCE = (3, 15)
+"""First version whose reader follows a stack through calls from C code to Python (checked with 3.14.10)."""
 _PYSPY_ROUND = 10
 """Rounds of this sampler that cost as much as one of py-spy."""
 _ROUND_S, _FRAME_S = 2e-5, 1e-6
@@ -59,7 +61,9 @@ def fastest(version: Version) -> int:
     return FASTEST_HZ.get(version, FASTEST_HZ[max(FASTEST_HZ)])
 
 
-def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+def plan(
+    options: SamplerOptions, live: LiveStacks, version: Version = sys.version_info[:2]
+) -> SamplerPlan:  # fmt: skip
     """Resolve defaults of options that passed `check`."""
     requested_hz, notes = _requested_rate(options), tuple[Note, ...]()
     if requested_hz is None:
@@ -78,7 +82,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         max_duration_s=options.max_duration_s,
         tags=options.tags,
         sample_each=options.sample_each,
-        notes=notes,
+        notes=(*notes, *([Note(NoteCode.STACKS_CUT)] if version < WHOLE_SINCE else [])),
     )
 
 

@@ -13,7 +13,8 @@ from profkit.samplers.base import PTRACE, READ, Sampler
 from profkit.samplers.options import SamplerOptions
 
 AUTO = "auto"
-_CPYTHON_SINCE = (3, 14)
+_CPYTHON_SINCE = (3, 15)
+"""The reader of 3.14 omits the callers of Python code that C code calls."""
 
 
 def _calls_only() -> Sampler:

@@ -173,6 +173,10 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.NOT_SAMPLED: lambda figures: (
         f"Only calls and wall times were recorded, without samples: {figures.detail()}"
     ),
+    NoteCode.STACKS_CUT: (
+        "The reader of Python 3.14 omits the callers of Python code that C code calls, such as the key of "
+        "sorted(): samples of such code may be missing from this run. sampler='pyspy' has whole stacks."
+    ),
     NoteCode.ROUNDS_REPEATED: lambda figures: (
         f"In {100 * figures.integer('repeated') / figures.integer('rounds'):.0f} % of the sampling rounds "
         "the stack changed while it was read, and was read again. So functions of a few microseconds have "

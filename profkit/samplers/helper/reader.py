@@ -108,7 +108,7 @@ def frames_of(found: list[object]) -> Frames:
         if not HAS_STATES:
             return [(frame.funcname, frame.filename, frame.lineno or 0) for frame in found]  # type: ignore[attr-defined]
         return [
-            (frame.funcname, frame.filename, frame.location.lineno if frame.location else 0)  # type: ignore[attr-defined]
+            (frame.funcname, frame.filename, frame.location.lineno or 0 if frame.location else 0)  # type: ignore[attr-defined]
             for frame in found
         ]
     except AttributeError as error:

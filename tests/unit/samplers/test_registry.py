@@ -55,7 +55,7 @@ def test_what_was_asked_for_is_the_only_way():
     assert ways(blocking=False) == [("pyspy", False), ("inprocess", False)]
 
 
-@pytest.mark.reader
+@pytest.mark.states
 def test_auto_prefers_the_reader_of_cpython(path: Path):
     assert ways()[0] == ("cpython", "auto")
     assert ways(rate_hz=500.0)[0] == ("cpython", "auto")
