@@ -49,9 +49,10 @@ def command(python: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str
         "only": ALL_THREADS if plan.idle else ON_CPU,
         "retries": _RETRIES,
         "children": "yes" if plan.subprocesses else "no",
-        "output": output,
     }
-    return (python, "-I", "-S", _PROGRAM, *(f"--{name}={value}" for name, value in options.items()))
+    words = (f"--{name}={value}" for name, value in options.items())
+    # The output is an argument of its own: `start_detached` finds the process by it.
+    return (python, "-I", "-S", _PROGRAM, *words, str(output))
 
 
 def attach(
