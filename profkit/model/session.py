@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notes import Note
@@ -56,6 +56,8 @@ class SamplerPlan:
     """Cycles per sample, if the caller gave them instead of a rate."""
     notes: tuple[Note, ...] = ()
     """Notes on these settings."""
+    gil: bool = field(default=False, metadata={"later": True})
+    """True if only threads that hold the GIL are sampled; then `idle` is False."""
 
     @classmethod
     def unknown(cls, sampler: str, *, scope: str, rate_hz: float = 0.0) -> SamplerPlan:

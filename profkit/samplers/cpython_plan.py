@@ -25,7 +25,7 @@ FASTEST_HZ = {(3, 14): 3000, (3, 15): 5000}
 SAMPLER_CPU = 0.25
 """Maximum share of a core for the sampler if the user set no rate."""
 STATES_SINCE = (3, 15)
-"""First version whose reader tells which threads run."""
+"""First version whose reader reports the states of threads."""
 _PYSPY_ROUND = 10
 """Rounds of this sampler that cost as much as one of py-spy."""
 _ROUND_S, _FRAME_S = 2e-5, 1e-6
@@ -41,10 +41,8 @@ def check(options: SamplerOptions, version: Version = sys.version_info[:2]) -> N
         )
     if options.native:
         raise InvalidOption("native", True, f"sampler='cpython' sees Python frames only: {_USE_PYSPY}")
-    if not options.idle and version < STATES_SINCE:
-        raise InvalidOption(
-            "idle", False, f"sampler='cpython' knows which threads wait since Python 3.15: {_USE_PYSPY}"
-        )
+    if version < STATES_SINCE:
+        _check_states(options)
     rate_hz, fastest_hz = _requested_rate(options), fastest(version)
     if rate_hz is not None and not 1 <= rate_hz <= fastest_hz:
         name = "rate" if options.sample_each is None else "sample_each"
@@ -52,6 +50,15 @@ def check(options: SamplerOptions, version: Version = sys.version_info[:2]) -> N
         raise InvalidOption(
             name, value, f"sampler='cpython' supports 1 to {fastest_hz} Hz with Python {_name(version)}"
         )
+
+
+def _check_states(options: SamplerOptions) -> None:
+    """Raise `InvalidOption` for options that need the states of threads."""
+    for name, value, needed in (("gil", True, options.gil), ("idle", False, not options.idle)):
+        if needed:
+            raise InvalidOption(
+                name, value, f"sampler='cpython' knows the states of threads since Python 3.15: {_USE_PYSPY}"
+            )
 
 
 def fastest(version: Version) -> int:
@@ -71,7 +78,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         sampler="cpython",
         rate_hz=requested_hz,
         blocking=False,
-        idle=options.idle,
+        idle=options.idle and not options.gil,
         native=False,
         subprocesses=options.subprocesses,
         scope=options.scope,
@@ -79,6 +86,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         tags=options.tags,
         sample_each=options.sample_each,
         notes=notes,
+        gil=options.gil,
     )
 
 

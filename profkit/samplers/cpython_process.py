@@ -24,7 +24,7 @@ from profkit.samplers.attempts import (
 )
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
-from profkit.samplers.helper.reader import ALL_THREADS, ON_CPU
+from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU
 from profkit.samplers.process_attachment import ProcessAttachment, attach_process
 from profkit.samplers.stack_journal import has_ended
 
@@ -46,13 +46,20 @@ def command(python: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str
         "pid": pid,
         "rate": f"{plan.rate_hz:.6g}",
         "duration": math.ceil(plan.max_duration_s) + BACKSTOP_S,
-        "only": ALL_THREADS if plan.idle else ON_CPU,
+        "only": _only(plan),
         "retries": _RETRIES,
         "children": "yes" if plan.subprocesses else "no",
     }
     words = (f"--{name}={value}" for name, value in options.items())
     # The output is an argument of its own: `start_detached` finds the process by it.
     return (python, "-I", "-S", _PROGRAM, *words, str(output))
+
+
+def _only(plan: SamplerPlan) -> str:
+    """Return which threads are sampled."""
+    if plan.gil:
+        return HOLDS_GIL
+    return ALL_THREADS if plan.idle else ON_CPU
 
 
 def attach(

@@ -55,6 +55,20 @@ print("ready", flush=True)
 time.sleep(0.5)
 os.execv("/bin/sleep", ["sleep", "30"])
 """
+SHARING = """
+import hashlib, threading
+def hashes():
+    data = bytes(4_000_000)
+    while True:
+        hashlib.sha256(data).digest()
+def spins():
+    while True:
+        sum(range(100))
+threading.Thread(target=hashes, name="hashes", daemon=True).start()
+print("ready", flush=True)
+spins()
+"""
+"""Two busy threads, of which one hardly ever holds the GIL."""
 DEEP = """
 import sys
 sys.setrecursionlimit(10_000)
@@ -299,6 +313,22 @@ def test_waiting_threads_can_be_left_out(target: int, tmp_path: Path) -> None:
     weights = weight_by_thread(recording.profile)
     assert weights["MainThread"] > 50
     assert weights.get("waiter", 0) < weights["MainThread"] / 10
+
+
+@pytest.mark.states
+def test_only_time_with_the_gil_can_be_sampled(tmp_path: Path) -> None:
+    weights = []
+    for index, options in enumerate((SamplerOptions(rate_hz=500, gil=True), SamplerOptions(rate_hz=500))):
+        plan = SAMPLER.plan(options, SMALL)
+        with running_target(SHARING) as process:
+            attachment = attach(process.pid, tmp_path, plan, index)
+            SYSTEM_CLOCK.sleep(1.0)
+            stop(attachment)
+        weights.append(weight_by_thread(read(tmp_path, index, plan).profile))
+    with_gil, in_all = weights
+    assert with_gil["MainThread"] > 50
+    assert with_gil.get("hashes", 0) < 0.1 * with_gil["MainThread"]
+    assert in_all["hashes"] > 0.5 * in_all["MainThread"]
 
 
 def test_a_damaged_journal_is_named(target: int, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def test_the_command_line() -> None:
 
 def test_the_command_line_of_other_plans() -> None:
     assert "--only=cpu" in words(replace(PLAN, idle=False))
+    assert "--only=gil" in words(replace(PLAN, idle=False, gil=True))
     assert "--children=yes" in words(replace(PLAN, subprocesses=True))
     assert "--rate=0.333333" in words(replace(PLAN, rate_hz=1 / 3))
     assert "--duration=6" in words(replace(PLAN, max_duration_s=0.01))
