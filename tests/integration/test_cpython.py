@@ -69,6 +69,13 @@ print("ready", flush=True)
 spins()
 """
 """Two busy threads, of which one hardly ever holds the GIL."""
+CHANGING = """
+import itertools
+print("ready", flush=True)
+for number in itertools.count():
+    exec(f"def function_{number}(): sum(range(100_000))\\nfunction_{number}()")
+"""
+"""A stack that no earlier sample had, each time."""
 DEEP = """
 import sys
 sys.setrecursionlimit(10_000)
@@ -215,20 +222,15 @@ def test_a_program_that_becomes_another_is_given_up(tmp_path: Path) -> None:
     assert NoteCode.SAMPLER_INTERRUPTED in [note.code for note in recording.notes]
 
 
-def test_a_disk_that_fills_up(target: int, tmp_path: Path) -> None:
-    class Full(CPythonSampler):
-        """Writes to a device without space, which no folder can hold: the output is made anew."""
-
-    plan = replace(PLAN, rate_hz=100)
+def test_a_disk_that_fills_up(tmp_path: Path) -> None:
     folder = tmp_path / "full"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], check=True)
     try:
-        attachment = Full().attach(target, plan, folder, 0, SYSTEM_CLOCK)
-        wait_for(attachment, SessionState.RUNNING)
-        (folder / "filling").write_bytes(b"x" * 4096)
-        with pytest.raises(SamplerFailed, match="the disk is full; free space"):
-            wait_for(attachment, SessionState.SUCCESS)
+        with running_target(CHANGING) as process:
+            attachment = attach(process.pid, folder)
+            with pytest.raises(SamplerFailed, match="the disk is full; free space"):
+                wait_for(attachment, SessionState.SUCCESS)
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
 
