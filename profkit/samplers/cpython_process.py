@@ -110,8 +110,9 @@ class CPythonProgram:
                 "use sampler='pyspy', and report this with the version of Python",
             )  # fmt: skip
         if word in (UNREADABLE, ENDED):
+            why = f": {detail}" if detail else ""
             return attempt.failed(
-                stage, f"process {attempt.pid} has ended, or its stacks cannot be read: {detail}",
+                stage, f"process {attempt.pid} has ended, or its stacks cannot be read{why}",
                 "make sure that it still runs the same Python (not another program after exec)",
                 passing=stage == START,
             )  # fmt: skip
