@@ -44,7 +44,7 @@ LAYERS = {
         {"notebook"},
     ),
     "session": (
-        {"activity", "background"},
+        {"activity", "background", "thread_names"},
         {"counters"},
         {"failures", "joining", "results"},
         {"ladder", "starting"},

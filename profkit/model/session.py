@@ -129,6 +129,7 @@ class Lines:
     regions: int = 0
     calls: int = 0
     resources: int = 0
+    threads: int = field(default=0, metadata={"later": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,16 @@ class ResourcePoint:
     cpu_s: float
     rss_bytes: int
     threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadName:
+    """Name of a thread of the process, as Python has it."""
+
+    tid: int
+    seen: str
+    """Beginning of the name, as a sampler reads it from the kernel. Another thread may get the same `tid`."""
+    name: str
 
 
 class UnprofiledReason(enum.Enum):

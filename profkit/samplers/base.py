@@ -136,6 +136,10 @@ LARGEST_OUTPUT_BYTES = 2**30
 LARGEST_LOG_BYTES = 16 * 2**20
 
 
+WITHOUT_NAMES = frozenset({"cpython"})
+"""Samplers that see only the kernel's names of threads, which are short."""
+
+
 _OUTPUTS = {"pyspy": ".speedscope.json", "cpython": ".stacks"}
 """Ends of the names of output files, by sampler; one that keeps its samples elsewhere has none."""
 

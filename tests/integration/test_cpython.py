@@ -333,6 +333,32 @@ def test_only_time_with_the_gil_can_be_sampled(tmp_path: Path) -> None:
     assert in_all["hashes"] > 0.5 * in_all["MainThread"]
 
 
+NAMED = """
+import threading, time
+from profkit import profile
+@profile(threads=True, sampler="cpython", rate=200)
+def work():
+    deadline = time.monotonic() + 2.5
+    while time.monotonic() < deadline:
+        sum(range(100))
+for name in ("connection-pool-worker-1", "connection-pool-worker-2", "Rückübergrößenträger", "short"):
+    threading.Thread(target=time.sleep, args=(9,), name=name, daemon=True).start()
+work()
+print(sorted(thread.name for thread in work.last_run.profile.threads))
+"""
+
+
+def test_threads_have_their_whole_names(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-c", NAMED], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PROFKIT_SPOOL": str(tmp_path / "spool")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert eval(done.stdout) == [
+        "MainThread", "connection-pool-worker-1", "connection-pool-worker-2", "short", "Rückübergrößenträger"
+    ]  # fmt: skip
+
+
 def test_a_damaged_journal_is_named(target: int, tmp_path: Path) -> None:
     stop(attach(target, tmp_path))
     path = output_path(tmp_path, 0, "cpython")
