@@ -28,7 +28,7 @@ class LiveStacks:
     other_samplers: int = 0
     """Number of samplers that already run on this host."""
     other_rates_hz: float = 0.0
-    """Sum of the rates of those samplers."""
+    """Sum of the rates of those samplers, in rounds of py-spy or others that cost as much."""
     timed_sockets: bool = False
     """True if the program has sockets with SO_RCVTIMEO or SO_SNDTIMEO; each stop restarts the timeout."""
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from profkit.errors import InvalidOption
 from profkit.model.notes import Note
 from profkit.model.session import SamplerPlan
+from profkit.process.procfs import CPYTHON_ROUNDS
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
@@ -26,8 +27,6 @@ SAMPLER_CPU = 0.25
 """Maximum share of a core for the sampler if the user set no rate."""
 STATES_SINCE = (3, 15)
 """First version whose reader reports the states of threads."""
-_PYSPY_ROUND = 10
-"""Rounds of this sampler that cost as much as one of py-spy."""
 _ROUND_S, _FRAME_S = 2e-5, 1e-6
 _USE_PYSPY = "leave it out, or use sampler='pyspy'"
 
@@ -71,7 +70,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     requested_hz, notes = _requested_rate(options), tuple[Note, ...]()
     if requested_hz is None:
         affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / round_cost_s(live)))
-        others = replace(live, other_rates_hz=live.other_rates_hz * _PYSPY_ROUND)
+        others = replace(live, other_rates_hz=live.other_rates_hz * CPYTHON_ROUNDS)
         rate_hz, notes = shared_rate(min(DEFAULT_RATE_HZ, affordable_hz), others, round_cost_s(live))
         requested_hz = float(rate_hz)
     return SamplerPlan(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from profkit.errors import UsageError
 from profkit.model.notes import NoteCode
-from profkit.samplers import cpython_plan, options
+from profkit.process.procfs import CPYTHON_ROUNDS
+from profkit.samplers import cpython_plan, options, pyspy_plan
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, SAMPLER_CPU, check, plan, round_cost_s
+from profkit.samplers.host_share import HOST_CPU
 from profkit.samplers.options import SamplerOptions
 
 FEW = LiveStacks(threads=1, frames=10)
@@ -84,6 +87,37 @@ def test_a_crowded_host_lowers_the_default() -> None:
     made = plan(SamplerOptions(), LiveStacks(1, 10, crowding=4.0))
     assert made.rate_hz == DEFAULT_RATE_HZ / 4
     assert [note.code for note in made.notes] == [NoteCode.CROWDED_HOST]
+
+
+def test_other_samplers_cost_what_their_rounds_do() -> None:
+    budget_hz = HOST_CPU * 2 / round_cost_s(FEW)
+    for rate_hz in (100.0, 1000.0):
+        pyspy = replace(FEW, processors=2, other_samplers=1, other_rates_hz=rate_hz)
+        assert _share(pyspy) == min(DEFAULT_RATE_HZ, max(10, int(budget_hz - CPYTHON_ROUNDS * rate_hz)))
+        cpython = replace(pyspy, other_rates_hz=rate_hz / CPYTHON_ROUNDS)
+        assert _share(cpython) == DEFAULT_RATE_HZ, "a round of the same sampler costs the same"
+    made = plan(SamplerOptions(), replace(FEW, processors=2, other_samplers=1, other_rates_hz=1650.0))
+    assert [note.code for note in made.notes] == [NoteCode.SHARED_HOST]
+    for other_hz, rate_hz in ((1900.0 / CPYTHON_ROUNDS, 100), (1900.0, 23)):
+        busy = replace(FEW, processors=2, other_samplers=1, other_rates_hz=other_hz)
+        assert pyspy_plan.plan(SamplerOptions(blocking=False), busy).rate_hz == rate_hz
+
+
+def _share(live: LiveStacks) -> float:
+    return plan(SamplerOptions(), live).rate_hz
+
+
+@pytest.mark.parametrize("processors", [1, 8])
+def test_together_samplers_of_both_kinds_keep_within_the_budget(processors: int) -> None:
+    live, cpu = replace(FEW, processors=processors), 0.0
+    for number in range(24):
+        kind = pyspy_plan if number % 2 else cpython_plan
+        rate_hz = kind.plan(SamplerOptions(), live).rate_hz
+        if rate_hz > 10:
+            cpu += rate_hz * kind.round_cost_s(live)
+        cost_hz = rate_hz if number % 2 else rate_hz / CPYTHON_ROUNDS
+        live = replace(live, other_samplers=number + 1, other_rates_hz=live.other_rates_hz + cost_hz)
+    assert cpu <= 1.2 * HOST_CPU * processors
 
 
 def test_the_rest_is_passed_on() -> None:
