@@ -45,7 +45,7 @@ LAYERS = {
         {"notebook"},
     ),
     "session": (
-        {"activity"},
+        {"activity", "thread_names"},
         {"counters"},
         {"failures", "joining", "results"},
         {"ladder", "starting"},

@@ -42,6 +42,7 @@ class ProfilerOptions(TypedDict, total=False):
     native: bool
     threads: bool
     idle: bool
+    gil: bool
     subprocesses: bool
     allow_dumpable: bool
     scope: Scope
@@ -74,6 +75,7 @@ def settings(options: ProfilerOptions) -> Settings:
         blocking=options.get("blocking", "auto"),
         native=options.get("native", False),
         idle=options.get("idle", True),
+        gil=options.get("gil", False),
         subprocesses=options.get("subprocesses", False),
         scope=scope,
         max_duration_s=options.get("max_profile_duration_sec", 600.0),

@@ -31,10 +31,10 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
         raise UsageError(
             f"weights in {' and '.join(sorted(units))} are not compared", "compare runs of the same unit"
         )
-    if len({_clock(run.info) for run in (*a, *b)} - {""}) > 1:
+    clocks = sorted({_clock(run.info) for run in (*a, *b)} - {""}, reverse=True)
+    if len(clocks) > 1:
         raise UsageError(
-            "some runs count waiting (wall clock), others only time on the CPU",
-            "record both sides with the same idle=",
+            f"some runs count {', others '.join(clocks)}", "record both sides with the same idle= and gil="
         )
 
 
@@ -119,7 +119,9 @@ def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
 
 
 def _clock(info: RunInfo) -> str:
-    return _known(info, "wall" if info.plan.idle else "cpu")
+    if info.plan.gil:
+        return _known(info, "only time holding the GIL")
+    return _known(info, "waiting (wall clock)" if info.plan.idle else "only time on the CPU")
 
 
 def _known(info: RunInfo, value: str) -> str:

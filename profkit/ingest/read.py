@@ -16,7 +16,7 @@ from profkit.ingest.recovery import (
     substitute_manifest,
     with_rate,
 )
-from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, has_outputs, read_segments
+from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, has_outputs, read_segments, with_names
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.region import Region
@@ -124,7 +124,8 @@ def _without_manifest(folder: OwnedFolder, damage: DamagedFile, resolve: Resolve
 
 def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live: bool) -> FolderRuns:
     manifest = session.manifest
-    segments, unread = read_segments(folder, manifest, sampler, live)
+    found, unread = read_segments(folder, manifest, sampler, live)
+    segments = with_names(found, session.threads, manifest.process.pid)
     recovered = recover_regions(session, segments)
     damaged = (*session.damaged, *unread)
     data = _SessionData(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from profkit.errors import DamagedFile
-from profkit.model.session import Manifest, SamplerPlan, Segment, segment_stem
+from profkit.model.session import Manifest, SamplerPlan, Segment, ThreadName, segment_stem
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.base import Recording, Sampler, output_of
 from profkit.store.files import OwnedFolder
@@ -87,6 +87,25 @@ def read_segments(
             except DamagedFile as damage:
                 damaged.append(damage)
     return tuple(read), tuple(damaged)
+
+
+def with_names(segments: Sequence[ReadSegment], names: Iterable[ThreadName], pid: int) -> list[ReadSegment]:
+    """Return segments with the whole names of the threads of process `pid`."""
+    known = {(name.tid, name.seen): name.name for name in names}
+    return [_named(segment, known, (0, pid)) for segment in segments] if known else list(segments)
+
+
+def _named(segment: ReadSegment, known: Mapping[tuple[int, str], str], pids: Collection[int]) -> ReadSegment:
+    recording = segment.recording
+    if recording is None:
+        return segment
+    threads = tuple(
+        thread._replace(name=known.get((thread.tid, thread.name), thread.name))
+        if thread.pid in pids else thread
+        for thread in recording.profile.threads
+    )  # fmt: skip
+    named = replace(recording, profile=replace(recording.profile, threads=threads))
+    return replace(segment, recording=named)
 
 
 def has_outputs(folder: OwnedFolder) -> bool:

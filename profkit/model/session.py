@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notes import Note
@@ -60,6 +60,8 @@ class SamplerPlan:
     """Cycles per sample, if the caller gave them instead of a rate."""
     notes: tuple[Note, ...] = ()
     """Notes on these settings."""
+    gil: bool = field(default=False, metadata={"later": True})
+    """True if only threads that hold the GIL are sampled; then `idle` is False."""
 
     @classmethod
     def unknown(cls, sampler: str, *, scope: str, rate_hz: float = 0.0) -> SamplerPlan:
@@ -131,6 +133,7 @@ class Lines:
     regions: int = 0
     calls: int = 0
     resources: int = 0
+    threads: int = field(default=0, metadata={"later": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +222,16 @@ class ResourcePoint:
     cpu_s: float
     rss_bytes: int
     threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadName:
+    """Name of a thread of the process, as Python has it."""
+
+    tid: int
+    seen: str
+    """Beginning of the name, as a sampler reads it from the kernel. Another thread may get the same `tid`."""
+    name: str
 
 
 class UnprofiledReason(enum.Enum):

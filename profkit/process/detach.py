@@ -58,6 +58,8 @@ def start_detached(
     program itself, after its exec. Raises OSError if it cannot be started, TimeoutError at the deadline,
     and then leaves nothing running.
     """
+    if mark not in argv:  # a slow start would seem to have failed, and the program be started again
+        raise ValueError(f"{mark!r} is not an argument of the program")
     deadline_s = clock.monotonic_s() + timeout_s
     try:
         return _start(argv, os.fsencode(mark), log, clock, deadline_s, target)

@@ -152,8 +152,14 @@ def _read(path: str) -> bytes:
         return b""
 
 
-_PROGRAM = "/py-spy"
-_RATE = re.compile(rb"\0-r\0(\d+)\0")
+_PYSPY, _PYTHON = "py-spy", "python"
+_PYSPY_RATE = re.compile(rb"\0-r\0(\d+)\0")
+_HELPER = re.compile(
+    rb"[^\0]*\0-I\0-S\0[^\0]*/samplers/helper/__main__\.py\0(?:[^\0]*\0)*?--rate=([\d.e+-]+)\0"
+)
+"""Command line of a process of the `cpython` sampler; a watchdog has it behind its own."""
+CPYTHON_ROUNDS = 10
+"""Rounds of the `cpython` sampler that cost as much as one of py-spy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +168,29 @@ class SamplerLoad:
 
     count: int = 0
     rate_hz: float = 0.0
-    """Sum of their rates."""
+    """Sum of their rates, in rounds of py-spy or others that cost as much."""
 
 
 def sampler_load(proc: str = PROC) -> SamplerLoad:
-    """Return the load by this user's py-spy processes (for root: those of all users).
+    """Return the load by this user's samplers (for root: those of all users).
 
-    Takes about a millisecond with 300 processes: only py-spy processes are examined further.
+    Takes about a millisecond with 300 processes: only py-spy's and Python's processes are examined further.
     """
-    arguments = [
-        b"\0".join(command_line(int(pid), proc)) + b"\0"
+    rates = [
+        rate_hz
         for pid in posix.listdir(proc)
-        if pid.isdecimal() and (program(int(pid), proc) or "").endswith(_PROGRAM)
+        if pid.isdecimal() and (rate_hz := _sampler_rate(int(pid), proc)) is not None
     ]
-    rates = [float(found.group(1)) for text in arguments if (found := _RATE.search(text))]
     return SamplerLoad(len(rates), sum(rates))
+
+
+def _sampler_rate(pid: int, proc: str) -> float | None:
+    """Return the rate of a sampler in rounds of py-spy, None for any other process."""
+    name = (program(pid, proc) or "").rpartition("/")[2]
+    if name != _PYSPY and not name.startswith(_PYTHON):
+        return None
+    text = b"\0".join(command_line(pid, proc)) + b"\0"
+    found = _PYSPY_RATE.search(text) if name == _PYSPY else _HELPER.match(text)
+    if found is None:
+        return None
+    return float(found.group(1)) / (1 if name == _PYSPY else CPYTHON_ROUNDS)

@@ -32,7 +32,7 @@ class LiveStacks:
     other_samplers: int = 0
     """Number of samplers that already run on this host."""
     other_rates_hz: float = 0.0
-    """Sum of the rates of those samplers."""
+    """Sum of the rates of those samplers, in rounds of py-spy or others that cost as much."""
     timed_sockets: bool = False
     """True if the program has sockets with SO_RCVTIMEO or SO_SNDTIMEO; each stop restarts the timeout."""
 
@@ -138,6 +138,10 @@ class Sampler(Protocol):
 LARGEST_OUTPUT_BYTES = 2**30
 """Maximum size of an output that is read."""
 LARGEST_LOG_BYTES = 16 * 2**20
+
+
+WITHOUT_NAMES = frozenset({"cpython"})
+"""Samplers that see only the kernel's names of threads, which are short."""
 
 
 _OUTPUTS = {"pyspy": ".speedscope.json", "cpython": ".stacks", "inprocess": ".inprocess.stacks"}

@@ -62,7 +62,7 @@ class CallsOnlySampler:
 
 _OPTIONS = {
     "rate_hz": "rate", "sample_each": "sample_each", "blocking": "blocking", "native": "native",
-    "idle": "idle", "subprocesses": "subprocesses",
+    "idle": "idle", "gil": "gil", "subprocesses": "subprocesses",
 }  # fmt: skip
 """Options about samples, by their names in `SamplerOptions`."""
 

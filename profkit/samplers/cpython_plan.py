@@ -12,6 +12,7 @@ from dataclasses import replace
 from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
+from profkit.process.procfs import CPYTHON_ROUNDS
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
@@ -25,11 +26,9 @@ FASTEST_HZ = {(3, 14): 3000, (3, 15): 5000}
 SAMPLER_CPU = 0.25
 """Maximum share of a core for the sampler if the user set no rate."""
 STATES_SINCE = (3, 15)
-"""First version whose reader reports which threads run."""
+"""First version whose reader reports the states of threads."""
 WHOLE_SINCE = (3, 15)
 """First version whose reader follows a stack through calls from C code to Python (checked with 3.14.10)."""
-_PYSPY_ROUND = 10
-"""Rounds of this sampler that cost as much as one of py-spy."""
 _ROUND_S, _FRAME_S = 2e-5, 1e-6
 _USE_PYSPY = "leave it out, or use sampler='pyspy'"
 
@@ -43,10 +42,8 @@ def check(options: SamplerOptions, version: Version = sys.version_info[:2]) -> N
         )
     if options.native:
         raise InvalidOption("native", True, f"sampler='cpython' sees Python frames only: {_USE_PYSPY}")
-    if not options.idle and version < STATES_SINCE:
-        raise InvalidOption(
-            "idle", False, f"sampler='cpython' knows which threads wait since Python 3.15: {_USE_PYSPY}"
-        )
+    if version < STATES_SINCE:
+        _check_states(options)
     rate_hz, fastest_hz = _requested_rate(options), fastest(version)
     if rate_hz is not None and not 1 <= rate_hz <= fastest_hz:
         name = "rate" if options.sample_each is None else "sample_each"
@@ -54,6 +51,15 @@ def check(options: SamplerOptions, version: Version = sys.version_info[:2]) -> N
         raise InvalidOption(
             name, value, f"sampler='cpython' supports 1 to {fastest_hz} Hz with Python {_name(version)}"
         )
+
+
+def _check_states(options: SamplerOptions) -> None:
+    """Raise `InvalidOption` for options that need the states of threads."""
+    for name, value, needed in (("gil", True, options.gil), ("idle", False, not options.idle)):
+        if needed:
+            raise InvalidOption(
+                name, value, f"sampler='cpython' knows the states of threads since Python 3.15: {_USE_PYSPY}"
+            )
 
 
 def fastest(version: Version) -> int:
@@ -68,14 +74,14 @@ def plan(
     requested_hz, notes = _requested_rate(options), tuple[Note, ...]()
     if requested_hz is None:
         affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / round_cost_s(live)))
-        others = replace(live, other_rates_hz=live.other_rates_hz * _PYSPY_ROUND)
+        others = replace(live, other_rates_hz=live.other_rates_hz * CPYTHON_ROUNDS)
         rate_hz, notes = shared_rate(min(DEFAULT_RATE_HZ, affordable_hz), others, round_cost_s(live))
         requested_hz = float(rate_hz)
     return SamplerPlan(
         sampler="cpython",
         rate_hz=requested_hz,
         blocking=False,
-        idle=options.idle,
+        idle=options.idle and not options.gil,
         native=False,
         subprocesses=options.subprocesses,
         scope=options.scope,
@@ -83,6 +89,7 @@ def plan(
         tags=options.tags,
         sample_each=options.sample_each,
         notes=(*notes, *([Note(NoteCode.STACKS_CUT)] if version < WHOLE_SINCE else [])),
+        gil=options.gil,
     )
 
 

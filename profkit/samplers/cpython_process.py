@@ -24,7 +24,7 @@ from profkit.samplers.attempts import (
 )
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
-from profkit.samplers.helper.reader import ALL_THREADS, ON_CPU
+from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU
 from profkit.samplers.process_attachment import ProcessAttachment, attach_process
 from profkit.samplers.stack_journal import has_ended
 
@@ -48,12 +48,20 @@ def command(
         "pid": pid,
         "rate": f"{plan.rate_hz:.6g}",
         "duration": math.ceil(plan.max_duration_s) + BACKSTOP_S,
-        "only": ALL_THREADS if plan.idle else ON_CPU,
+        "only": _only(plan),
         "retries": retries,
         "children": "yes" if plan.subprocesses else "no",
-        "output": output,
     }
-    return (python, "-I", "-S", _PROGRAM, *(f"--{name}={value}" for name, value in options.items()))
+    words = (f"--{name}={value}" for name, value in options.items())
+    # The output is an argument of its own: `start_detached` finds the process by it.
+    return (python, "-I", "-S", _PROGRAM, *words, str(output))
+
+
+def _only(plan: SamplerPlan) -> str:
+    """Return which threads are sampled."""
+    if plan.gil:
+        return HOLDS_GIL
+    return ALL_THREADS if plan.idle else ON_CPU
 
 
 def attach(
@@ -104,8 +112,9 @@ class CPythonProgram:
                 "use sampler='pyspy', and report this with the version of Python",
             )  # fmt: skip
         if word in (UNREADABLE, ENDED):
+            why = f": {detail}" if detail else ""
             return attempt.failed(
-                stage, f"process {attempt.pid} has ended, or its stacks cannot be read: {detail}",
+                stage, f"process {attempt.pid} has ended, or its stacks cannot be read{why}",
                 "make sure that it still runs the same Python (not another program after exec)",
                 passing=stage == START,
             )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -26,6 +27,7 @@ class SamplerOptions:
     blocking: Blocking = "auto"
     native: bool = False
     idle: bool = True
+    gil: bool = False
     subprocesses: bool = False
     scope: Scope = "call"
     max_duration_s: float = 600.0
@@ -41,8 +43,8 @@ def check_common(options: SamplerOptions) -> None:
             check_positive(name, value)
     check_positive("max_profile_duration_sec", options.max_duration_s)
     for name, flag in (
-        ("native", options.native), ("idle", options.idle), ("subprocesses", options.subprocesses),
-        ("allow_dumpable", options.allow_dumpable),
+        ("native", options.native), ("idle", options.idle), ("gil", options.gil),
+        ("subprocesses", options.subprocesses), ("allow_dumpable", options.allow_dumpable),
     ):  # fmt: skip
         check_choice(name, flag, (True, False))
     check_choice("blocking", options.blocking, (True, False, "auto"))
@@ -51,6 +53,8 @@ def check_common(options: SamplerOptions) -> None:
         raise UsageError("rate and sample_each both set the sampling interval", "give only one of them")
     if options.native and options.blocking is False:
         raise InvalidOption("blocking", False, "native=True needs blocking: leave out one of them")
+    if options.gil and not getattr(sys, "_is_gil_enabled", lambda: True)():
+        raise InvalidOption("gil", True, "this Python runs without the GIL: leave it out")
 
 
 def check_positive(name: str, value: object, *, whole: bool = False) -> None:

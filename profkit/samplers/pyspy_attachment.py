@@ -29,7 +29,9 @@ _PROGRAM = "py-spy"
 def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:
     """Return the py-spy command line for a plan."""
     flags = {
-        "--idle": plan.idle,
+        # A thread that waits inside a system call may hold the GIL.
+        "--idle": plan.idle or plan.gil,
+        "--gil": plan.gil,
         "--nonblocking": not plan.blocking,
         "--native": plan.native,
         "--subprocesses": plan.subprocesses,

@@ -44,7 +44,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     if _requested_rate(options) is None:
         rate_hz, why = shared_rate(rate_hz, live, round_cost_s(live))
         notes = (*notes, *why)
-    if blocking and not options.idle:
+    if blocking and _on_cpu_only(options):
         # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.
         notes = (*notes, Note(NoteCode.THREADS_WOKEN))
     if blocking and live.timed_sockets:
@@ -53,7 +53,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         sampler="pyspy",
         rate_hz=float(rate_hz),
         blocking=blocking,
-        idle=options.idle,
+        idle=options.idle and not options.gil,
         native=options.native,
         subprocesses=options.subprocesses,
         scope=options.scope,
@@ -61,12 +61,18 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         tags=options.tags,
         sample_each=options.sample_each,
         notes=notes,
+        gil=options.gil,
     )
 
 
 def round_cost_s(live: LiveStacks) -> float:
     """Return the time for which one blocking round stops the program."""
     return _ROUND_S + _FRAME_S * live.frames
+
+
+def _on_cpu_only(options: SamplerOptions) -> bool:
+    """Return whether a thread that a stop wakes would be sampled; it would not hold the GIL."""
+    return not options.idle and not options.gil
 
 
 def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple[Note, ...]]:
@@ -78,7 +84,7 @@ def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple
         code = NoteCode.BLOCKING_NOT_KEPT if dropped else NoteCode.NONBLOCKING_SOCKETS
         return requested_hz or _default_nonblocking_hz(live), False, (Note(code),)
     if options.blocking == "auto" and not options.native:
-        if not options.idle:
+        if _on_cpu_only(options):
             return requested_hz or _default_nonblocking_hz(live), False, (Note(NoteCode.NONBLOCKING_IDLE),)
         return _choose_auto(requested_hz, affordable_hz, live)
     if options.blocking is False:

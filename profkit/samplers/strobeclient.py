@@ -200,7 +200,8 @@ class StrobeclientSampler:
             raise InvalidOption(
                 "blocking", options.blocking, "strobeclient cannot set it: leave it at 'auto'"
             )
-        for option, enabled in (("native", options.native), ("subprocesses", options.subprocesses)):
+        unsupported = {"native": options.native, "gil": options.gil, "subprocesses": options.subprocesses}
+        for option, enabled in unsupported.items():
             if enabled:
                 raise InvalidOption(
                     option, True, "strobeclient does not support it: leave it out, or use sampler='pyspy'"

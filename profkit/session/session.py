@@ -27,6 +27,7 @@ from profkit.model.session import (
     SamplerPlan,
     Segment,
     SessionState,
+    ThreadName,
 )
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import DumpableState
@@ -271,9 +272,10 @@ class Session:
             if not refused:  # an interrupt may come after the lines are written
                 self._undelivered.clear()
 
-    def write_resources(self, points: Iterable[ResourcePoint]) -> None:
-        """Record the resource usage of the process."""
+    def write_resources(self, points: Iterable[ResourcePoint], names: Iterable[ThreadName] = ()) -> None:
+        """Record the resource usage of the process, and names of its threads."""
         self._append("resources", files.append_resources, tuple(points))
+        self._append("threads", files.append_threads, tuple(names))
 
     def truncate(self, policy: Policy) -> None:
         """Stop sampling permanently; calls are still counted."""

@@ -7,12 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.model.session import ResourcePoint, SessionState
+from profkit.model.session import ResourcePoint, SessionState, ThreadName
 from profkit.originals import REAL
 from profkit.process.background import BackgroundThread
 from profkit.process.guard import ignore, reraise_program_error
+from profkit.samplers.base import WITHOUT_NAMES
 from profkit.session import activity
 from profkit.session.session import Session
+from profkit.session.thread_names import ThreadNames
 
 if TYPE_CHECKING:
     from threading import Lock, _RLock
@@ -62,6 +64,8 @@ class Ticker:
         self._stop = REAL.allocate_lock()
         """Held while the thread should continue."""
         self._process: psutil.Process | None = None
+        self._named, self._names = "", ThreadNames()
+        """Session of the names recorded last, and these."""
 
     def start(self) -> None:
         """Start the thread unless it runs; do nothing at interpreter shutdown, when that fails."""
@@ -121,7 +125,7 @@ class Ticker:
         elif now_s - session.last_used_s >= IDLE_END_S:
             self._manager.end_session()
             return
-        session.write_resources((self._resources(),))
+        session.write_resources((self._resources(),), self._new_names(session))
         if session.ladder.may_retry():
             session.pause()  # the next call starts another one
         attachment = session.attachment
@@ -140,6 +144,14 @@ class Ticker:
             or attachment.resident_bytes() >= SAMPLER_BYTES
         ):
             self._manager.rotate()
+
+    def _new_names(self, session: Session) -> tuple[ThreadName, ...]:
+        """Return names of threads that the sampler does not see, and that the session does not have."""
+        if session.attachment is None or session.plan.sampler not in WITHOUT_NAMES:
+            return ()
+        if self._named != session.id:
+            self._named, self._names = session.id, ThreadNames()
+        return self._names.new()
 
     def _resources(self) -> ResourcePoint:
         """Measure this process with psutil, without profkit's own thread."""

@@ -4,6 +4,7 @@
                   regions.jsonl     a Region per line, when it first runs
                   calls.jsonl       a CallDelta per line: one per tick and region with new counts
                   resources.jsonl   a ResourcePoint per line: one per tick
+                  threads.jsonl     a ThreadName per line, if the sampler sees only their beginnings
                   segment-000.…     output of the sampler, in its own format
                   reserve.json      space for an Ending, see `spool_files`
     SPOOL/ID.measured.json          a measured run, see `measured`
@@ -33,7 +34,7 @@ from typing import TypeVar
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.model.region import Region
-from profkit.model.session import SEGMENT_PREFIX, CallDelta, Lines, Manifest, ResourcePoint
+from profkit.model.session import SEGMENT_PREFIX, CallDelta, Lines, Manifest, ResourcePoint, ThreadName
 from profkit.originals import REAL
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import is_same_process
@@ -47,7 +48,9 @@ from profkit.store.records import UNFINISHED, read_document_in, write_document
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
-OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, REGIONS, CALLS, RESOURCES, spool_files.NAME})
+THREADS = "threads.jsonl"
+_JOURNALS = REGIONS, CALLS, RESOURCES, THREADS
+OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, *_JOURNALS, spool_files.NAME})
 """Files that profkit itself writes into a session's folder."""
 _EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.NAME})
 """Files that exist before a session has data."""
@@ -77,6 +80,8 @@ class SpoolSession:
     """Files with lines that could not be read, or are missing."""
     lost: Lines = NOTHING_LOST
     """Numbers of lines that are known to be lost."""
+    threads: tuple[ThreadName, ...] = ()
+    """Names of threads, in the order in which they were seen."""
 
 
 def new_session_id(pid: int) -> str:
@@ -116,12 +121,17 @@ def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> int:
     return append_records(folder / RESOURCES, points)
 
 
+def append_threads(folder: Path, names: Iterable[ThreadName]) -> int:
+    """Append names of threads; raises OSError if the disk is full."""
+    return append_records(folder / THREADS, names)
+
+
 def close_folder(folder: Path, manifest: Manifest) -> None:
     """Write the last manifest, and sync journals, manifest and folder against a power loss.
 
     Raises OSError.
     """
-    for name in (REGIONS, CALLS, RESOURCES):
+    for name in _JOURNALS:
         with suppress(FileNotFoundError):
             _sync(folder / name, 0)
     write_manifest(folder, manifest, sync=True)
@@ -179,23 +189,27 @@ def read_journals(
     regions = JournalLines(folder, REGIONS, Region)
     calls = JournalLines(folder, CALLS, CallDelta)
     resources = JournalLines(folder, RESOURCES, ResourcePoint)
+    threads = JournalLines(folder, THREADS, ThreadName)
     session = SpoolSession(
         manifest=manifest,
         regions=tuple({region.id: region for region in regions}.values()),
         calls=_summed(chain(calls, unwritten)),
         resources=tuple(resources),
         damaged=(),
+        threads=tuple(threads),
     )
     ended = manifest.ended_ns is not None
     lost = Lines(
         regions=_lost(regions, counted.regions, True),  # no later line replaces one
         calls=_lost(calls, counted.calls, ended),
         resources=_lost(resources, counted.resources, ended),
+        threads=_lost(threads, counted.threads, ended),
     )
     problems = (
         _problem(folder, REGIONS, regions, lost.regions),
         _problem(folder, CALLS, calls, lost.calls),
         _problem(folder, RESOURCES, resources, lost.resources),
+        _problem(folder, THREADS, threads, lost.threads),
     )
     found = tuple(problem for problem in problems if problem is not None)
     return replace(session, damaged=(*damaged, *found), lost=lost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import signal
@@ -55,6 +56,27 @@ print("ready", flush=True)
 time.sleep(0.5)
 os.execv("/bin/sleep", ["sleep", "30"])
 """
+SHARING = """
+import hashlib, threading
+def hashes():
+    data = bytes(4_000_000)
+    while True:
+        hashlib.sha256(data).digest()
+def spins():
+    while True:
+        sum(range(100))
+threading.Thread(target=hashes, name="hashes", daemon=True).start()
+print("ready", flush=True)
+spins()
+"""
+"""Two busy threads, of which one hardly ever holds the GIL."""
+CHANGING = """
+import itertools
+print("ready", flush=True)
+for number in itertools.count():
+    exec(f"def function_{number}(): sum(range(100_000))\\nfunction_{number}()")
+"""
+"""A stack that no earlier sample had, each time."""
 DEEP = """
 import sys
 sys.setrecursionlimit(10_000)
@@ -136,6 +158,15 @@ def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path
         assert read(tmp_path, index).rounds
 
 
+def test_it_counts_among_the_samplers_of_the_host(target: int, tmp_path: Path) -> None:
+    attachment = attach(target, tmp_path)
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / str(sampler_pid(attachment))).symlink_to(f"/proc/{sampler_pid(attachment)}")
+    load = procfs.sampler_load(str(tmp_path / "proc"))
+    attachment.kill()
+    assert load == procfs.SamplerLoad(1, PLAN.rate_hz / procfs.CPYTHON_ROUNDS)
+
+
 def test_a_stop_before_it_runs_loses_nothing(target: int, tmp_path: Path) -> None:
     for index in range(5):
         stop(SAMPLER.attach(target, PLAN, tmp_path, index, SYSTEM_CLOCK))
@@ -201,20 +232,15 @@ def test_a_program_that_becomes_another_is_given_up(tmp_path: Path) -> None:
     assert NoteCode.SAMPLER_INTERRUPTED in [note.code for note in recording.notes]
 
 
-def test_a_disk_that_fills_up(target: int, tmp_path: Path) -> None:
-    class Full(CPythonSampler):
-        """Writes to a device without space, which no folder can hold: the output is made anew."""
-
-    plan = replace(PLAN, rate_hz=100)
+def test_a_disk_that_fills_up(tmp_path: Path) -> None:
     folder = tmp_path / "full"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], check=True)
     try:
-        attachment = Full().attach(target, plan, folder, 0, SYSTEM_CLOCK)
-        wait_for(attachment, SessionState.RUNNING)
-        (folder / "filling").write_bytes(b"x" * 4096)
-        with pytest.raises(SamplerFailed, match="the disk is full; free space"):
-            wait_for(attachment, SessionState.SUCCESS)
+        with running_target(CHANGING) as process:
+            attachment = attach(process.pid, folder)
+            with pytest.raises(SamplerFailed, match="the disk is full; free space"):
+                wait_for(attachment, SessionState.SUCCESS)
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
 
@@ -299,6 +325,47 @@ def test_waiting_threads_can_be_left_out(target: int, tmp_path: Path) -> None:
     weights = weight_by_thread(recording.profile)
     assert weights["MainThread"] > 50
     assert weights.get("waiter", 0) < weights["MainThread"] / 10
+
+
+@pytest.mark.states
+def test_only_time_with_the_gil_can_be_sampled(tmp_path: Path) -> None:
+    weights = []
+    for index, options in enumerate((SamplerOptions(rate_hz=500, gil=True), SamplerOptions(rate_hz=500))):
+        plan = SAMPLER.plan(options, SMALL)
+        with running_target(SHARING) as process:
+            attachment = attach(process.pid, tmp_path, plan, index)
+            SYSTEM_CLOCK.sleep(1.0)
+            stop(attachment)
+        weights.append(weight_by_thread(read(tmp_path, index, plan).profile))
+    with_gil, in_all = weights
+    assert with_gil["MainThread"] > 50
+    assert with_gil.get("hashes", 0) < 0.1 * with_gil["MainThread"]
+    assert in_all["hashes"] > 0.5 * in_all["MainThread"]
+
+
+NAMED = """
+import threading, time
+from profkit import profile
+@profile(threads=True, sampler="cpython", rate=200)
+def work():
+    deadline = time.monotonic() + 2.5
+    while time.monotonic() < deadline:
+        sum(range(100))
+for name in ("connection-pool-worker-1", "connection-pool-worker-2", "Rückübergrößenträger", "short"):
+    threading.Thread(target=time.sleep, args=(9,), name=name, daemon=True).start()
+work()
+print(ascii({thread.name for thread in work.last_run.profile.threads}))
+"""
+
+
+def test_threads_have_their_whole_names(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-c", NAMED], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PROFKIT_SPOOL": str(tmp_path / "spool")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = {"connection-pool-worker-1", "connection-pool-worker-2", "Rückübergrößenträger", "short"}
+    assert ast.literal_eval(done.stdout) == {"MainThread", *names}
 
 
 def test_a_damaged_journal_is_named(target: int, tmp_path: Path) -> None:

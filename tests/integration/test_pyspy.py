@@ -163,11 +163,12 @@ def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
         (SamplerOptions(), {"--idle"}),
         (SamplerOptions(idle=False), {"--nonblocking"}),
         (SamplerOptions(idle=False, blocking=True), set()),
+        (SamplerOptions(gil=True), {"--idle", "--gil"}),
         (SamplerOptions(blocking=False), {"--idle", "--nonblocking"}),
         (SamplerOptions(native=True), {"--idle", "--native"}),
         (SamplerOptions(subprocesses=True, blocking=False), {"--idle", "--nonblocking", "--subprocesses"}),
     ],
-    ids=["default", "cpu", "cpu-blocking", "nonblocking", "native", "subprocesses"],
+    ids=["default", "cpu", "cpu-blocking", "gil", "nonblocking", "native", "subprocesses"],
 )
 def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, flags: set[str]):
     plan = SAMPLER.plan(options, SMALL)
@@ -175,7 +176,7 @@ def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, 
     words = {os.fsdecode(word) for word in procfs.command_line(sampler_pid(attachment))}
     SYSTEM_CLOCK.sleep(0.1)
     stop(attachment)
-    assert words & {"--idle", "--nonblocking", "--native", "--subprocesses"} == flags
+    assert words & {"--idle", "--gil", "--nonblocking", "--native", "--subprocesses"} == flags
     assert {"--full-filenames", "speedscope", "100", str(target)} <= words
     assert read(tmp_path, Segment(0, 0), plan).profile.samples
 

@@ -229,6 +229,7 @@ def _sampler(info: RunInfo) -> dict[str, object]:
         "sample_each": plan.sample_each,
         "blocking": plan.blocking,
         "idle": plan.idle,
+        "gil": plan.gil,
         "native": plan.native,
         "subprocesses": plan.subprocesses,
         "scope": plan.scope,

@@ -25,6 +25,7 @@ from profkit.render.formatting import (
 )
 from profkit.render.views.merged import (
     CALLS_ONLY_TEXT,
+    clock_word,
     command_parts,
     cpu_shares,
     merged_notes,
@@ -215,7 +216,7 @@ def _sampler(info: RunInfo) -> list[Part]:
         Part(f"{requested} requested"),
         _achieved(info),
         Part("blocking" if plan.blocking else "nonblocking"),
-        Part("wall clock" if plan.idle else "time on the CPU only"),
+        Part(clock_word(plan)),
     ]
     extras = {
         "native frames": plan.native,
@@ -314,7 +315,8 @@ def _none_seen(info: RunInfo, noted: bool) -> str:
     if noted:
         return f"{given} The notes above say what may have been lost."
     if not info.plan.idle:
-        return f"{given} The calls waited, and idle=False leaves out waiting."
+        why = "gil=True leaves out time without the GIL" if info.plan.gil else "idle=False leaves out waiting"
+        return f"{given} The calls waited, and {why}."
     return f"{given} None of those taken was in a call; the sampler may have lost some."
 
 

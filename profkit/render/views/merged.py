@@ -16,6 +16,7 @@ from profkit.model.session import (
     CALLS_ONLY,
     ProcessInfo,
     ResourcePoint,
+    SamplerPlan,
     SessionState,
     UnprofiledGroup,
     UnprofiledReason,
@@ -95,13 +96,12 @@ def sampler_parts(merged: Merged) -> list[Part]:
     names = (f"{info.plan.sampler} {info.sampler_version or ''}".strip() for info in infos)
     achieved = [info.achieved_hz for info in infos if info.achieved_hz is not None]
     blocking = sum(info.plan.blocking for info in infos)
-    idle = sum(info.plan.idle for info in infos)
     return [
         Part(_listed(names), Tone.STRONG),
         Part(f"{_range([info.plan.rate_hz for info in infos])} requested"),
         Part(f"{_range(achieved)} achieved" if achieved else "achieved rate unknown"),
         Part(_part_of(blocking, infos, "blocking", "nonblocking")),
-        Part(_part_of(idle, infos, "wall clock", "time on the CPU only")),
+        Part(_clocks(infos)),
     ]
 
 
@@ -187,6 +187,21 @@ def _listed(values: Iterable[str]) -> str:
 def _range(values: Sequence[float]) -> str:
     low, high = rate(min(values)), rate(max(values))
     return low if low == high else f"{low} to {high}"
+
+
+_CLOCK_WORDS = ("wall clock", "time on the CPU only", "time holding the GIL only")
+
+
+def clock_word(plan: SamplerPlan) -> str:
+    """Return which time was sampled, one of `_CLOCK_WORDS`."""
+    return _CLOCK_WORDS[2 if plan.gil else 0 if plan.idle else 1]
+
+
+def _clocks(infos: Sequence[RunInfo]) -> str:
+    """Return which time was sampled, in how many of the runs if it differs."""
+    runs_of = Counter(clock_word(info.plan) for info in infos)
+    *given, last = [word for word in _CLOCK_WORDS if word in runs_of]
+    return ", ".join(_part_of(runs_of[word], infos, word, last) for word in given) or last
 
 
 def _part_of(number: int, infos: Sequence[RunInfo], all_of: str, none_of: str) -> str:

@@ -1,4 +1,4 @@
-"""Entry point: `python -I -S __main__.py --pid=PID …`, with the options of `options`.
+"""Entry point: `python -I -S __main__.py --pid=PID …`, with the arguments of `program`.
 
 It is started by its path. So it loads its own folder as a package with a unique name.
 """

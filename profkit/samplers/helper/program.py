@@ -1,7 +1,7 @@
 """Sample a process until a signal comes, the process ends or the time is over.
 
-Options: --pid, --rate (Hz), --duration (s), --output, --only (`all`, `cpu` or `gil`), --retries, and
---children. The output exists as soon as a stack has been read. Prints why it fails.
+Arguments: --pid=, --rate= (Hz), --duration= (s), --only= (`all`, `cpu` or `gil`), --retries=, --children=,
+and the path of the output, which exists as soon as a stack has been read. Prints why it fails.
 
 Imports only modules that are built into Python: its start delays the first profiled call.
 """
@@ -33,10 +33,11 @@ With the Yama security module, the process allows this one to read it once it kn
 
 def run(arguments: list[str]) -> int:
     """Sample; return the exit status."""
-    options = dict(argument.removeprefix("--").split("=", 1) for argument in arguments)
+    *given, output = arguments
+    options = dict(argument.removeprefix("--").split("=", 1) for argument in given)
     _signal.pthread_sigmask(_signal.SIG_BLOCK, _SIGNALS)
     try:
-        _sample(options)
+        _sample(options, output)
     except Denied as error:
         return _failed(DENIED, error)
     except Unexpected as error:
@@ -50,9 +51,9 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _sample(options: dict[str, str]) -> None:
+def _sample(options: dict[str, str], output: str) -> None:
     pid, period_s, only = int(options["pid"]), 1 / float(options["rate"]), options["only"]
-    journal = Journal(options["output"], pid, period_s, proc_files.thread_name)
+    journal = Journal(output, pid, period_s, proc_files.thread_name)
     opened = (lambda child: Process(child, only)) if options["children"] == "yes" else None
     sampling = Sampling(_readable(pid, only), journal, time.monotonic, int(options["retries"]), opened)
     try:

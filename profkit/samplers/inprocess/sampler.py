@@ -52,7 +52,7 @@ class InProcessSampler:
         check_common(options)
         for name, value in (
             ("blocking", options.blocking is True), ("native", options.native),
-            ("subprocesses", options.subprocesses),
+            ("subprocesses", options.subprocesses), ("gil", options.gil),
         ):  # fmt: skip
             if value:
                 raise InvalidOption(name, True, f"sampler='{NAME}' does not support it: {_OUTSIDE}")

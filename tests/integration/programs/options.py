@@ -57,6 +57,8 @@ def main() -> dict[str, object]:
         "exact": profiled_call(spin, 0.2, rate=100, blocking=True),
         "waiting": profiled_call(wait, rate=200, blocking=False),
         "not waiting": profiled_call(wait, rate=200, blocking=False, idle=False),
+        "GIL held": profiled_call(spin, 0.3, rate=200, gil=True),
+        "GIL released": profiled_call(digest, rate=200, gil=True),
         "in C": profiled_call(digest, rate=100, blocking=True),
         "native": profiled_call(digest, rate=100, native=True),
         "family": profiled_call(spin, 0.05, rate=100, subprocesses=True, scope="process"),

@@ -31,6 +31,7 @@ from profkit.errors import InvalidOption, UsageError
         ("enabled", "no"),
         ("native", 1),
         ("idle", "yes"),
+        ("gil", 1),
         ("subprocesses", 0),
         ("blocking", "yes"),
         ("scope", "thread"),

@@ -232,10 +232,12 @@ def test_runs_that_cannot_be_compared_are_refused() -> None:
     assert run.profile is not None
     counted = with_profile(made_run(id="n"), replace(run.profile, unit=Unit.INSTRUCTIONS))
     on_cpu = with_profile(made_run(id="c", plan=replace(PLAN, idle=False)), run.profile)
+    with_gil = with_profile(made_run(id="g", plan=replace(PLAN, idle=False, gil=True)), run.profile)
     refused = {
         "has no samples": with_profile(run, Profile()),
         "weights in": counted,
-        "time on the CPU": on_cpu,
+        r"count waiting \(wall clock\), others only time on the CPU; .* idle= and gil=": on_cpu,
+        r"others only time holding the GIL": with_gil,
         "on both sides": run,
     }
     for problem, other in refused.items():

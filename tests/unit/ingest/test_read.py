@@ -11,14 +11,16 @@ import pytest
 from profkit.errors import DamagedFile, InvalidOption
 from profkit.ingest.read import FolderRuns, read_runs, run_id
 from profkit.model.notes import Note, NoteCode
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
-from profkit.model.session import Cover, ProcessInfo, ResourcePoint, SessionState
+from profkit.model.session import Cover, ProcessInfo, ResourcePoint, SessionState, ThreadName
 from profkit.process.procfs import start_ticks
 from profkit.samplers.base import Recording
 from profkit.store import spool as files
 from tests.support.example_sessions import (
     GONE,
+    MARKERS,
     PLAN,
     SECOND_NS,
     START_NS,
@@ -64,6 +66,21 @@ def test_a_run_has_what_its_region_did_and_what_the_session_was(tmp_path: Path) 
     assert run.resources == (ResourcePoint(START_NS, 1.0, 10, 2),)
     assert run.profile is not None
     assert [frame.name for frame in run.profile.frames] == ["f", "work"]
+
+
+def test_threads_have_their_whole_names(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
+    long = "connection-pool-worker-3"
+    names = [ThreadName(tid, long[:15], f"{long}{tid}") for tid in (8, 9, 10)]
+    files.append_threads(folder, [*names, ThreadName(8, long[:15], long)])
+    builder = ProfileBuilder()
+    frames = [Frame(name, file, 3) for name, file in ((F.marker, MARKERS), ("f", USER))]
+    threads = [(0, 8, long[:15]), (GONE.pid, 9, long[:15]), (77, 10, long[:15]), (0, 10, "reused")]
+    for pid, tid, name in threads:
+        builder.add(frames, Thread(pid, tid, name))
+    found = only(read(folder, Recording(builder.build(period_ns=1e7), rounds=1)))
+    assert found.profile is not None
+    assert [thread.name for thread in found.profile.threads] == [long, f"{long}9", long[:15], "reused"]
 
 
 def test_the_rate_achieved_is_that_of_the_whole_session(tmp_path: Path) -> None:

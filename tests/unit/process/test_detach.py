@@ -209,6 +209,13 @@ def test_no_launcher_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         start_detached(("/bin/sleep", "600"), "600", tmp_path / "log", SYSTEM_CLOCK, 30)
 
 
+def test_a_mark_that_is_no_argument_is_refused(tmp_path: Path):
+    mark = str(tmp_path / "mark")
+    with pytest.raises(ValueError, match="not an argument"):
+        start_detached(("/bin/sleep", f"--output={mark}"), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+    assert not (tmp_path / "log").exists()
+
+
 def test_a_script_runs_under_its_interpreter(tmp_path: Path):
     script = tmp_path / "script"
     script.write_text(f"#!{sys.executable}\n{SLEEPER}\n")

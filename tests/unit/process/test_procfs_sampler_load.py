@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from profkit.model.session import SamplerPlan
 from profkit.process.procfs import SamplerLoad, sampler_load
+from profkit.samplers import cpython_process
 
 
 def add_process(proc: Path, pid: int, program: str | None, *arguments: str) -> None:
@@ -25,6 +28,30 @@ def test_samplers_and_their_rates(tmp_path: Path) -> None:
     add_process(tmp_path, 14, None)
     (tmp_path / "self").mkdir()
     assert sampler_load(str(tmp_path)) == SamplerLoad(count=2, rate_hz=120.0)
+
+
+HELPER = ("-I", "-S", "/venv/lib/python3.15/site-packages/profkit/samplers/helper/__main__.py", "--pid=7")
+
+
+def test_a_round_of_cpythons_reader_costs_a_tenth(tmp_path: Path) -> None:
+    python = "/usr/bin/python3.15"
+    add_process(
+        tmp_path, 10, python, python, *HELPER, "--rate=1000", "--only=all", "/spool/segment-000.stacks"
+    )
+    add_process(tmp_path, 11, python, python, *HELPER, "--rate=2.5", "/spool/segment-001.stacks")
+    add_process(tmp_path, 12, python, python, "-I", "-S", "watchdog.py", python, *HELPER, "--rate=1000", "x")
+    add_process(tmp_path, 13, python, python, "-c", "print()", *HELPER[2:], "--rate=1000")
+    add_process(tmp_path, 14, "/usr/bin/setsid", "setsid", *HELPER, "--rate=1000")
+    add_process(tmp_path, 15, python, python, *HELPER)
+    add_process(tmp_path, 16, "/venv/bin/py-spy", "py-spy", "record", "-r", "20", "--idle")
+    assert sampler_load(str(tmp_path)) == SamplerLoad(count=3, rate_hz=100 + 0.25 + 20)
+
+
+def test_the_command_line_of_the_cpython_sampler_is_found(tmp_path: Path) -> None:
+    plan = replace(SamplerPlan.unknown("cpython", scope="call", rate_hz=50.0), max_duration_s=600.0)
+    words = cpython_process.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
+    add_process(tmp_path, 10, "/usr/bin/python3.14", *words)
+    assert sampler_load(str(tmp_path)) == SamplerLoad(count=1, rate_hz=5.0)
 
 
 def test_this_machine() -> None:

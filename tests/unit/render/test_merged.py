@@ -109,6 +109,18 @@ def test_what_differs_between_runs_is_listed() -> None:
     assert fact(run, "command") == "python train.py --epochs 3 · gunicorn"
 
 
+def test_the_time_that_was_sampled_is_counted_if_it_differs() -> None:
+    plan = made_run().info.plan
+    plans = [plan, replace(plan, idle=False), replace(plan, idle=False, gil=True), plan]
+    runs = [worker_run(number, {READ: 10}, plan=plan) for number, plan in enumerate(plans)]
+    assert fact(merge_runs(runs[1:2] * 2), "sampler").endswith(" · time on the CPU only")
+    assert fact(merge_runs(runs[:2]), "sampler").endswith(" · wall clock in 1 of 2 runs")
+    assert fact(merge_runs(runs[1:3]), "sampler").endswith(" · time on the CPU only in 1 of 2 runs")
+    assert fact(merge_runs(runs), "sampler").endswith(
+        " · wall clock in 2 of 4 runs, time on the CPU only in 1 of 4 runs"
+    )
+
+
 def test_a_long_list_of_processes_is_cut() -> None:
     run = merge_runs([worker_run(number, {READ: 10}) for number in range(40)])
     text = sampled_text([run], ReportOptions(limit=3))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import AttachDenied, SamplerFailed
-from profkit.samplers.attempts import Attempt, read_log, stopped
+from profkit.samplers.attempts import Attempt, read_log
 from profkit.samplers.pyspy_attachment import is_whole
 from profkit.samplers.pyspy_log import LogFacts, failure, log_facts
 
@@ -116,13 +116,7 @@ def test_only_the_part_of_the_attempt_counts(tmp_path: Path):
 def test_a_sampler_that_somebody_stopped(tmp_path: Path):
     text = "profkit-watchdog: interrupted, because it was stopped by signal 19\n"
     tried = attempt(tmp_path, f"{text}{WATCHED} 9\n")
-    assert stopped(tried) is not None
     assert "py-spy was stopped by signal 19 (SIGSTOP)" in str(failure(tried, "sampling"))
-    assert stopped(attempt(tmp_path, DONE)) is None
-
-
-def test_a_missing_log_is_empty(tmp_path: Path):
-    assert read_log(tmp_path / "no.log") == ""
 
 
 WHOLE = (

@@ -170,6 +170,15 @@ def test_the_rest_is_passed_on():
     assert (made.max_duration_s, made.tags, made.sample_each) == (7.0, ("t",), None)
 
 
+def test_time_with_the_gil_is_read_like_all_time():
+    live = frames(1)
+    assert chosen(live, gil=True) == chosen(live)
+    assert chosen(live, gil=True, idle=False, blocking=True) == chosen(live, blocking=True)
+    made = plan(SamplerOptions(gil=True), live)
+    assert (made.gil, made.idle) == (True, False)
+    assert not plan(SamplerOptions(), live).gil
+
+
 def test_cycles_become_a_rate(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(psutil, "cpu_freq", lambda: psutil._ntuples.scpufreq(2000.0, 800.0, 3000.0))
     assert procfs.cpu_frequency_hz() == 3e9

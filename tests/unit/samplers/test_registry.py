@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import InvalidOption
-from profkit.samplers import registry
+from profkit.samplers import cpython_plan, registry
+from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 
@@ -61,6 +62,20 @@ def test_auto_prefers_the_reader_of_cpython(path: Path):
     assert ways(rate_hz=500.0)[0] == ("cpython", "auto")
     for options in ({"native": True}, {"blocking": True}, {"rate_hz": 9000.0}):
         assert ways(**options)[0][0] == "pyspy"
+
+
+def test_auto_leaves_out_what_a_sampler_does_not_support(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
+    monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
+    monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
+    monkeypatch.setattr(cpython_plan.check, "__defaults__", ((3, 14),))
+    pyspy = [("pyspy", "auto"), ("pyspy", False)]
+    assert ways() == [("cpython", "auto"), *pyspy, INSIDE]
+    assert ways(gil=True) == pyspy, "3.14 does not report the states of threads"
+    monkeypatch.setattr(cpython_plan.check, "__defaults__", ((3, 15),))
+    assert ways(gil=True) == [("cpython", "auto"), *pyspy]
+    assert ways(blocking=True) == [("pyspy", True)]
+    assert ways(native=True) == [("pyspy", "auto")]
 
 
 def test_nothing_installed_is_said(path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -19,6 +19,7 @@ from profkit.model.region import Region, RegionKey, RegionKind, digest_of
 from profkit.model.session import CALLS_ONLY, Manifest, SessionState, UnprofiledReason
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import AUTO
+from profkit.session import ticker
 from profkit.session.counters import Counters, OnBusy, Policy
 from profkit.session.failures import RETRY_AFTER_S
 from profkit.session.manager import EARLY_S, SessionManager
@@ -169,6 +170,30 @@ def test_after_a_sampler_that_ended_by_itself_later_the_next_call_starts_another
         ended_by_itself(stage, counters, EARLY_S)
     assert stage.call(counters)
     assert stage.script.attached == 4
+
+
+def test_names_of_threads_are_written_for_a_sampler_that_does_not_see_them(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait, name="connection-pool-worker", daemon=True)
+    thread.start()
+    try:
+        stage.call(stage.counters())
+        assert stage.ticker.tick()
+        assert not (stage.folder / "threads.jsonl").exists()
+        monkeypatch.setattr(ticker, "WITHOUT_NAMES", {"scripted"})
+        for _ in range(2):
+            assert stage.ticker.tick()
+        stage.manager.end_session()
+        stage.call(stage.counters())
+        assert stage.ticker.tick()
+    finally:
+        done.set()
+        thread.join()
+    for folder in session_folders(stage.config.spool):
+        names = [name.name for name in read_session(folder).threads if name.tid == thread.native_id]
+        assert names == ["connection-pool-worker"], "once in each session"
 
 
 def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:

@@ -93,6 +93,7 @@ PLANS = st.builds(
     tags=tuples(TEXT),
     sample_each=st.none() | FLOATS,
     notes=NOTES,
+    gil=st.booleans(),
 )
 SEGMENTS = st.builds(
     Segment,
@@ -224,6 +225,14 @@ def test_what_is_written_is_plain() -> None:
         "maybe": None,
         "new": "unknown",
     }
+
+
+def test_a_plan_from_before_some_options_can_be_read() -> None:
+    plan = SamplerPlan.unknown("pyspy", scope="call")
+    older = to_json(plan)
+    assert isinstance(older, dict)
+    del older["gil"]
+    assert from_json(SamplerPlan, older) == plan
 
 
 def test_a_field_that_came_later_may_be_missing() -> None:

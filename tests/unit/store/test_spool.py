@@ -26,6 +26,7 @@ from profkit.model.session import (
     SamplerPlan,
     Segment,
     SessionState,
+    ThreadName,
 )
 from profkit.process.procfs import start_ticks
 from profkit.stats import histogram_of
@@ -77,7 +78,21 @@ def test_a_session_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert session.regions == (region_of("a"), region_of("sur\udc80"))
     assert session.calls == {"a": CallDelta("a", 5, histogram_of([10, 20]), skipped=1, first_call_ns=3)}
     assert session.resources == (point(1), point(2), point(3))
+    assert session.threads == ()
     assert session.damaged == ()
+
+
+def test_names_of_threads_are_read_in_their_order(tmp_path: Path) -> None:
+    names = [ThreadName(7, "connection-pool", f"connection-pool-{number}") for number in range(3)]
+    spool.write_manifest(tmp_path, replace(manifest_of(), lines=Lines(threads=3)))
+    spool.append_threads(tmp_path, names[:1])
+    spool.append_threads(tmp_path, names[1:])
+    assert spool.read_session(tmp_path).threads == tuple(names)
+    assert spool.read_session(tmp_path).damaged == ()
+    (tmp_path / "threads.jsonl").unlink()
+    session = spool.read_session(tmp_path)
+    assert (session.threads, session.lost.threads) == ((), 3)
+    assert [damage.path.name for damage in session.damaged] == ["threads.jsonl"]
 
 
 def test_only_the_owner_may_read_a_folder(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def test_the_usual_facts_in_their_order() -> None:
         ({"plan": replace(PLAN, rate_hz=250.0, sample_each=1e7, blocking=False, idle=False)}, "sampler",
          "pyspy 0.4.3 · 250 Hz (every 10,000,000 cycles) requested · 97.4 Hz achieved · nonblocking · "
          "time on the CPU only"),
+        ({"plan": replace(PLAN, idle=False, gil=True)}, "sampler",
+         "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · time holding the GIL only"),
         ({"plan": replace(PLAN, native=True, subprocesses=True, scope="process")}, "sampler",
          "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · wall clock · native frames · "
          "with subprocesses · every thread"),

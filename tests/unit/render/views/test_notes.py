@@ -148,8 +148,7 @@ def of_ladders(folder: Path) -> Iterator[Note]:
     rung = Rung(ScriptedSampler(Script()), SamplerOptions())
     refusals = Refusals(ManualClock(), lambda _: None)
     ladder = Ladder(lambda _: (rung, rung), SamplerOptions(), refusals, strict=False)
-    for _ in range(2):
-        ladder.step_down(AttachDenied("scripted", 1, "let it read"), folder)
+    ladder.step_down(AttachDenied("scripted", 1, "let it read"), folder)
     yield from ladder.plan(LiveStacks(1, 5)).notes
 
 

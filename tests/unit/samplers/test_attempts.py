@@ -1,0 +1,104 @@
+"""What the log of a sampler's process says about its end, whichever sampler it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from profkit.process import watchdog
+from profkit.samplers.attempts import (
+    STOP,
+    Attempt,
+    disk_full,
+    ended_how,
+    log_size,
+    read_log,
+    stopped,
+    stopped_failure,
+    unknown_failure,
+)
+
+STARTED = f"{watchdog.PREFIX}{watchdog.STARTED.format(5, 4)}\n"
+STOPPED = f"{watchdog.PREFIX}{watchdog.STOPPED.format(19)}\n"
+HELD = f"{watchdog.PREFIX}{watchdog.HELD.format(4711)}\n"
+KILLED = f"{watchdog.PREFIX}{watchdog.SIGNAL.format(9)}\n"
+EXITED = f"{watchdog.PREFIX}{watchdog.STATUS.format(3)}\n"
+
+
+def attempt(folder: Path, text: str, start: int = 0) -> Attempt:
+    """One that left this log."""
+    log = folder / "segment-000.log"
+    log.write_text(text)
+    return Attempt("sampler", 4711, ("/bin/sampler", "--pid=4711"), folder / "output", log, start)
+
+
+def test_a_missing_log_is_empty(tmp_path: Path) -> None:
+    assert read_log(tmp_path / "no.log") == ""
+    assert log_size(tmp_path / "no.log") == 0
+
+
+def test_the_part_of_an_attempt(tmp_path: Path) -> None:
+    tried = attempt(tmp_path, "earlier\nlater\xff", start=len("earlier\n"))
+    assert tried.text() == "later\xff"
+    tried.log.write_bytes(b"earlier\n\xff")
+    assert tried.text() == "\N{REPLACEMENT CHARACTER}"
+    assert log_size(tried.log) == len("earlier\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (STARTED + EXITED, None),
+        (f"printed {STOPPED}", None),
+        (STARTED + STOPPED + KILLED, "sampler was stopped by signal 19 (SIGSTOP), and was ended"),
+        (STARTED + HELD + EXITED, "sampler did not resume the program after a sample"),
+        (STOPPED.replace("19", "60"), "sampler was stopped by signal 60, and"),
+    ],
+)
+def test_an_end_by_the_watchdog(text: str, reason: str | None, tmp_path: Path) -> None:
+    tried = attempt(tmp_path, text)
+    found, failure = stopped(tried), stopped_failure(tried, STOP)
+    if reason is None:
+        assert (found, failure) == (None, None)
+    else:
+        assert found is not None
+        assert reason in found
+        assert f"sampler failed at stop: {found}; do not stop sampler's processes" in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        (STARTED, None),
+        (STARTED + EXITED, "with exit status 3"),
+        (EXITED + STARTED + KILLED, "by signal 9 (SIGKILL)"),
+    ],
+)
+def test_the_last_report_of_an_end(text: str, ended: str | None) -> None:
+    assert ended_how(text) == ended
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        (
+            STARTED + EXITED,
+            None,
+            "ended without its output, with exit status 3, and printed nothing; make sure",
+        ),
+        (f"x{'y' * 400}\n{KILLED}", None, f"by signal 9 (SIGKILL), after printing '{'y' * 400}'; make sure"),
+        (STARTED + EXITED, "Strange", "Strange (with exit status 3); see its log"),
+        (STARTED, "Strange", "Strange; see its log in the spool; the command was `/bin/sampler --pid=4711`"),
+    ],
+)
+def test_an_end_without_a_known_cause(text: str, error: str | None, said: str, tmp_path: Path) -> None:
+    failure = unknown_failure(attempt(tmp_path, text), STOP, error, passing=True)
+    assert said in str(failure)
+    assert failure.passing
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    failure = disk_full(attempt(tmp_path, ""), STOP)
+    assert "failed at stop: the disk is full; free space" in str(failure)
+    assert not failure.passing

@@ -1,0 +1,140 @@
+"""Plan of the `cpython` sampler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from profkit.errors import UsageError
+from profkit.model.notes import NoteCode
+from profkit.model.session import SamplerPlan
+from profkit.process.procfs import CPYTHON_ROUNDS
+from profkit.samplers import cpython_plan, options, pyspy_plan
+from profkit.samplers.base import LiveStacks
+from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, SAMPLER_CPU, check, round_cost_s
+from profkit.samplers.host_share import HOST_CPU
+from profkit.samplers.options import SamplerOptions
+
+FEW = LiveStacks(threads=1, frames=10)
+
+
+def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+    """Plan with the same version for every Python that runs this."""
+    return cpython_plan.plan(options, live, (3, 15))
+
+
+def test_the_reader_of_3_14_cuts_stacks() -> None:
+    made = cpython_plan.plan(SamplerOptions(), FEW, (3, 14))
+    assert [note.code for note in made.notes] == [NoteCode.STACKS_CUT]
+
+
+def refused(version: tuple[int, int], **given: Any) -> str:
+    """The message about options."""
+    with pytest.raises(UsageError) as caught:
+        check(SamplerOptions(**given), version)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("version", [(3, 14), (3, 15), (3, 16)])
+def test_what_it_does_not_support(version: tuple[int, int]) -> None:
+    check(SamplerOptions(), version)
+    check(SamplerOptions(blocking=False, subprocesses=True, scope="process"), version)
+    for given in ({"blocking": True}, {"native": True}):
+        assert "leave it out, or use sampler='pyspy'" in refused(version, **given)
+
+
+def test_the_states_of_threads_are_known_since_3_15() -> None:
+    for given in ({"idle": False}, {"gil": True}):
+        assert "since Python 3.15: leave it out, or use sampler='pyspy'" in refused((3, 14), **given)
+        check(SamplerOptions(**given), (3, 15))
+        check(SamplerOptions(**given), (3, 16))
+    assert refused((3, 14), gil=True, idle=False).startswith("gil=True")
+
+
+@pytest.mark.parametrize(("version", "fastest_hz"), [((3, 14), 3000), ((3, 15), 5000), ((3, 16), 5000)])
+def test_rates(version: tuple[int, int], fastest_hz: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rate_hz in (1, 2.5, fastest_hz):
+        check(SamplerOptions(rate_hz=rate_hz), version)
+    for rate_hz in (0.5, fastest_hz + 1):
+        assert f"1 to {fastest_hz} Hz with Python 3.{version[1]}" in refused(version, rate_hz=rate_hz)
+    monkeypatch.setattr(cpython_plan, "cpu_frequency", lambda option, value: 2e9)
+    check(SamplerOptions(sample_each=2e6), version)
+    assert refused(version, sample_each=1e5).startswith("sample_each=")
+
+
+def test_without_the_gil_it_cannot_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options.sys, "_is_gil_enabled", lambda: False, raising=False)
+    assert "runs without the GIL" in refused((3, 15), gil=True)
+    check(SamplerOptions(), (3, 15))
+
+
+@pytest.mark.parametrize(
+    ("live", "rate_hz"),
+    [
+        (FEW, DEFAULT_RATE_HZ),
+        (LiveStacks(threads=10, frames=200), DEFAULT_RATE_HZ),
+        (LiveStacks(threads=50, frames=980), 250),
+        (LiveStacks(threads=50, frames=10**6), 10),
+    ],
+)
+def test_the_default_rate_keeps_within_a_quarter_of_a_core(live: LiveStacks, rate_hz: float) -> None:
+    made = plan(SamplerOptions(), live)
+    assert (made.rate_hz, made.blocking, made.native, made.notes) == (rate_hz, False, False, ())
+    assert made.rate_hz * round_cost_s(live) <= SAMPLER_CPU or made.rate_hz == 10
+
+
+def test_a_requested_rate_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = LiveStacks(1, 10**6, crowding=8.0, other_samplers=9, other_rates_hz=900.0)
+    made = plan(SamplerOptions(rate_hz=2500.0), crowd)
+    assert (made.rate_hz, made.notes) == (2500.0, ())
+    monkeypatch.setattr(cpython_plan, "cpu_frequency", lambda option, value: 3e9)
+    made = plan(SamplerOptions(sample_each=1e7), crowd)
+    assert (made.rate_hz, made.sample_each, made.notes) == (300.0, 1e7, ())
+
+
+def test_a_crowded_host_lowers_the_default() -> None:
+    made = plan(SamplerOptions(), LiveStacks(1, 10, crowding=4.0))
+    assert made.rate_hz == DEFAULT_RATE_HZ / 4
+    assert [note.code for note in made.notes] == [NoteCode.CROWDED_HOST]
+
+
+def test_other_samplers_cost_what_their_rounds_do() -> None:
+    budget_hz = HOST_CPU * 2 / round_cost_s(FEW)
+    for rate_hz in (100.0, 1000.0):
+        pyspy = replace(FEW, processors=2, other_samplers=1, other_rates_hz=rate_hz)
+        assert _share(pyspy) == min(DEFAULT_RATE_HZ, max(10, int(budget_hz - CPYTHON_ROUNDS * rate_hz)))
+        cpython = replace(pyspy, other_rates_hz=rate_hz / CPYTHON_ROUNDS)
+        assert _share(cpython) == DEFAULT_RATE_HZ, "a round of the same sampler costs the same"
+    made = plan(SamplerOptions(), replace(FEW, processors=2, other_samplers=1, other_rates_hz=1650.0))
+    assert [note.code for note in made.notes] == [NoteCode.SHARED_HOST]
+    for other_hz, rate_hz in ((1900.0 / CPYTHON_ROUNDS, 100), (1900.0, 23)):
+        busy = replace(FEW, processors=2, other_samplers=1, other_rates_hz=other_hz)
+        assert pyspy_plan.plan(SamplerOptions(blocking=False), busy).rate_hz == rate_hz
+
+
+def _share(live: LiveStacks) -> float:
+    return plan(SamplerOptions(), live).rate_hz
+
+
+@pytest.mark.parametrize("processors", [1, 8])
+def test_together_samplers_of_both_kinds_keep_within_the_budget(processors: int) -> None:
+    live, cpu = replace(FEW, processors=processors), 0.0
+    for number in range(24):
+        kind = pyspy_plan if number % 2 else cpython_plan
+        rate_hz = kind.plan(SamplerOptions(), live).rate_hz
+        if rate_hz > 10:
+            cpu += rate_hz * kind.round_cost_s(live)
+        cost_hz = rate_hz if number % 2 else rate_hz / CPYTHON_ROUNDS
+        live = replace(live, other_samplers=number + 1, other_rates_hz=live.other_rates_hz + cost_hz)
+    assert cpu <= 1.2 * HOST_CPU * processors
+
+
+def test_the_rest_is_passed_on() -> None:
+    given = SamplerOptions(idle=False, subprocesses=True, scope="process", max_duration_s=7.0, tags=("t",))
+    made = plan(given, FEW)
+    assert (made.sampler, made.idle, made.gil, made.subprocesses) == ("cpython", False, False, True)
+    assert (made.scope, made.max_duration_s, made.tags, made.sample_each) == ("process", 7.0, ("t",), None)
+    made = plan(SamplerOptions(gil=True), FEW)
+    assert (made.idle, made.gil) == (False, True)

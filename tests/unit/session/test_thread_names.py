@@ -1,0 +1,117 @@
+"""Names of threads that the kernel has only in part."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from profkit.model.session import ThreadName
+from profkit.session.thread_names import KERNEL_BYTES, LONGEST, ThreadNames, kernel_name
+
+LONG = "connection-pool-worker-3"
+
+
+@contextmanager
+def waiting(*names: str) -> Iterator[list[threading.Thread]]:
+    """Threads of these names that wait meanwhile."""
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait, name=name, daemon=True) for name in names]
+    for thread in threads:
+        thread.start()
+    try:
+        yield threads
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+def new(names: ThreadNames, threads: list[threading.Thread]) -> list[ThreadName]:
+    """What is new of these threads."""
+    own = {thread.native_id for thread in threads}
+    return [name for name in names.new() if name.tid in own]
+
+
+def test_a_name_is_found_once_and_again_if_it_changes() -> None:
+    names = ThreadNames()
+    with waiting(LONG, "short") as threads:
+        tid = threads[0].native_id
+        assert tid is not None
+        assert new(names, threads) == [ThreadName(tid, "connection-pool", LONG)]
+        assert new(names, threads) == []
+        threads[0].name = f"{LONG}0"
+        assert new(names, threads) == [ThreadName(tid, "connection-pool", f"{LONG}0")]
+        threads[0].name = "short"
+        assert new(names, threads) == []
+    assert not names.new()
+    assert not names._recorded, "of threads that have ended, nothing is kept"
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("x" * KERNEL_BYTES, "x" * KERNEL_BYTES),
+        ("x" * 16, "x" * 15),
+        ("Rückübergrößenträger", "Rückübergrö\N{REPLACEMENT CHARACTER}"),
+        ("日本語のスレッド", "日本語のス"),
+        ("🧵" * 4, "🧵" * 3 + "\N{REPLACEMENT CHARACTER}"),
+        ("lone \udc80 surrogate", "lone ? surrogat"),
+        ("nul\0after", "nul"),
+        ("line\n", "line"),
+        ("", ""),
+    ],
+)
+def test_what_the_kernel_has(name: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "utf-8")
+    assert kernel_name(name) == seen
+
+
+def test_a_very_long_name_is_cut() -> None:
+    with waiting("y" * 10_000) as threads:
+        (found,) = new(ThreadNames(), threads)
+    assert found.name == "y" * LONGEST
+
+
+@pytest.mark.reader
+def test_the_kernel_has_them_indeed() -> None:
+    given = [LONG, "Rückübergrößenträger", "日本語のスレッド", "lone \udc80 surrogate", "short"]
+    with waiting(*given) as threads:
+        for thread in threads:
+            with open(f"/proc/self/task/{thread.native_id}/comm", "rb") as file:
+                comm = file.read().rstrip(b"\n").decode("utf-8", "replace")
+            assert comm == kernel_name(thread.name)
+
+
+def test_no_code_of_the_program_runs() -> None:
+    class Odd(threading.Thread):
+        @property
+        def name(self) -> str:
+            raise AssertionError("called")
+
+        native_id = name  # type: ignore[assignment]
+
+    done = threading.Event()
+    odd = Odd(target=done.wait, daemon=True)
+    odd._name = LONG  # type: ignore[attr-defined]
+    odd.start()
+    assert [found.name for found in ThreadNames().new()] == [LONG]
+    done.set()
+    odd.join()
+
+
+def test_a_program_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "threading")
+    assert ThreadNames().new() == ()
+    assert "threading" not in sys.modules
+    pairs = ((None, LONG), (3, 4), (os.getpid(), LONG))
+    for odd in (object(), *(SimpleNamespace(_native_id=tid, _name=name) for tid, name in pairs)):
+        monkeypatch.setitem(sys.modules, "threading", SimpleNamespace(_active={1: odd}))  # type: ignore[arg-type]
+        assert ThreadNames().new() == ()
+    monkeypatch.setitem(sys.modules, "threading", SimpleNamespace())  # type: ignore[arg-type]
+    assert ThreadNames().new() == ()
