@@ -116,7 +116,6 @@ def test_without_any_sampler_the_report_says_why(tmp_path: Path) -> None:
 def test_calls_alone_on_request(tmp_path: Path) -> None:
     found = outcome(tmp_path, Case((), options='{"sampler": "none"}'))
     assert found["said"] == []
-    assert found["delay_s"] < 0.2
     assert all(run["calls"] == CALLS and run["notes"] == [] for run in found["runs"].values())
     shown = run_program(tmp_path, ["-m", "profkit", "report", "block"])
     assert "the option sampler='none' takes none" in " ".join(shown.stdout.split())
