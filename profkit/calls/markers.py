@@ -138,6 +138,8 @@ class _Unstarted:
 
 def _coroutine(counters: Counters, function: Call) -> Marker:
     now, runs = REAL.perf_counter_ns, counters.open_runs
+    # A sampler that reads tasks follows what a coroutine awaits, but not what it runs in steps.
+    in_steps = not counters.options.async_stacks
 
     async def run(unstarted: _Unstarted) -> Any:
         start = now()  # at the recursion limit this raises, before anything is counted
@@ -146,14 +148,16 @@ def _coroutine(counters: Counters, function: Call) -> Marker:
             runs.append(None)
             if not counters.live and not await enter_off_loop(counters, sys._getframe()):
                 return await unstarted.take()
-            steps = Steps(unstarted.take())
+            coroutine = unstarted.take()
+            steps = Steps(coroutine)
             try:
-                return await awaited(steps)
+                return await (awaited(steps) if in_steps else coroutine)
             except BaseException as error:
                 _count_raised(counters, error)
                 raise
             finally:
-                _record(counters, nested, now() - start, steps.active_ns)
+                duration = now() - start
+                _record(counters, nested, duration, steps.active_ns if in_steps else duration)
         finally:
             if runs:
                 runs.pop()

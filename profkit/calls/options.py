@@ -44,6 +44,7 @@ class ProfilerOptions(TypedDict, total=False):
     idle: bool
     gil: bool
     subprocesses: bool
+    async_stacks: bool
     allow_dumpable: bool
     scope: Scope
     on_busy: OnBusy
@@ -77,6 +78,7 @@ def settings(options: ProfilerOptions) -> Settings:
         idle=options.get("idle", True),
         gil=options.get("gil", False),
         subprocesses=options.get("subprocesses", False),
+        async_stacks=options.get("async_stacks", False),
         scope=scope,
         max_duration_s=options.get("max_profile_duration_sec", 600.0),
         tags=_tags(options),

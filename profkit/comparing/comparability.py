@@ -44,6 +44,7 @@ _SAMPLING: _Aspects = (
     ("sampler", lambda info: info.plan.sampler),
     ("blocking", lambda info: _known(info, "blocking" if info.plan.blocking else "nonblocking")),
     ("frames", lambda info: _known(info, "native" if info.plan.native else "Python")),
+    ("tasks", lambda info: _known(info, "with those awaiting" if info.plan.async_stacks else "alone")),
     ("threads", lambda info: _known(info, "all" if _has_all_threads(info) else "those of calls")),
 )
 _SOFTWARE: _Aspects = (

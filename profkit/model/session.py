@@ -62,6 +62,8 @@ class SamplerPlan:
     """Notes on these settings."""
     gil: bool = field(default=False, metadata={"later": True})
     """True if only threads that hold the GIL are sampled; then `idle` is False."""
+    async_stacks: bool = field(default=False, metadata={"later": True})
+    """True if a stack has the asyncio tasks that await the running one."""
 
     @classmethod
     def unknown(cls, sampler: str, *, scope: str, rate_hz: float = 0.0) -> SamplerPlan:

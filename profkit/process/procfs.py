@@ -160,6 +160,9 @@ _HELPER = re.compile(
 """Command line of a process of the `cpython` sampler; a watchdog has it behind its own."""
 CPYTHON_ROUNDS = 10
 """Rounds of the `cpython` sampler that cost as much as one of py-spy."""
+TASKS_COST = 5
+"""Cost of a round of the `cpython` sampler that reads tasks, in rounds that do not (measured)."""
+_WITH_TASKS = b"\0--tasks=yes\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,4 +196,6 @@ def _sampler_rate(pid: int, proc: str) -> float | None:
     found = _PYSPY_RATE.search(text) if name == _PYSPY else _HELPER.match(text)
     if found is None:
         return None
-    return float(found.group(1)) / (1 if name == _PYSPY else CPYTHON_ROUNDS)
+    if name == _PYSPY:
+        return float(found.group(1))
+    return float(found.group(1)) * (TASKS_COST if _WITH_TASKS in text else 1) / CPYTHON_ROUNDS

@@ -12,7 +12,7 @@ from dataclasses import replace
 from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
-from profkit.process.procfs import CPYTHON_ROUNDS
+from profkit.process.procfs import CPYTHON_ROUNDS, TASKS_COST
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
@@ -54,7 +54,13 @@ def check(options: SamplerOptions, version: Version = sys.version_info[:2]) -> N
 
 
 def _check_states(options: SamplerOptions) -> None:
-    """Raise `InvalidOption` for options that need the states of threads."""
+    """Raise `InvalidOption` for options that need the states of threads, or whole stacks with tasks."""
+    if options.async_stacks:
+        raise InvalidOption(
+            "async_stacks",
+            True,
+            "Python 3.14 reads no stacks beyond a task: leave it out, or use Python 3.15",
+        )
     for name, value, needed in (("gil", True, options.gil), ("idle", False, not options.idle)):
         if needed:
             raise InvalidOption(
@@ -73,9 +79,11 @@ def plan(
     """Resolve defaults of options that passed `check`."""
     requested_hz, notes = _requested_rate(options), tuple[Note, ...]()
     if requested_hz is None:
-        affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / round_cost_s(live)))
-        others = replace(live, other_rates_hz=live.other_rates_hz * CPYTHON_ROUNDS)
-        rate_hz, notes = shared_rate(min(DEFAULT_RATE_HZ, affordable_hz), others, round_cost_s(live))
+        more = TASKS_COST if options.async_stacks else 1
+        cost_s = round_cost_s(live) * more
+        affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / cost_s))
+        others = replace(live, other_rates_hz=live.other_rates_hz * CPYTHON_ROUNDS / more)
+        rate_hz, notes = shared_rate(min(DEFAULT_RATE_HZ, affordable_hz), others, cost_s)
         requested_hz = float(rate_hz)
     return SamplerPlan(
         sampler="cpython",
@@ -90,6 +98,7 @@ def plan(
         sample_each=options.sample_each,
         notes=(*notes, *([Note(NoteCode.STACKS_CUT)] if version < WHOLE_SINCE else [])),
         gil=options.gil,
+        async_stacks=options.async_stacks,
     )
 
 

@@ -51,6 +51,7 @@ def command(
         "only": _only(plan),
         "retries": retries,
         "children": "yes" if plan.subprocesses else "no",
+        "tasks": "yes" if plan.async_stacks else "no",
     }
     words = (f"--{name}={value}" for name, value in options.items())
     # The output is an argument of its own: `start_detached` finds the process by it.

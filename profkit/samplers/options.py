@@ -29,6 +29,7 @@ class SamplerOptions:
     idle: bool = True
     gil: bool = False
     subprocesses: bool = False
+    async_stacks: bool = False
     scope: Scope = "call"
     max_duration_s: float = 600.0
     tags: tuple[str, ...] = ()
@@ -44,7 +45,8 @@ def check_common(options: SamplerOptions) -> None:
     check_positive("max_profile_duration_sec", options.max_duration_s)
     for name, flag in (
         ("native", options.native), ("idle", options.idle), ("gil", options.gil),
-        ("subprocesses", options.subprocesses), ("allow_dumpable", options.allow_dumpable),
+        ("subprocesses", options.subprocesses), ("async_stacks", options.async_stacks),
+        ("allow_dumpable", options.allow_dumpable),
     ):  # fmt: skip
         check_choice(name, flag, (True, False))
     check_choice("blocking", options.blocking, (True, False, "auto"))

@@ -31,6 +31,12 @@ _FRAME_S = 16e-6
 def check(options: SamplerOptions) -> None:
     """Raise `UsageError` for options that py-spy does not support."""
     check_common(options)
+    if options.async_stacks:
+        raise InvalidOption(
+            "async_stacks",
+            True,
+            "only sampler='cpython' supports it, with Python 3.15 or later: leave it out",
+        )
     rate_hz = options.rate_hz
     if rate_hz is not None and (rate_hz != int(rate_hz) or rate_hz > FASTEST_HZ):
         raise InvalidOption("rate", rate_hz, f"py-spy supports whole rates from 1 to {FASTEST_HZ} Hz")

@@ -200,7 +200,12 @@ class StrobeclientSampler:
             raise InvalidOption(
                 "blocking", options.blocking, "strobeclient cannot set it: leave it at 'auto'"
             )
-        unsupported = {"native": options.native, "gil": options.gil, "subprocesses": options.subprocesses}
+        unsupported = {
+            "native": options.native,
+            "gil": options.gil,
+            "subprocesses": options.subprocesses,
+            "async_stacks": options.async_stacks,
+        }
         for option, enabled in unsupported.items():
             if enabled:
                 raise InvalidOption(

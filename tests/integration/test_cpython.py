@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import shutil
 import signal
@@ -26,6 +27,7 @@ from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.stack_journal import read_journal
+from tests.integration.harness import PROGRAMS, run_program
 from tests.integration.targets import run_attaching, running_target
 from tests.support import seccomp_filters
 from tests.support.spool_folders import open_folder
@@ -366,6 +368,31 @@ def test_threads_have_their_whole_names(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     names = {"connection-pool-worker-1", "connection-pool-worker-2", "Rückübergrößenträger", "short"}
     assert ast.literal_eval(done.stdout) == {"MainThread", *names}
+
+
+CHAINS = {"of_gather": "outer", "of_group": "inner", "of_task": "other"}
+
+
+@pytest.mark.states
+def test_a_region_has_the_samples_of_the_tasks_that_it_awaits(tmp_path: Path) -> None:
+    done = run_program(tmp_path, [str(PROGRAMS / "awaiting.py"), "1500"])
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    weights = {region: Counter[str]() for region in ("inner", "outer", "other")}
+    for region, stacks in told["stacks"].items():
+        for names, weight in stacks:
+            (leaf,) = {*CHAINS, "alone"}.intersection(names) or {""}
+            weights[region][leaf] += weight
+            assert names[0] == region
+            assert leaf != "of_group" or [*names[names.index("inner") :][:3]] == [
+                "inner", "TaskGroup.__aexit__", "TaskGroup._aexit"
+            ]  # fmt: skip
+    assert weights["inner"].keys() <= {"of_group", ""}
+    assert weights["outer"].keys() <= {"of_gather", "of_group", ""}
+    assert weights["other"].keys() <= {"of_task", ""}
+    assert sum(map(sum, (counted.values() for counted in weights.values()))) > 500
+    assert weights["outer"]["of_group"] == weights["inner"]["of_group"] > 100
+    assert told["torn"] == 0
 
 
 def test_a_damaged_journal_is_named(target: int, tmp_path: Path) -> None:

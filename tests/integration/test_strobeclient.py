@@ -191,6 +191,7 @@ def test_auto_takes_it_where_it_is_on_path(monkeypatch: pytest.MonkeyPatch, tmp_
         SamplerOptions(native=True),
         SamplerOptions(subprocesses=True),
         SamplerOptions(gil=True),
+        SamplerOptions(async_stacks=True),
         SamplerOptions(tags=("a,b",)),
         SamplerOptions(tags=("",)),
         SamplerOptions(rate_hz=-1),

@@ -232,6 +232,7 @@ def _sampler(info: RunInfo) -> dict[str, object]:
         "gil": plan.gil,
         "native": plan.native,
         "subprocesses": plan.subprocesses,
+        "async_stacks": plan.async_stacks,
         "scope": plan.scope,
         "max_duration_s": plan.max_duration_s,
     }

@@ -221,6 +221,7 @@ def _sampler(info: RunInfo) -> list[Part]:
     extras = {
         "native frames": plan.native,
         "with subprocesses": plan.subprocesses,
+        "with awaiting tasks": plan.async_stacks,
         "every thread": plan.scope == "process" or info.region.all_threads,
     }
     return [*parts, *(Part(words) for words, holds in extras.items() if holds)]

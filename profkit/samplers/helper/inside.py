@@ -37,7 +37,7 @@ def run(shared: memoryview, options: dict[str, str], interpreter: int) -> None:
     pid, period_s = int(options["pid"]), 1 / float(options["rate"])
     journal = Journal(options["output"], pid, period_s, proc_files.thread_name, options["kind"])
     try:
-        process = Process(pid, options["only"], interpreter)
+        process = Process(pid, options["only"], without=interpreter)
         process.threads()
         sampling = Sampling(process, journal, time.monotonic, int(options["retries"]))
         shared[STATE] = RUNNING

@@ -30,6 +30,9 @@ _APPEND = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
 ASKED, ENDED, DURATION = "asked", "ended", "duration"
 """Reasons of an end: a signal, the end of the process, and the time limit."""
 
+TASK = "task"
+"""Name of the frame of an asyncio task, or its beginning; such a frame has no file."""
+
 Frames = list[tuple[str, str, int]]
 """Name, file and line of each frame, leaf first."""
 

@@ -1,7 +1,8 @@
 """Sample a process until a signal comes, the process ends or the time is over.
 
-Arguments: --pid=, --rate= (Hz), --duration= (s), --only= (`all`, `cpu` or `gil`), --retries=, --children=,
-and the path of the output, which exists as soon as a stack has been read. Prints why it fails.
+Arguments: --pid=, --rate= (Hz), --duration= (s), --only= (`all`, `cpu` or `gil`), --retries=, --children=
+and --tasks= (`yes` or `no`), and the path of the output, which exists as soon as a stack has been read.
+Prints why it fails.
 
 Imports only modules that are built into Python: its start delays the first profiled call.
 """
@@ -16,6 +17,10 @@ from . import proc_files
 from .journal import ASKED, Journal
 from .reader import Changing, Denied, Ended, Process, Unexpected
 from .sampling import Sampling, Unreadable
+
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PREFIX = "profkit-sampler: "
 """Beginning of the line that explains a failure."""
@@ -54,8 +59,18 @@ def run(arguments: list[str]) -> int:
 def _sample(options: dict[str, str], output: str) -> None:
     pid, period_s, only = int(options["pid"]), 1 / float(options["rate"]), options["only"]
     journal = Journal(output, pid, period_s, proc_files.thread_name)
-    opened = (lambda child: Process(child, only)) if options["children"] == "yes" else None
-    sampling = Sampling(_readable(pid, only), journal, time.monotonic, int(options["retries"]), opened)
+    with_tasks = options["tasks"] == "yes"
+
+    def opened(child: int) -> Process:
+        return Process(child, only, with_tasks=with_tasks)
+
+    sampling = Sampling(
+        _readable(lambda: opened(pid)),
+        journal,
+        time.monotonic,
+        int(options["retries"]),
+        opened if options["children"] == "yes" else None,
+    )
     try:
         reason = sampling.run(period_s, float(options["duration"]), _wait)
     except (Denied, Unexpected, Unreadable) as failure:
@@ -64,12 +79,12 @@ def _sample(options: dict[str, str], output: str) -> None:
     sampling.write(reason)
 
 
-def _readable(pid: int, only: str) -> Process:
+def _readable(opened: Callable[[], Process]) -> Process:
     """Return a process of which a stack has been read; raises the last failure after some time."""
     until_s = time.monotonic() + _STARTS_S
     while True:
         try:
-            process = Process(pid, only)
+            process = opened()
             process.threads()
             return process
         except (Changing, Denied):

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 
-from . import proc_files
+from . import proc_files, tasks
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Protocol
 
     from .journal import Frames
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
         thread_id: int
         status: int
         frame_info: list[object]
+
+    class Reader(Protocol):
+        """CPython's `RemoteUnwinder`."""
+
+        def get_stack_trace(self) -> Iterable[Thread]:
+            """Return the threads, by interpreter since 3.15."""
+
+        def get_async_stack_trace(self) -> Iterable[object]:
+            """Return the running tasks of each thread, with those that await them."""
 
 
 HAS_STATES = sys.version_info >= (3, 15)
@@ -57,11 +66,12 @@ class Changing(Exception):
 class Process:
     """A sampled process, and what was read of it last."""
 
-    def __init__(self, pid: int, only: str, without: int = -1) -> None:
+    def __init__(self, pid: int, only: str, *, without: int = -1, with_tasks: bool = False) -> None:
         """Open a process, without interpreter number `without`; raises Denied, Ended or Unexpected."""
         self.pid, self._wanted, self._without = pid, _WANTED[only], without
+        self._with_tasks = with_tasks
         self._start = proc_files.start_ticks(pid)
-        self._read = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES)
+        self._reader = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES)
         self.seen: dict[int, tuple[object, int]] = {}
         """By thread: its frames as read last, and the number of their stack."""
         self.function = -1
@@ -77,17 +87,28 @@ class Process:
         Raises Changing, Denied, Ended or Unexpected.
         """
         try:
-            found = self._read()
+            return self._threads_with_tasks() if self._with_tasks else self._threads()
         except PermissionError as error:
             raise Denied(error.strerror or str(error)) from error
         except ProcessLookupError as error:
             raise Ended from error
         except (RuntimeError, OSError, ValueError, MemoryError) as error:
             raise Changing(str(error)) from error
-        try:
-            return self._of_all(found) if HAS_STATES else {one.thread_id: one.frame_info for one in found}
-        except AttributeError as error:
+        except (AttributeError, IndexError) as error:
             raise Unexpected(str(error)) from error
+
+    def _threads(self) -> dict[int, list[object]]:
+        found = self._reader.get_stack_trace()
+        return self._of_all(found) if HAS_STATES else {one.thread_id: one.frame_info for one in found}
+
+    def _threads_with_tasks(self) -> dict[int, list[object]]:
+        """Return the frames of each thread, continued by the tasks that await the running one."""
+        before = tasks.running(self._reader.get_async_stack_trace())
+        threads = self._threads()
+        found = tasks.with_tasks(threads, before, tasks.running(self._reader.get_async_stack_trace()))
+        if found is None:
+            raise Changing("another task runs")
+        return found
 
     def _of_all(self, interpreters: Iterable[object]) -> dict[int, list[object]]:
         """Return the threads of all interpreters; one that runs several of them has the stacks of all."""
@@ -120,23 +141,22 @@ def _number(interpreter: object) -> int:
     return number
 
 
-def _reader(pid: int, mode: int) -> Callable[[], Iterable[Thread]]:
-    """Return a function that reads the stacks of a process; raises Denied, Ended or Unexpected."""
+def _reader(pid: int, mode: int) -> Reader:
+    """Return a reader of the stacks of a process; raises Denied, Ended or Unexpected."""
     try:
         from _remote_debugging import RemoteUnwinder  # type: ignore[import-not-found]
 
         if HAS_STATES:
             # To cache frames, it would write into the process's memory.
-            unwinder = RemoteUnwinder(
+            reader: Reader = RemoteUnwinder(
                 pid, all_threads=True, mode=mode, skip_non_matching_threads=False, cache_frames=False
             )
         else:
-            unwinder = RemoteUnwinder(pid, all_threads=True)
-        read: Callable[[], Iterable[Thread]] = unwinder.get_stack_trace
+            reader = RemoteUnwinder(pid, all_threads=True)
     except PermissionError as error:
         raise Denied(error.strerror or str(error)) from error
     except ProcessLookupError as error:
         raise Ended from error
     except (ImportError, AttributeError, TypeError, ValueError, RuntimeError, OSError) as error:
         raise Unexpected(f"{type(error).__name__}: {error}") from error
-    return read
+    return reader

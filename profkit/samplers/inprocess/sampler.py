@@ -53,6 +53,7 @@ class InProcessSampler:
         for name, value in (
             ("blocking", options.blocking is True), ("native", options.native),
             ("subprocesses", options.subprocesses), ("gil", options.gil),
+            ("async_stacks", options.async_stacks),
         ):  # fmt: skip
             if value:
                 raise InvalidOption(name, True, f"sampler='{NAME}' does not support it: {_OUTSIDE}")

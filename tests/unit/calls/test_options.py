@@ -32,6 +32,7 @@ from profkit.errors import InvalidOption, UsageError
         ("native", 1),
         ("idle", "yes"),
         ("gil", 1),
+        ("async_stacks", None),
         ("subprocesses", 0),
         ("blocking", "yes"),
         ("scope", "thread"),

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from profkit import profile
 from profkit.model.region import kind_of
+from profkit.samplers import registry
 from profkit.session import activity
 
 
@@ -167,6 +168,25 @@ def test_time_awaited_is_distinguished_from_time_at_work() -> None:
     counters = nap._self_counters
     (wall_ns,), (suspended_ns,) = counters.durations, counters.suspended
     assert 0.5 < suspended_ns / wall_ns <= 1
+
+
+def test_a_sampler_that_reads_tasks_can_follow_what_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nap(seconds: float) -> float:
+        await asyncio.sleep(seconds)
+        return 1 / seconds
+
+    monkeypatch.setattr(registry, "check", lambda options: None)  # most versions of Python do not support it
+    decorated = profile(nap, async_stacks=True)
+    counters = decorated._self_counters
+    counters.live = True
+    assert asyncio.run(decorated(0.01)) == 100
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(decorated(0))
+    assert (len(counters.durations), len(counters.raised), sum(counters.suspended)) == (2, 1, 0)
+    started = decorated(0)
+    started.send(None)
+    assert started.cr_await.cr_code is nap.__code__
+    started.close()
 
 
 def test_an_exception_passes_with_the_wrappers_own_frames_alone() -> None:

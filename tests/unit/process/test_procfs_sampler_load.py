@@ -52,6 +52,10 @@ def test_the_command_line_of_the_cpython_sampler_is_found(tmp_path: Path) -> Non
     words = cpython_process.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
     add_process(tmp_path, 10, "/usr/bin/python3.14", *words)
     assert sampler_load(str(tmp_path)) == SamplerLoad(count=1, rate_hz=5.0)
+    plan = replace(plan, async_stacks=True)
+    words = cpython_process.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
+    add_process(tmp_path, 11, "/usr/bin/python3.15", *words)
+    assert sampler_load(str(tmp_path)) == SamplerLoad(count=2, rate_hz=30.0)
 
 
 def test_this_machine() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from profkit.errors import UsageError
+from profkit.errors import InvalidOption, UsageError
 from profkit.model.notes import NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.process.procfs import CPYTHON_ROUNDS
@@ -62,6 +62,16 @@ def test_rates(version: tuple[int, int], fastest_hz: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(cpython_plan, "cpu_frequency", lambda option, value: 2e9)
     check(SamplerOptions(sample_each=2e6), version)
     assert refused(version, sample_each=1e5).startswith("sample_each=")
+
+
+def test_tasks_are_read_since_3_15() -> None:
+    assert "leave it out, or use Python 3.15" in refused((3, 14), async_stacks=True)
+    check(SamplerOptions(async_stacks=True, subprocesses=True), (3, 15))
+    with pytest.raises(InvalidOption, match=r"only sampler='cpython' supports it, with Python 3\.15"):
+        pyspy_plan.check(SamplerOptions(async_stacks=True))
+    assert plan(SamplerOptions(async_stacks=True), FEW).async_stacks
+    many = LiveStacks(threads=50, frames=480)
+    assert plan(SamplerOptions(async_stacks=True), many).rate_hz == plan(SamplerOptions(), many).rate_hz / 5
 
 
 def test_without_the_gil_it_cannot_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

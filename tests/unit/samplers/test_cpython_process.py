@@ -29,7 +29,15 @@ def words(plan: SamplerPlan) -> tuple[str, ...]:
 def test_the_command_line() -> None:
     assert words(PLAN) == (
         *("/usr/bin/python3", "-I", "-S", f"{helper.__path__[0]}/__main__.py"),
-        *("--pid=4711", "--rate=1000", "--duration=605", "--only=all", "--retries=10", "--children=no"),
+        *(
+            "--pid=4711",
+            "--rate=1000",
+            "--duration=605",
+            "--only=all",
+            "--retries=10",
+            "--children=no",
+            "--tasks=no",
+        ),
         str(OUTPUT),
     )
 
@@ -37,6 +45,7 @@ def test_the_command_line() -> None:
 def test_the_command_line_of_other_plans() -> None:
     assert "--only=cpu" in words(replace(PLAN, idle=False))
     assert "--only=gil" in words(replace(PLAN, idle=False, gil=True))
+    assert "--tasks=yes" in words(replace(PLAN, async_stacks=True))
     assert "--children=yes" in words(replace(PLAN, subprocesses=True))
     assert "--rate=0.333333" in words(replace(PLAN, rate_hz=1 / 3))
     assert "--duration=6" in words(replace(PLAN, max_duration_s=0.01))

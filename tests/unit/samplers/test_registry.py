@@ -74,6 +74,7 @@ def test_auto_leaves_out_what_a_sampler_does_not_support(path: Path, monkeypatch
     assert ways(gil=True) == pyspy, "3.14 does not report the states of threads"
     monkeypatch.setattr(cpython_plan.check, "__defaults__", ((3, 15),))
     assert ways(gil=True) == [("cpython", "auto"), *pyspy]
+    assert ways(async_stacks=True) == [("cpython", "auto")]
     assert ways(blocking=True) == [("pyspy", True)]
     assert ways(native=True) == [("pyspy", "auto")]
 

@@ -20,7 +20,7 @@ from profkit.store.spool import read_session
 from profkit.units import Unit
 from tests.support.folders import GOLDEN
 
-LATER = {"gil": False}
+LATER = {"gil": False, "async_stacks": False}
 """Fields of a plan that documents of this schema may lack."""
 
 

@@ -54,6 +54,8 @@ def test_the_usual_facts_in_their_order() -> None:
          "time on the CPU only"),
         ({"plan": replace(PLAN, idle=False, gil=True)}, "sampler",
          "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · time holding the GIL only"),
+        ({"plan": replace(PLAN, async_stacks=True)}, "sampler",
+         "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · wall clock · with awaiting tasks"),
         ({"plan": replace(PLAN, native=True, subprocesses=True, scope="process")}, "sampler",
          "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · wall clock · native frames · "
          "with subprocesses · every thread"),

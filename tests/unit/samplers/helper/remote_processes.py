@@ -20,6 +20,7 @@ class FakeReader:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, has_states: bool = True) -> None:
         self.read: Read = list
+        self.read_tasks: Read = list
         self.refusal: Exception | None = None
         self.arguments: list[dict[str, object]] = []
         module = ModuleType("_remote_debugging")
@@ -32,7 +33,9 @@ class FakeReader:
         if self.refusal is not None:
             raise self.refusal
         self.arguments.append({"pid": pid, **arguments})
-        return SimpleNamespace(get_stack_trace=lambda: self.read())
+        return SimpleNamespace(
+            get_stack_trace=lambda: self.read(), get_async_stack_trace=lambda: self.read_tasks()
+        )
 
 
 def frame(name: str, line: int | None = 1) -> SimpleNamespace:
@@ -49,6 +52,20 @@ def old_frame(name: str, line: int = 1) -> SimpleNamespace:
 def thread(tid: int, names: Iterable[str], status: int = 3) -> SimpleNamespace:
     """A thread with its functions, leaf first."""
     return SimpleNamespace(thread_id=tid, status=status, frame_info=[frame(name) for name in names])
+
+
+def task(number: int, name: str, names: Iterable[str], awaited_by: Iterable[int] = ()) -> SimpleNamespace:
+    """A task with its functions, leaf first, and the numbers of those that await it."""
+    stack = SimpleNamespace(call_stack=[frame(function) for function in names], task_name=number)
+    return SimpleNamespace(
+        task_id=number, task_name=name, coroutine_stack=[stack],
+        awaited_by=[SimpleNamespace(call_stack=[], task_name=waiter) for waiter in awaited_by],
+    )  # fmt: skip
+
+
+def running(tid: int, *tasks: SimpleNamespace) -> SimpleNamespace:
+    """The tasks of a thread, the running one first."""
+    return SimpleNamespace(thread_id=tid, awaited_by=list(tasks))
 
 
 def interpreter(number: int, *threads: SimpleNamespace) -> SimpleNamespace:

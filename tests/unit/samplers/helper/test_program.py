@@ -34,7 +34,15 @@ class Stage:
         )  # fmt: skip
 
     def run(self, **changes: object) -> int:
-        options = {"pid": PID, "rate": 100, "duration": 605, "only": "all", "retries": 2, "children": "no"}
+        options = {
+            "pid": PID,
+            "rate": 100,
+            "duration": 605,
+            "only": "all",
+            "retries": 2,
+            "children": "no",
+            "tasks": "no",
+        }
         words = [f"--{name}={value}" for name, value in {**options, **changes}.items()]
         return program.run([*words, str(self.output)])
 

@@ -33,6 +33,7 @@ def test_the_default_is_a_hundred_per_second() -> None:
         ({"subprocesses": True}, "subprocesses=True"), ({"rate_hz": 101.0}, "1 to 100 Hz"),
         ({"idle": False}, "since Python 3.15"), ({"rate_hz": 0.5}, "1 to 100 Hz"),
         ({"gil": True}, "gil=True"),
+        ({"async_stacks": True}, "async_stacks=True"),
     ],
 )  # fmt: skip
 def test_options_that_it_does_not_support(options: dict[str, object], message: str) -> None:
