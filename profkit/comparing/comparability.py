@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from profkit.errors import UsageError
 from profkit.model.findings import Finding, FindingCode
+from profkit.model.notes import NoteCode
 from profkit.model.run import Run, RunInfo
 
 MIN_RUNS = 3
 """Minimum number of runs per side: fewer do not show the variation between runs."""
+_BIASED = frozenset({"timer", "thread"})
+"""Ways of sampling from inside that have too many samples of some code, and too few of other."""
 _UNLIKE = 1.25
 """Ratio of rates, or of CPU shares, above which they are reported."""
 
@@ -41,7 +44,7 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
 _Aspects = tuple[tuple[str, Callable[[RunInfo], str]], ...]
 
 _SAMPLING: _Aspects = (
-    ("sampler", lambda info: info.plan.sampler),
+    ("sampler", lambda info: _sampler(info)),
     ("blocking", lambda info: _known(info, "blocking" if info.plan.blocking else "nonblocking")),
     ("frames", lambda info: _known(info, "native" if info.plan.native else "Python")),
     ("tasks", lambda info: _known(info, "with those awaiting" if info.plan.async_stacks else "alone")),
@@ -55,13 +58,22 @@ _SOFTWARE: _Aspects = (
 
 
 def warnings(a: Sequence[Run], b: Sequence[Run]) -> tuple[Finding, ...]:
-    """Return differences in how the sides were sampled that can themselves change shares."""
-    found = []
+    """Return differences in how the runs were sampled that can themselves change shares."""
+    found = list(_biased(a, b))
     for aspect, of in _SAMPLING:
         of_a, of_b = ({of(run.info) for run in side} for side in (a, b))
         if of_a != of_b:
             found.append(_differing(FindingCode.SAMPLED_DIFFERENTLY, aspect, of_a, of_b))
     return tuple(found)
+
+
+def _biased(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
+    """Yield a finding if some runs are biased, because they were sampled from inside, and others not so."""
+    biases = {run.info.id: _BIASED & _kinds(run.info) for run in (*a, *b)}
+    if len(set(biases.values())) > 1:
+        runs = ", ".join(run for run, bias in biases.items() if bias)
+        ways = ", ".join(sorted(frozenset[str]().union(*biases.values())))
+        yield Finding.of(FindingCode.BIASED_SAMPLES, runs=runs, ways=ways)
 
 
 def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[Finding, ...]:
@@ -117,6 +129,16 @@ def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
         of_a, of_b = ({of(run.info) for run in side} - {""} for side in (a, b))
         if of_a and of_b and of_a != of_b:
             yield _differing(FindingCode.VERSIONS_DIFFER, aspect, of_a, of_b)
+
+
+def _sampler(info: RunInfo) -> str:
+    ways = ", ".join(sorted(_kinds(info)))
+    return f"{info.plan.sampler} ({ways})" if ways else info.plan.sampler
+
+
+def _kinds(info: RunInfo) -> set[str]:
+    """Return how the program was sampled from inside; empty if another process sampled it."""
+    return {str(dict(note.figures)["kind"]) for note in info.notes if note.code is NoteCode.SAMPLED_INSIDE}
 
 
 def _clock(info: RunInfo) -> str:

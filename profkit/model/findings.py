@@ -16,6 +16,9 @@ class FindingCode(enum.Enum):
 
     # Differences between sampled sides, other than their code.
     SAMPLED_DIFFERENTLY = "sampled-differently"  # aspect, a, b
+    BIASED_SAMPLES = (
+        "biased-samples"  # runs, ways: of those sampled from inside; others were sampled otherwise
+    )
     UNEVEN_LOAD = "uneven-load"  # a, b: used shares of a core
     RATES_DIFFER = "rates-differ"  # low_hz, high_hz
     SAMPLES_UNORDERED = "samples-unordered"  # runs

@@ -57,9 +57,11 @@ class BackgroundThread:
 
     def _run(self) -> None:
         self._ident, self._native_id = REAL.get_ident(), REAL.get_native_id()
+        RUNNING.add(self)
         try:
             self._work()
         finally:
+            RUNNING.discard(self)
             _forget_dummy(self._ident)
             self._ended.release()
 
@@ -70,3 +72,8 @@ def _forget_dummy(ident: int | None) -> None:
     known = getattr(threading, "_active", None)
     if isinstance(known, dict) and type(known.get(ident)).__name__ == "_DummyThread":
         known.pop(ident, None)
+
+
+RUNNING: set[BackgroundThread] = set()
+"""The threads that run in this process."""
+os.register_at_fork(after_in_child=RUNNING.clear)

@@ -37,8 +37,8 @@ class StackJournal:
     """Command lines of child processes by pid."""
     left_out: Mapping[int, str]
     """Reasons why child processes were not sampled, by pid."""
-    kind: str
-    """How a sampler in the sampled process itself read the stacks; empty for others."""
+    kinds: tuple[str, ...]
+    """How a sampler in the sampled process itself read the stacks, in order; empty for others."""
 
     @property
     def ended_normally(self) -> bool:
@@ -81,7 +81,7 @@ def read_journal(data: bytes) -> StackJournal:
         dropped=parsed.dropped,
         commands=parsed.commands,
         left_out=parsed.left_out,
-        kind=parsed.kind,
+        kinds=tuple(parsed.kinds),
     )
 
 
@@ -112,7 +112,7 @@ class _Parsed:
     totals: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
     """Totals of each part."""
     end: str | None = None
-    kind: str = ""
+    kinds: dict[str, None] = field(default_factory=dict)
 
     def begin_part(self) -> None:
         """Forget the numbers of the part before."""
@@ -165,7 +165,7 @@ def _totals(parsed: _Parsed, text: str) -> None:
 
 
 def _kind(parsed: _Parsed, text: str) -> None:
-    parsed.kind = _quoted(text)
+    parsed.kinds[_quoted(text)] = None
 
 
 def _end(parsed: _Parsed, text: str) -> None:

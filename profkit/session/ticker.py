@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.model.session import ResourcePoint, SessionState, ThreadName
 from profkit.originals import REAL
-from profkit.process.background import BackgroundThread
+from profkit.process.background import RUNNING, BackgroundThread
 from profkit.process.guard import ignore, reraise_program_error
 from profkit.samplers.base import WITHOUT_NAMES
 from profkit.session import activity
@@ -154,7 +154,7 @@ class Ticker:
         return self._names.new()
 
     def _resources(self) -> ResourcePoint:
-        """Measure this process with psutil, without profkit's own thread."""
+        """Measure this process with psutil, without profkit's own threads."""
         import psutil
 
         if self._process is None or self._process.pid != os.getpid():
@@ -162,5 +162,5 @@ class Ticker:
         with self._process.oneshot():
             times, threads = self._process.cpu_times(), self._process.num_threads()
             resident = self._process.memory_info().rss
-        own = 1 if self._thread is not None and self._thread.is_current() else 0
-        return ResourcePoint(self._clock.unix_ns(), times.user + times.system, resident, threads - own)
+        used_s = times.user + times.system
+        return ResourcePoint(self._clock.unix_ns(), used_s, resident, threads - len(RUNNING))

@@ -45,7 +45,18 @@ def test_shares_and_what_is_said_about_them(tmp_path: Path, scene: str, kind: st
 def test_no_child_is_lost(tmp_path: Path) -> None:
     found = outcome(tmp_path, "children", 60)
     assert found["failed"] == {}
+    assert found["kinds"] == [IN_MAIN]
     assert found["samples"] > 10
+
+
+def test_a_program_that_forks_often_does_without_a_subinterpreter(tmp_path: Path) -> None:
+    found = outcome(tmp_path, "forking", 60)
+    assert found["failed"] == {}
+    assert found["kinds"] == list(dict.fromkeys([IN_MAIN, "timer"]))
+
+
+def test_a_timeout_of_the_kernel_comes_in_time(tmp_path: Path) -> None:
+    assert outcome(tmp_path, "receiving", 0)["kinds"] == list(dict.fromkeys([IN_MAIN, IN_THREAD]))
 
 
 @pytest.mark.full

@@ -33,6 +33,13 @@ def _sampled_differently(figures: Figures) -> str:
     return f"the sides were sampled differently, which can change shares ({aspect}: {_sides(figures)})"
 
 
+def _biased_samples(figures: Figures) -> str:
+    return (
+        f"some runs were sampled from inside ({figures['runs']}: {figures['ways']}), others otherwise. Such "
+        "samples show waiting and other code without the GIL too often, which alone can change shares"
+    )
+
+
 def _uneven_load(figures: Figures) -> str:
     return (
         f"A used {figures.percent('a')} of a core, B {figures.percent('b')}: one side waited longer, or the "
@@ -111,6 +118,7 @@ def _limit(figures: Figures, name: str = "limit") -> str:
 
 FINDINGS: Mapping[FindingCode, Sentence] = {
     FindingCode.SAMPLED_DIFFERENTLY: _sampled_differently,
+    FindingCode.BIASED_SAMPLES: _biased_samples,
     FindingCode.UNEVEN_LOAD: _uneven_load,
     FindingCode.RATES_DIFFER: _rates_differ,
     FindingCode.SAMPLES_UNORDERED: _samples_unordered,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 
 from profkit.errors import SamplerFailed
 from profkit.model.session import Segment, SessionState
+from profkit.originals import REAL
 from profkit.process.guard import guarded
 from profkit.samplers.attempts import SAMPLING, START
 from profkit.samplers.inprocess.interpreter import InterpreterWay
@@ -19,8 +21,44 @@ NAME = "inprocess"
 _STOP_TIMEOUT_S = 5.0
 WAYS: tuple[Callable[[Request], Way], ...] = (InterpreterWay, TimerWay, ThreadWay)
 """The ways to sample, best first."""
-_LIVE: list[InProcessAttachment] = []
-"""Attachments whose ways a fork must know of."""
+MOST_FORKS = 10
+"""Most forks in `_FORKS_S` with a subinterpreter: to end one and make another takes 20 to 50 ms."""
+_FORKS_S = 10.0
+
+
+class Forks:
+    """Attachments of this process, and the forks that suspend them: one after the other."""
+
+    def __init__(self) -> None:
+        self.live: list[InProcessAttachment] = []
+        self.lock = REAL.rlock()
+        """Held during a fork, and while something starts: a fork beside a new subinterpreter would crash."""
+        self._depth = 0
+
+    def begin(self) -> None:
+        """Make the process one that can fork."""
+        self.lock.acquire()
+        self._depth += 1
+        for attachment in tuple(self.live):
+            attachment.before_fork()
+
+    def end(self) -> None:
+        """Continue in the parent; the handler of a signal may have forked meanwhile."""
+        self._depth -= 1
+        try:
+            for attachment in () if self._depth else tuple(self.live):
+                attachment.after_fork()
+        finally:
+            self.lock.release()
+
+    def in_child(self) -> None:
+        """Forget the threads and timers of the parent."""
+        live, self.live, self.lock, self._depth = self.live, [], REAL.rlock(), 0
+        for attachment in live:
+            attachment.in_child()
+
+
+FORKS = Forks()
 
 
 class InProcessAttachment:
@@ -31,9 +69,12 @@ class InProcessAttachment:
     ) -> None:
         """Start the first way that can be started; raises `SamplerFailed`."""
         self._request, self._index, self._ways = request, index, list(ways)
-        self._was_running = False
-        self._way = self._next(None)
-        _LIVE.append(self)
+        self._was_running = self._stopping = False
+        self._forks: deque[float] = deque()
+        """Times of the last forks."""
+        with FORKS.lock:
+            self._way = self._next(None)
+            FORKS.live.append(self)
 
     @property
     def kind(self) -> Kind:
@@ -45,20 +86,18 @@ class InProcessAttachment:
         return Segment(self._index, started_ns=0)
 
     def poll(self) -> SessionState:
-        """See `Attachment.poll`."""
-        if self._way.has_ended() and self._was_running:
-            self._close()
-            return SessionState.SUCCESS
-        try:
-            self._was_running = self._way.is_running() or self._was_running
-        except WayFailed as failure:
-            self._way.stop()
-            self._way.await_end()
-            if self._was_running:
+        """See `Attachment.poll`; takes the next way if one fails."""
+        with FORKS.lock:
+            if self._way.has_ended() and self._was_running:
                 self._close()
-                raise _failed(SAMPLING, str(failure)) from failure
-            self._way = self._next(failure)
-        return SessionState.RUNNING if self._was_running else SessionState.PREPARING
+                return SessionState.SUCCESS
+            try:
+                self._was_running = self._way.is_running() or self._was_running
+            except WayFailed as failure:
+                self._way.stop()
+                self._way.await_end()
+                self._way = self._next(failure)
+            return SessionState.RUNNING if self._was_running else SessionState.PREPARING
 
     def poll_interval_s(self, attempt: int) -> float:
         """See `Attachment.poll_interval_s`."""
@@ -66,7 +105,9 @@ class InProcessAttachment:
 
     def request_stop(self) -> None:
         """See `Attachment.request_stop`."""
-        self._way.stop()
+        with FORKS.lock:
+            self._stopping = True
+            self._way.stop()
 
     def stop_timeout_s(self) -> float:
         """See `Attachment.stop_timeout_s`: it ends with the current round."""
@@ -82,17 +123,34 @@ class InProcessAttachment:
 
     def kill(self) -> None:
         """See `Attachment.kill`."""
-        self._way.stop()
-        self._way.await_end()
-        self._close()
+        with FORKS.lock:
+            self.request_stop()
+            self._way.await_end()
+            self._close()
 
     def before_fork(self) -> None:
         """Make the process one that can fork."""
         self._way.before_fork()
 
     def after_fork(self) -> None:
-        """Continue in the parent."""
-        self._way.after_fork()
+        """Continue in the parent; without a subinterpreter if the program forks often."""
+        if self._stopping:
+            return
+        if self._forks_often() and self._way.kind is Kind.INTERPRETER and self._request.idle:
+            self._way = self._next(None)
+        else:
+            self._way.after_fork()
+
+    def _forks_often(self) -> bool:
+        now_s = self._request.clock.monotonic_s()
+        self._forks.append(now_s)
+        while now_s - self._forks[0] > _FORKS_S:
+            self._forks.popleft()
+        return len(self._forks) > MOST_FORKS
+
+    def in_child(self) -> None:
+        """Forget everything in a forked child."""
+        self._way.in_child()
 
     def _next(self, failure: WayFailed | None) -> Way:
         """Return the next way, started; raises `SamplerFailed` with the last failure if there is none."""
@@ -104,11 +162,12 @@ class InProcessAttachment:
                 failure = error
             else:
                 return way
-        raise _failed(START, str(failure)) from failure
+        self._close()
+        raise _failed(SAMPLING if self._was_running else START, str(failure)) from failure
 
     def _close(self) -> None:
-        if self in _LIVE:
-            _LIVE.remove(self)
+        if self in FORKS.live:
+            FORKS.live.remove(self)
 
 
 def _failed(stage: str, detail: str) -> SamplerFailed:
@@ -116,18 +175,8 @@ def _failed(stage: str, detail: str) -> SamplerFailed:
     return SamplerFailed(NAME, stage, detail, fix)
 
 
-def _before_fork() -> None:
-    for attachment in _LIVE:
-        attachment.before_fork()
-
-
-def _after_fork() -> None:
-    for attachment in _LIVE:
-        attachment.after_fork()
-
-
 os.register_at_fork(
-    before=guarded("preparing for a fork", _before_fork),
-    after_in_parent=guarded("resuming after a fork", _after_fork),
-    after_in_child=guarded("resetting in a forked child", _LIVE.clear),
+    before=guarded("preparing for a fork", FORKS.begin),
+    after_in_parent=guarded("resuming after a fork", FORKS.end),
+    after_in_child=guarded("resetting in a forked child", FORKS.in_child),
 )

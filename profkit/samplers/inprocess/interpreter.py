@@ -98,6 +98,10 @@ class InterpreterWay:
         """See `Way.after_fork`; waits a moment, because the next fork may come soon."""
         self._start(_DELAY_S)
 
+    def in_child(self) -> None:
+        """See `Way.in_child`."""
+        self._thread = None
+
     def _run(self, interpreters: ModuleType, delay_s: float) -> None:
         """Make an interpreter, sample in it, and end it; the shared bytes say how that went."""
         shared, number = self._shared, None

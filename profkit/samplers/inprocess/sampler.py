@@ -95,14 +95,16 @@ class InProcessSampler:
         name = output_name(segment.index, NAME)
         try:
             journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
-            kind = Kind(journal.kind)
+            kinds = tuple(map(Kind, journal.kinds))
         except (DamagedJournal, ValueError) as damage:
             raise DamagedFile(files.path / name, str(damage)) from damage
+        if not kinds:
+            raise DamagedFile(files.path / name, "it does not say how it was sampled")
         return Recording(
             profile=of_one_process(without_own_threads(journal.profile)),
             rounds=journal.rounds,
             errors=sum(journal.dropped.values()),
-            notes=(Note.of(NoteCode.SAMPLED_INSIDE, kind=kind.value),),
+            notes=tuple(Note.of(NoteCode.SAMPLED_INSIDE, kind=kind.value) for kind in kinds),
         )
 
 

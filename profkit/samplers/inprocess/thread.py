@@ -65,6 +65,10 @@ class ThreadWay:
         self._rounds.skip_pause()
         self.start()
 
+    def in_child(self) -> None:
+        """See `Way.in_child`."""
+        self._thread = None
+
     def _run(self) -> None:
         me, stop = REAL.get_ident(), self._stop
         self._rounds.sample(me)

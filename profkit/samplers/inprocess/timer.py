@@ -1,7 +1,8 @@
 """Sampling in a signal handler of the main thread, for programs whose main thread does the work.
 
-It uses a real-time signal that the program does not use, so SIGALRM, `alarm` and `setitimer` remain the
-program's. While the main thread runs C code, the handler waits; its sample then counts for that time.
+Its signal is SIGURG, so SIGALRM, `alarm` and `setitimer` remain the program's. SIGURG has no effect by
+default, so one that comes late, as after `exec`, does no harm. While the main thread runs C code, the handler
+waits; its sample then counts for that time.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ import signal
 from types import FrameType
 
 from profkit.originals import REAL
+from profkit.process import procfs
+from profkit.process.sockets import SocketWatch
 from profkit.samplers.helper.journal import ASKED
 from profkit.samplers.inprocess.frames import FrameRounds
 from profkit.samplers.inprocess.posix_timer import PosixTimer
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, WayFailed, check_idle
 
+SIGNAL = signal.SIGURG
 _PAUSE_S = 0.0005
+_WAKING = frozenset({"asyncio", "trio", "twisted", "uvloop"})
+"""Packages whose signal handlers wake an event loop through a pipe (`signal.set_wakeup_fd`)."""
 
 
 class TimerWay:
@@ -29,28 +35,32 @@ class TimerWay:
         period_s = 1 / min(request.rate_hz, FASTEST_HZ[self.kind])
         self._rounds = FrameRounds(request, self.kind, period_s)
         self._timer: PosixTimer | None = None
-        self._number = 0
         self._sampling = False
+        self._sockets = SocketWatch(clock=request.clock)
 
     def start(self) -> None:
         """See `Way.start`; only the main thread may call it."""
         check_idle(self._idle)
         if REAL.get_native_id() != posix.getpid():
             raise WayFailed("the main thread has not started it")
-        number = _free_signal()
-        if number is None:
-            raise WayFailed("the program uses all real-time signals")
+        if not _is_free():
+            raise WayFailed("the program uses SIGURG")
+        self._check_disturbance()
         try:
-            timer = PosixTimer(number, posix.getpid())
+            timer = PosixTimer(SIGNAL, posix.getpid())
         except (OSError, AttributeError) as error:
             raise WayFailed(str(error)) from error
-        signal.signal(number, self._handle)
-        signal.siginterrupt(number, False)  # system calls of C code continue
-        self._number, self._timer = number, timer
+        signal.signal(SIGNAL, self._handle)
+        signal.siginterrupt(SIGNAL, False)  # system calls of C code continue
+        self._timer = timer
         timer.repeat(self._rounds.period_s)
 
     def is_running(self) -> bool:
-        """See `Way.is_running`."""
+        """See `Way.is_running`; raises `WayFailed` once the signal would change what the program does."""
+        if self._timer is not None:
+            if signal.getsignal(SIGNAL) != self._handle:
+                raise WayFailed("the program uses SIGURG")
+            self._check_disturbance()
         return self._rounds.check()
 
     def has_ended(self) -> bool:
@@ -63,8 +73,7 @@ class TimerWay:
         if timer is None:
             return
         timer.delete()
-        if REAL.get_native_id() == posix.getpid() and signal.getsignal(self._number) == self._handle:
-            signal.signal(self._number, signal.SIG_DFL)
+        self._release_signal()
         if self._await_sample():
             self._rounds.write(ASKED)
 
@@ -76,6 +85,29 @@ class TimerWay:
 
     def after_fork(self) -> None:
         """See `Way.after_fork`."""
+
+    def in_child(self) -> None:
+        """See `Way.in_child`."""
+        self._timer = None
+        self._release_signal()
+
+    def _release_signal(self) -> None:
+        """Remove the handler, which only the main thread can do; it does nothing without a timer."""
+        if REAL.get_native_id() == posix.getpid() and signal.getsignal(SIGNAL) == self._handle:
+            signal.signal(SIGNAL, signal.SIG_DFL)
+
+    def _check_disturbance(self) -> None:
+        """Raise `WayFailed` if signals would change what the program does.
+
+        They restart the kernel's timeouts of sockets. They also fill the pipe by which other signals wake an
+        event loop: if it is full, such a signal is lost.
+        """
+        handlers = map(signal.getsignal, range(1, signal.NSIG))
+        modules = {str(getattr(handler, "__module__", "")).partition(".")[0] for handler in handlers}
+        if not modules.isdisjoint(_WAKING):
+            raise WayFailed("signals wake an event loop of the program")
+        if self._sockets.timed():
+            raise WayFailed("signals would restart the timeout of a socket")
 
     def _await_sample(self) -> bool:
         """Wait for a sample that the main thread is taking; return False if this call interrupts it."""
@@ -95,15 +127,13 @@ class TimerWay:
                 self._sampling = False
 
 
-def _free_signal() -> int | None:
-    """Return a real-time signal that has no handler and is not blocked; None if there is none."""
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    numbers = range(signal.SIGRTMAX - 1, signal.SIGRTMIN, -1)
-    return next(
-        (
-            number
-            for number in numbers
-            if number not in blocked and signal.getsignal(number) is signal.SIG_DFL
-        ),
-        None,
+def _is_free() -> bool:
+    """Return whether the program does nothing with the signal."""
+    handler = signal.getsignal(SIGNAL)
+    if getattr(handler, "__func__", None) is TimerWay._handle:  # of a session that another thread ended
+        return True
+    return (
+        handler is signal.SIG_DFL
+        and SIGNAL not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        and not procfs.catches_signal(posix.getpid(), SIGNAL)
     )

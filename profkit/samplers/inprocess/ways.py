@@ -86,3 +86,7 @@ class Way(Protocol):
     def after_fork(self) -> None:
         """Continue in the parent."""
         ...
+
+    def in_child(self) -> None:
+        """Forget everything in a forked child, which has none of the threads and timers."""
+        ...

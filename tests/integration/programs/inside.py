@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
-from profkit import profile
+from profkit import profile, profiled
+from profkit.model.notes import NoteCode
+from profkit.samplers.inprocess import attachment
 
 SPLIT = {"half": 50, "third": 30, "fifth": 20}
 
@@ -81,7 +86,15 @@ def shares_of(spent_s: dict[str, float]) -> dict[str, object]:
 
 
 def children(number: float) -> dict[str, object]:
-    return {"failed": start_children(int(number)), "samples": start_children.last_run.info.samples}
+    """Forks do not change the way to sample, however many there are."""
+    attachment.MOST_FORKS = 10**9
+    return forking(number)
+
+
+def forking(number: float) -> dict[str, object]:
+    failed, info = start_children(int(number)), start_children.last_run.info
+    kinds = [dict(note.figures)["kind"] for note in info.notes if note.code is NoteCode.SAMPLED_INSIDE]
+    return {"failed": failed, "samples": info.samples, "kinds": kinds}
 
 
 @profile(sampler="inprocess", label="children")
@@ -134,9 +147,21 @@ def killed(_: float) -> dict[str, object]:
     return {}
 
 
+def receiving(_: float) -> dict[str, object]:
+    """The kernel's timeout of a socket comes in time, though it is set while signals come."""
+    with profiled("receiving", sampler="inprocess") as block:
+        spend(0.3)
+        one, other = socket.socketpair()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 300_000))
+        spend(2.5)
+        with one, other, suppress(BlockingIOError):
+            one.recv(1)
+    return {"kinds": [dict(note.figures)["kind"] for note in block.run.info.notes]}
+
+
 SCENES = {
-    "shares": shares, "in_a_thread": in_a_thread, "children": children, "replaced": replaced,
-    "killed": killed,
+    "shares": shares, "in_a_thread": in_a_thread, "children": children, "forking": forking,
+    "replaced": replaced, "killed": killed, "receiving": receiving,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from profkit.comparing.shares import sliced, whole
 from profkit.errors import UsageError
 from profkit.model.comparison import Change, Difference, Grade, SampledComparison
 from profkit.model.findings import FindingCode
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.views.sampled_comparison import headline
@@ -184,6 +185,40 @@ def test_grades() -> None:
     found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, plan=blocking))
     assert found.grade is Grade.UNCONFIRMED
     assert found.notes[0].code is FindingCode.SAMPLED_DIFFERENTLY
+
+
+def from_inside(runs: list[Run], *kinds: str) -> list[Run]:
+    """The same runs as if they were sampled from inside."""
+    notes = tuple(Note.of(NoteCode.SAMPLED_INSIDE, kind=kind) for kind in kinds)
+    plan = replace(PLAN, sampler="inprocess")
+    return [replace(run, info=replace(run.info, notes=notes, plan=plan)) for run in runs]
+
+
+@pytest.mark.parametrize("kind", ["timer", "thread"])
+def test_biased_samples_are_not_compared_with_others_without_a_word(kind: str) -> None:
+    dice = random.Random(16)
+    a, b = (drawn_runs(dice, 3) for _ in "ab")
+    found = compare_sampled(from_inside(a, kind), b)
+    assert [note.code for note in found.notes[:2]] == [
+        FindingCode.BIASED_SAMPLES, FindingCode.SAMPLED_DIFFERENTLY
+    ]  # fmt: skip
+    assert dict(found.notes[0].figures)["ways"] == kind
+    assert dict(found.notes[1].figures)["a"] == f"inprocess ({kind})"
+    assert found.grade is Grade.UNCONFIRMED
+    mixed = compare_sampled([*from_inside(a[:1], kind), *a[1:]], [*from_inside(b[:1], kind), *b[1:]])
+    assert [note.code for note in mixed.notes] == [FindingCode.BIASED_SAMPLES]
+    assert mixed.grade is Grade.UNCONFIRMED
+    alike = compare_sampled(from_inside(a, kind), from_inside(b, kind))
+    assert (alike.notes, alike.grade) == ((), Grade.CONFIRMED)
+
+
+def test_a_subinterpreter_is_unbiased_but_another_sampler() -> None:
+    dice = random.Random(17)
+    a, b = (drawn_runs(dice, 3) for _ in "ab")
+    found = compare_sampled(from_inside(a, "interpreter"), b)
+    assert [note.code for note in found.notes] == [FindingCode.SAMPLED_DIFFERENTLY]
+    found = compare_sampled(from_inside(a, "interpreter"), from_inside(b, "interpreter", "thread"))
+    assert found.notes[0].code is FindingCode.BIASED_SAMPLES
 
 
 def test_what_is_noise_is_not_in_the_headline() -> None:

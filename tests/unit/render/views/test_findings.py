@@ -13,6 +13,10 @@ TEXTS = {
     Finding.of(Code.SAMPLED_DIFFERENTLY, aspect="frames", a="Python", b="Python, native"): (
         "the sides were sampled differently, which can change shares (the frames: A Python; B Python, native)"
     ),
+    Finding.of(Code.BIASED_SAMPLES, runs="a1, a2", ways="thread, timer"): (
+        "some runs were sampled from inside (a1, a2: thread, timer), others otherwise. Such samples "
+        "show waiting and other code without the GIL too often, which alone can change shares"
+    ),
     Finding.of(Code.UNEVEN_LOAD, a=0.97, b=0.5): (
         "A used 97 % of a core, B 50 %: one side waited longer, or the machine was busier, which changes "
         "shares and makes intervals wider"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,8 +11,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SessionState
-from profkit.samplers.inprocess import attachment
-from profkit.samplers.inprocess.attachment import InProcessAttachment
+from profkit.samplers.inprocess.attachment import FORKS, MOST_FORKS, InProcessAttachment
 from profkit.samplers.inprocess.ways import Kind, Request, WayFailed
 
 
@@ -60,6 +60,9 @@ class PlottedWay:
     def after_fork(self) -> None:
         self.plot.calls.append("after_fork")
 
+    def in_child(self) -> None:
+        self.plot.calls.append("in_child")
+
 
 @pytest.fixture
 def request_(tmp_path: Path) -> Request:
@@ -89,14 +92,24 @@ def test_a_way_that_fails_before_its_first_stack_is_replaced(request_: Request) 
     second.failure = "No space left on device"
     with pytest.raises(SamplerFailed, match="failed at sampling: No space left"):
         one.poll()
-    assert one not in attachment._LIVE
+    assert one not in FORKS.live
+
+
+def test_a_way_that_fails_later_is_replaced_too(request_: Request) -> None:
+    first, second = Plot(Kind.TIMER, running=True), Plot(Kind.THREAD)
+    one = InProcessAttachment(request_, 0, (first.way, second.way))
+    assert one.poll() is SessionState.RUNNING
+    first.failure = "the program uses SIGURG"
+    assert one.poll() is SessionState.RUNNING
+    assert one.kind is Kind.THREAD
+    one.kill()
 
 
 def test_without_a_way_the_last_reason_is_said(request_: Request) -> None:
     ways = (Plot(start_failure="too old").way, Plot(start_failure="no thread").way)
     with pytest.raises(SamplerFailed, match="failed at start: no thread; use sampler='none'"):
         InProcessAttachment(request_, 0, ways)
-    assert attachment._LIVE == []
+    assert FORKS.live == []
 
 
 def test_a_stop_is_success_once_it_has_ended(request_: Request) -> None:
@@ -106,15 +119,74 @@ def test_a_stop_is_success_once_it_has_ended(request_: Request) -> None:
     one.request_stop()
     assert one.poll() is SessionState.SUCCESS
     one.kill()
-    assert attachment._LIVE == []
+    assert FORKS.live == []
 
 
 def test_forks_are_passed_on_while_it_lives(request_: Request) -> None:
     plot = Plot(running=True)
     one = InProcessAttachment(request_, 0, (plot.way,))
-    attachment._before_fork()
-    attachment._after_fork()
+    FORKS.begin()
+    FORKS.end()
     assert plot.calls == ["start", "before_fork", "after_fork"]
     one.kill()
-    attachment._before_fork()
+    FORKS.begin()
+    FORKS.end()
     assert plot.calls[3:] == ["stop", "await_end"]
+
+
+def test_what_was_asked_to_stop_is_not_resumed(request_: Request) -> None:
+    plot = Plot(running=True)
+    one = InProcessAttachment(request_, 0, (plot.way,))
+    one.request_stop()
+    FORKS.begin()
+    FORKS.end()
+    assert plot.calls == ["start", "stop", "before_fork"]
+    one.kill()
+
+
+def test_a_fork_within_a_fork_resumes_once(request_: Request) -> None:
+    plot = Plot(running=True)
+    one = InProcessAttachment(request_, 0, (plot.way,))
+    for step in (FORKS.begin, FORKS.begin, FORKS.end, FORKS.end):
+        step()
+    assert plot.calls == ["start", "before_fork", "before_fork", "after_fork"]
+    one.kill()
+
+
+def test_forks_of_other_threads_and_new_sessions_wait_for_a_fork(request_: Request) -> None:
+    FORKS.begin()
+    plot = Plot(running=True)
+    other = threading.Thread(target=lambda: InProcessAttachment(request_, 0, (plot.way,)).kill())
+    other.start()
+    assert not FORKS.live
+    assert plot.calls == []
+    FORKS.end()
+    other.join()
+    assert plot.calls == ["start", "stop", "await_end"]
+
+
+def test_a_child_forgets_the_threads_of_its_parent(request_: Request) -> None:
+    plot = Plot(running=True)
+    InProcessAttachment(request_, 0, (plot.way,))
+    FORKS.begin()
+    FORKS.in_child()
+    assert plot.calls == ["start", "before_fork", "in_child"]
+    assert FORKS.live == []
+    FORKS.begin()
+    FORKS.end()
+
+
+@pytest.mark.parametrize(("seconds", "kind"), [(0.5, Kind.THREAD), (2.0, Kind.INTERPRETER)])
+def test_a_program_that_forks_often_does_without_a_subinterpreter(
+    request_: Request, seconds: float, kind: Kind
+) -> None:
+    clock = request_.clock
+    assert isinstance(clock, ManualClock)
+    plots = Plot(Kind.INTERPRETER, running=True), Plot(running=True)
+    one = InProcessAttachment(request_, 0, tuple(plot.way for plot in plots))
+    for _ in range(MOST_FORKS + 1):
+        FORKS.begin()
+        FORKS.end()
+        clock.advance(seconds)
+    assert one.kind is kind
+    one.kill()

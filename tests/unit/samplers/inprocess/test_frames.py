@@ -58,7 +58,7 @@ def test_each_round_has_all_threads_but_ones_own(scene: Scene) -> None:
         scene.sample()
     journal = scene.journal()
     assert weights(journal) == {threading.get_native_id(): 5, 12: 5}
-    assert (journal.rounds, journal.kind, journal.pid) == (5, "thread", PID)
+    assert (journal.rounds, journal.kinds, journal.pid) == (5, ("thread",), PID)
     names = {thread.name for thread in journal.profile.threads}
     assert threading.current_thread().name in names
     leaf = journal.profile.frames[journal.profile.stacks[0][-1]]

@@ -1,20 +1,23 @@
-"""Signals of the timer way: a free one is taken, and given back."""
+"""The signal of the timer way: it is taken if it is free, and given back."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import socket
+import struct
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
-from profkit.samplers.inprocess.timer import TimerWay
+from profkit.samplers.inprocess.timer import SIGNAL, TimerWay
 from profkit.samplers.inprocess.ways import Request, WayFailed
 from profkit.samplers.stack_journal import read_journal
-
-LAST = signal.SIGRTMAX - 1
 
 
 def way_to(output: Path, rate_hz: float = 1.0, *, idle: bool = True) -> TimerWay:
@@ -28,24 +31,19 @@ def output(tmp_path: Path) -> Path:
     return tmp_path / "output"
 
 
-def test_a_free_signal_is_taken_and_given_back(output: Path) -> None:
-    signal.signal(LAST, signal.SIG_IGN)
-    try:
-        way = way_to(output)
-        way.start()
-        assert not way.is_running()
-        assert signal.getsignal(LAST) is signal.SIG_IGN
-        signal.raise_signal(LAST - 1)
-        assert way.is_running()
-        way.stop()
-        assert way.has_ended()
-        assert signal.getsignal(LAST - 1) is signal.SIG_DFL
-    finally:
-        signal.signal(LAST, signal.SIG_DFL)
+def test_the_signal_is_taken_and_given_back(output: Path) -> None:
+    way = way_to(output)
+    way.start()
+    assert not way.is_running()
+    signal.raise_signal(SIGNAL)
+    assert way.is_running()
+    way.stop()
+    assert way.has_ended()
+    assert signal.getsignal(SIGNAL) is signal.SIG_DFL
     journal = read_journal(output.read_bytes())
-    assert (journal.kind, journal.rounds, journal.ended_normally) == ("timer", 1, True)
+    assert (journal.kinds, journal.rounds, journal.ended_normally) == (("timer",), 1, True)
     leaves = {journal.profile.frames[stack[-1]].name for stack in journal.profile.stacks}
-    assert "test_a_free_signal_is_taken_and_given_back" in leaves
+    assert "test_the_signal_is_taken_and_given_back" in leaves
 
 
 def test_alarms_remain_the_programs(output: Path) -> None:
@@ -68,10 +66,22 @@ def test_a_stop_by_another_thread_leaves_a_handler_that_does_nothing(output: Pat
     stopping.start()
     stopping.join()
     before = output.read_bytes()
-    assert signal.getsignal(LAST) == way._handle
-    signal.raise_signal(LAST)
+    assert signal.getsignal(SIGNAL) == way._handle
+    signal.raise_signal(SIGNAL)
     assert output.read_bytes() == before
-    signal.signal(LAST, signal.SIG_DFL)
+    again = way_to(output)
+    again.start()
+    again.stop()
+    assert signal.getsignal(SIGNAL) is signal.SIG_DFL
+
+
+def test_a_forked_child_gives_the_signal_back(output: Path) -> None:
+    way = way_to(output)
+    way.start()
+    way.in_child()
+    assert signal.getsignal(SIGNAL) is signal.SIG_DFL
+    way.stop()
+    assert not output.exists()
 
 
 def test_other_threads_cannot_start_it(output: Path) -> None:
@@ -94,7 +104,50 @@ def test_it_does_not_know_which_threads_wait(output: Path) -> None:
         way_to(output, idle=False).start()
 
 
-def test_without_a_free_signal_it_is_not_possible(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_IGN)
-    with pytest.raises(WayFailed, match="uses all real-time signals"):
+def test_a_program_that_uses_the_signal_keeps_it(output: Path) -> None:
+    signal.signal(SIGNAL, signal.SIG_IGN)
+    try:
+        with pytest.raises(WayFailed, match="uses SIGURG"):
+            way_to(output).start()
+    finally:
+        signal.signal(SIGNAL, signal.SIG_DFL)
+    with blocked(SIGNAL), pytest.raises(WayFailed, match="uses SIGURG"):
         way_to(output).start()
+
+
+def test_a_program_takes_the_signal_for_itself_later(output: Path) -> None:
+    way = way_to(output)
+    way.start()
+    signal.signal(SIGNAL, signal.SIG_IGN)
+    try:
+        with pytest.raises(WayFailed, match="uses SIGURG"):
+            way.is_running()
+        way.stop()
+        assert signal.getsignal(SIGNAL) is signal.SIG_IGN
+    finally:
+        signal.signal(SIGNAL, signal.SIG_DFL)
+
+
+def test_the_kernels_timeouts_of_sockets_are_not_restarted(output: Path) -> None:
+    way, (one, other) = way_to(output), socket.socketpair()
+    way.start()
+    with one, other:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 300_000))
+        with pytest.raises(WayFailed, match="timeout of a socket"):
+            way_to(output).start()
+    way.stop()
+
+
+def test_event_loops_are_not_woken(output: Path) -> None:
+    loop = asyncio.new_event_loop()
+    loop.add_signal_handler(signal.SIGUSR2, int)
+    with pytest.raises(WayFailed, match="wake an event loop"):
+        way_to(output).start()
+    loop.close()
+
+
+@contextmanager
+def blocked(number: int) -> Iterator[None]:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    yield
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
