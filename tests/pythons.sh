@@ -1,16 +1,25 @@
 #!/usr/bin/env bash
-# Runs commands with CPython 3.13, 3.14 and 3.15 in a small Debian system: a folder that is their root folder.
+# Runs commands with CPython 3.13, 3.14 and 3.15, and with the free-threaded 3.14t and 3.15t, in a small Debian system: a
+# folder that is their root folder.
 #
 #   tests/pythons.sh                                       print the versions
 #   tests/pythons.sh VERSION [--with EXTRA]... COMMAND...  run the command in this checkout, in a virtual environment of
 #                                                          that version: profkit and the extra `test`, without torch
 #
-# The system is made once, in the user's cache folder. Its folder's name is a checksum of the list of its packages. The
-# virtual environments are in `.venvs`. The exit status is 75 if a package is not available, for example because a
-# mirror does not answer.
+# The system is made once, in the user's cache folder. Its folder's name is a checksum of the list of its packages. A
+# free-threaded Python is built in it when it is needed first, from the source of Debian's or Ubuntu's package. The
+# virtual environments are in `.venvs`. The exit status is 75 if a package or source is not available, for example because
+# a mirror does not answer.
 set -euo pipefail
 
 declare -A PYTHONS=([3.13]=3.13.18-1 [3.14]=3.14.10-1 [3.15]=3.15.2-1)
+# URL and SHA-256 of the source; Debian has no packages of free-threaded builds.
+declare -A SOURCES=(
+    [3.14t]="http://archive.ubuntu.com/ubuntu/pool/main/p/python3.14/python3.14_3.14.4.orig.tar.xz
+        d923c51303e38e249136fc1bdf3568d56ecb03214efdef48516176d3d7faaef8"
+    [3.15t]="http://deb.debian.org/debian/pool/main/p/python3.15/python3.15_3.15.0~rc2.orig.tar.xz
+        8d93af5eaaaea5adfd41bd786a7ba3f03f2ad1ab57c6a65e0b963deab91d5ad7"
+)
 UNAVAILABLE=75  # EX_TEMPFAIL of sysexits.h
 
 checkout=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -26,14 +35,16 @@ system=${XDG_CACHE_HOME:-$HOME/.cache}/profkit/pythons/$digest
 
 main() {
     if [ $# -eq 0 ]; then
-        printf '%s\n' "${!PYTHONS[@]}" | sort
+        printf '%s\n' "${!PYTHONS[@]}" "${!SOURCES[@]}" | sort
         return
     fi
     local version=$1 extras=test
     shift
     while [ "${1:-}" = --with ]; do extras+=" $2"; shift 2; done
-    [ -n "${PYTHONS[$version]:-}" ] || give_up 2 "there is no Python $version here, only ${!PYTHONS[*]}"
+    [ -n "${PYTHONS[$version]:-}${SOURCES[$version]:-}" ] ||
+        give_up 2 "there is no Python $version here, only ${!PYTHONS[*]} ${!SOURCES[*]}"
     [ -e "$system/made" ] || make_system
+    [ -n "${PYTHONS[$version]:-}" ] || [ -e "$system/opt/python$version/made" ] || build_free_threaded "$version"
     enter "$system" "$(pip_paths)" setpriv --reuid="$(id -u)" --regid="$(id -g)" --clear-groups \
         bash -euo pipefail -c "$IN_CHECKOUT" - "$version" "$extras" "$@"
 }
@@ -64,6 +75,15 @@ make_system() {
     "${as_root[@]}" mv "$system.partial" "$system"
 }
 
+build_free_threaded() {
+    local version=$1 log=$system.$1.log status=0
+    echo "tests/pythons.sh: building Python $version (minutes)" >&2
+    enter "$system" '' bash -euo pipefail -c "$BUILD" - "$version" ${SOURCES[$version]} >"$log" 2>&1 || status=$?
+    [ "$status" -ne "$UNAVAILABLE" ] || give_up "$UNAVAILABLE" "the source of Python $version is not available: $(tail -n 1 "$log")" \
+        "no test has failed: this Python is missing" "try again, or name another source in tests/pythons.sh"
+    [ "$status" -eq 0 ] || give_up 1 "Python $version cannot be built: $(tail -n 1 "$log"); the log is $log"
+}
+
 install_debootstrap() {
     command -v apt-get >/dev/null ||
         give_up "$UNAVAILABLE" "debootstrap is missing: install it with this system's package manager"
@@ -81,6 +101,29 @@ apt-get update -qq
 apt-get install -y -qq --no-install-recommends "$@"
 bash tests/programs.sh
 apt-get clean
+'
+
+BUILD='
+version=$1 url=$2 digest=$3
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+build=/opt/build-$version
+rm -rf "$build" "/opt/python$version"
+mkdir -p "$build"
+{
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends \
+        libbz2-dev libffi-dev liblzma-dev libsqlite3-dev libssl-dev pkg-config uuid-dev xz-utils zlib1g-dev
+    python3.15 -c "import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:])" "$url" "$build/source"
+    sha256sum --check --quiet - <<<"$digest  $build/source"
+} || exit 75
+cd "$build"
+tar --extract --strip-components 1 --file source
+./configure --quiet --disable-gil --disable-test-modules --prefix "/opt/python$version"
+make --silent --jobs "$(nproc)"
+make --silent altinstall
+ln -sf "/opt/python$version/bin/python$version" /usr/local/bin
+rm -rf "$build"
+touch "/opt/python$version/made"
 '
 
 # Runs a command as root in a system and in this checkout: `enter SYSTEM PATHS COMMAND...`. The paths, one per line, are

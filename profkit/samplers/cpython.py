@@ -31,6 +31,7 @@ SINCE = (3, 14)
 """First version of Python with a reader."""
 _READER = "_remote_debugging"
 _NOTABLY_REPEATED = 0.05
+_FEWEST_ROUNDS = 100
 _SHOWN = 3
 """Number of functions that a note on dropped rounds names."""
 
@@ -109,7 +110,7 @@ def _notes(journal: StackJournal) -> list[Note]:
     notes = []
     if journal.end is not None and not journal.ended_normally:
         notes.append(Note.of(NoteCode.SAMPLER_INTERRUPTED, detail=journal.end))
-    if journal.repeated > _NOTABLY_REPEATED * journal.rounds:
+    if journal.rounds >= _FEWEST_ROUNDS and journal.repeated > _NOTABLY_REPEATED * journal.rounds:
         notes.append(Note.of(NoteCode.ROUNDS_REPEATED, repeated=journal.repeated, rounds=journal.rounds))
     if journal.dropped:
         notes.append(_dropped_note(journal))

@@ -46,6 +46,12 @@ def run_program(
     )  # fmt: skip
 
 
+HAS_READER = sys.version_info >= (3, 15)
+"""True if `auto` prefers CPython's own reader to py-spy."""
+AUTO = "cpython" if HAS_READER else "py-spy"
+"""Name of the sampler that `auto` takes, as messages have it."""
+
+
 def python_without_py_spy(folder: Path) -> tuple[str, dict[str, str]]:
     """A Python and an environment in which there is no py-spy to be found."""
     link = folder / "bin" / "python"

@@ -8,14 +8,21 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.integration.harness import NO_SUPERUSER, PROGRAMS, await_samplers_end, run_program
+from tests.integration.harness import (
+    AUTO,
+    HAS_READER,
+    NO_SUPERUSER,
+    PROGRAMS,
+    await_samplers_end,
+    run_program,
+)
 
 pytestmark = pytest.mark.sampler
 
 BEHAVED = "15 calls\n"
 CALLS = 15 + 10
 """Of the function, and entries of blocks."""
-DISK = "py-spy failed at stop"
+DISK = f"{AUTO} failed at stop"
 SPOOL = "the spool "
 
 
@@ -94,6 +101,10 @@ def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
     assert listed.returncode == 0, listed.stderr
     runs = json.loads(listed.stdout)["runs"]
     assert sum(run["calls"] for run in runs) == CALLS + 1
+    if HAS_READER:  # it writes as it goes
+        (cut,) = [run for run in runs if any(note["code"] == "segment-failed" for note in run["notes"])]
+        assert (cut["label"], cut["calls"]) == ("deep", 1)
+        return
     (lost,) = [run for run in runs if any(note["code"] == "file-unreadable" for note in run["notes"])]
     assert (lost["label"], lost["calls"], lost["samples"]) == ("deep", 1, 0)
     assert len(list((tmp_path / ".profkit" / "spool" / "damaged").rglob("*.speedscope.json"))) == 1

@@ -59,5 +59,6 @@ def test_the_program_and_its_profile_are_whole(
     assert (done.stdout, done.stderr, done.returncode) == (printed, "", 0)
     await_samplers_end(tmp_path)
     (run,) = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
-    assert (run["calls"], run["error"], run["notes"]) == (calls, None, [])
+    assert (run["calls"], run["error"]) == (calls, None)
+    assert {note["code"] for note in run["notes"]} <= {"rounds-dropped", "rounds-repeated"}
     assert run["samples"] > 20

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import PROGRAMS, environment, run_program
+from tests.integration.harness import HAS_READER, PROGRAMS, await_samplers_end, environment, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -110,20 +110,19 @@ def finished(tmp_path: Path) -> Path:
     """The session folder of a program that has ended."""
     run_program(tmp_path, [VICTIM, "os._exit"])
     (folder,) = (tmp_path / ".profkit" / "spool").glob("2*")
-    deadline_s = time.monotonic() + DEADLINE_S
-    while not (folder / "segment-000.speedscope.json").exists():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)
-    time.sleep(0.1)
+    await_samplers_end(tmp_path)
     return folder
 
 
-@pytest.mark.parametrize("name", ["segment-000.speedscope.json", "calls.jsonl", "manifest.json"])
+SAMPLES = "segment-000.stacks" if HAS_READER else "segment-000.speedscope.json"
+
+
+@pytest.mark.parametrize("name", [SAMPLES, "calls.jsonl", "manifest.json"])
 def test_damage_is_named_and_kept_and_the_rest_is_read(finished: Path, name: str) -> None:
     cwd = finished.parents[2]
     damaged = finished / name
     text = damaged.read_bytes() if damaged.exists() else b""
-    damaged.write_bytes(text[: len(text) // 2] if name != "calls.jsonl" else b"{]\n" + text + b"\n")
+    damaged.write_bytes(text[: len(text) // 2] if name == "manifest.json" else b"{]\n" + text + b"\n")
     done = run_program(cwd, ["-m", "profkit", "list", "--json"])
     assert done.returncode == 0, done.stderr
     assert name in done.stderr
@@ -131,7 +130,7 @@ def test_damage_is_named_and_kept_and_the_rest_is_read(finished: Path, name: str
     assert len(aside) == 1
     (run,) = json.loads(done.stdout)["runs"]
     assert run["label"] == "victim"
-    assert (run["samples"] > 20) is (name != "segment-000.speedscope.json")
+    assert (run["samples"] > 20) is (name != SAMPLES)
 
 
 @pytest.mark.parametrize("name", ["regions.jsonl", "manifest.json"])

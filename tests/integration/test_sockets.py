@@ -35,7 +35,7 @@ def receive():
 """
 AT_THE_START = """
 set_timeout()
-print(json.dumps(profile(receive)()), flush=True)
+print(json.dumps(profile({options})(receive)()), flush=True)
 """
 LATER = """
 @profile({options})
@@ -56,7 +56,7 @@ def received_after_s(folder: Path, program: str) -> tuple[float, str]:
 
 
 def test_a_timeout_that_is_there_at_the_start_is_kept(tmp_path: Path) -> None:
-    took_s, told = received_after_s(tmp_path, AT_THE_START)
+    took_s, told = received_after_s(tmp_path, AT_THE_START.format(options='sampler="pyspy"'))
     assert 0.25 < took_s < 0.8
     assert told == ""
     (folder,) = session_folders(tmp_path / ".profkit" / "spool")
@@ -65,8 +65,15 @@ def test_a_timeout_that_is_there_at_the_start_is_kept(tmp_path: Path) -> None:
     assert Note(NoteCode.NONBLOCKING_SOCKETS) in manifest.plan.notes
 
 
+@pytest.mark.parametrize("program", [AT_THE_START, LATER])
+def test_a_timeout_is_kept_by_default(tmp_path: Path, program: str) -> None:
+    took_s, told = received_after_s(tmp_path, program.format(options=""))
+    assert 0.25 < took_s < 3.0
+    assert told == ""
+
+
 def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) -> None:
-    took_s, told = received_after_s(tmp_path, LATER.format(options=""))
+    took_s, told = received_after_s(tmp_path, LATER.format(options='sampler="pyspy"'))
     assert took_s < 3.0
     assert told == ""
     (folder,) = session_folders(tmp_path / ".profkit" / "spool")

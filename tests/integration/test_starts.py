@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120)]
 PROGRAM = """
 import time
 from profkit import profile
-@profile(rate=100)
+@profile(rate=100, sampler="pyspy")
 def work():
     end = time.monotonic() + 0.3
     while time.monotonic() < end:

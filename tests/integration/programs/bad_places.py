@@ -58,7 +58,7 @@ def full_after_some_samples() -> None:
         return deep(depth - 1) if depth else spin(0.2)
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
-    profile(rate=100, blocking=False, label="deep")(deep)(200)
+    profile(rate=100, blocking=False, label="deep")(deep)(400)
     calls()
 
 

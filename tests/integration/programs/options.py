@@ -64,7 +64,7 @@ def main() -> dict[str, object]:
         "family": profiled_call(spin, 0.05, rate=100, subprocesses=True, scope="process"),
         "strict": raised(**short, rate=61),
         "mild": profiled_call(spin, 0.01, rate=62, **short),
-        "unfinished": profiled_call(spin, 0.05, rate=20, timeout_wait_for_finished_sec=1e-6),
+        "unfinished": profiled_call(spin, 0.05, rate=20, sampler="pyspy", timeout_wait_for_finished_sec=1e-6),
         "said": SAID,
     }
 

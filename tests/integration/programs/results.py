@@ -63,7 +63,8 @@ def hold(holder: FunctionProfiler, during) -> None:
 
 
 def last_call() -> dict[str, object]:
-    profiler, holder = FunctionProfiler(rate=200, on_busy="skip"), FunctionProfiler(rate=150)
+    profiler = FunctionProfiler(rate=200, on_busy="skip", sampler="pyspy")
+    holder = FunctionProfiler(rate=150, sampler="pyspy")
     told: dict[str, object] = {"before": look(profiler)}
     told["works"] = outcome(profiler.profile, spin, 0.0), look(profiler)
     told["raises"] = outcome(profiler.profile, fail), look(profiler)
