@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from profkit.clock import Clock
-from profkit.errors import AttachDenied, SamplerError
+from profkit.errors import AttachDenied, SamplerError, SamplerTimeout
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import CALLS_ONLY, SamplerPlan
 from profkit.process.guard import reraise_signal_error
@@ -119,6 +119,8 @@ class Ladder:
         if folder_problem(folder) is not None:
             raise failure
         self.refuse(failure)
+        if isinstance(failure, SamplerTimeout):  # no time is left for another sampler
+            self._rungs[1:] = [rung for rung in self._rungs[1:] if rung.sampler is _CALLS_ONLY]
         self._leave(failure)
         self._leave_unusable()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from profkit.clock import ManualClock
-from profkit.errors import AttachDenied, SamplerError, SamplerFailed, SamplerMissing
+from profkit.errors import AttachDenied, SamplerError, SamplerFailed, SamplerMissing, SamplerTimeout
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import CALLS_ONLY
 from profkit.samplers.base import PTRACE, READ, LiveStacks
@@ -170,6 +170,18 @@ def test_later_ladders_begin_below_and_the_wait_doubles(house: House, tmp_path: 
     assert waits[-1] == LONGEST_WAIT_S
     house.refusals.forget()
     assert house.ladder(LADDER[:1]).sampler.name == "reader"
+
+
+def test_the_deadline_of_a_start_is_that_of_all_samplers(house: House, tmp_path: Path) -> None:
+    ladder = house.ladder()
+    ladder.step_down(SamplerTimeout("reader", "RUNNING", 0.1, "timeout_wait_for_running_sec"), tmp_path)
+    assert reached(ladder) == (CALLS_ONLY, False)
+    (line,) = house.said
+    assert "raise timeout_wait_for_running_sec" in line
+    assert line.endswith("; recording calls and wall times without samples")
+    assert reached(house.ladder())[0] == "stopper", "the next start has time for it"
+    with pytest.raises(SamplerTimeout):
+        house.ladder(strict=True).step_down(SamplerTimeout("stopper", "RUNNING", 0.1, "option"), tmp_path)
 
 
 def test_a_ladder_that_still_samples_needs_no_other_try(house: House, tmp_path: Path) -> None:
