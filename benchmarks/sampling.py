@@ -19,6 +19,7 @@ MEASUREMENTS = {
     "accuracy": "shares and times from samples, compared with the clock's",
     "attribution": "samples in the wrong region",
     "many_processes": "eight profiled processes at once",
+    "inside_shares": "shares of a program that is sampled from inside, compared with the clock's",
     "denials": "how long the first call is held up where samplers are denied",
     "recovery": "programs that are killed while they are sampled",
 }

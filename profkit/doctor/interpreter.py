@@ -102,7 +102,7 @@ def _threading_check(facts: InterpreterFacts) -> Check:
     if not facts.free_threaded:
         return Check(Group.PYTHON, "threading", Status.OK, "with the GIL")
     found = f"free-threaded, the GIL is {'on' if facts.has_gil else 'off'}"
-    cost = "profkit is not tested with free-threaded Python"
+    cost = "py-spy does not work, so there are no native stacks; repeats of instruction counts may differ"
     fix = f"run the program with python{_dotted(facts.release)}"
     return Check(Group.PYTHON, "threading", Status.SHORTFALL, found, cost, fix)
 

@@ -13,7 +13,9 @@ from profkit.samplers.base import PTRACE, READ, Sampler
 from profkit.samplers.options import SamplerOptions
 
 AUTO = "auto"
-_CPYTHON_SINCE = (3, 15)
+_FREE_THREADED = "t" in getattr(sys, "abiflags", "")
+"""py-spy reads no free-threaded Python (0.4.3: "Failed to find a python interpreter")."""
+_CPYTHON_SINCE = (3, 14) if _FREE_THREADED else (3, 15)
 """The reader of 3.14 omits the callers of Python code that C code calls."""
 
 
@@ -132,8 +134,7 @@ def _candidates(options: SamplerOptions) -> Iterator[str]:
         yield "strobeclient"
     if sys.implementation.name == "cpython" and sys.version_info >= _CPYTHON_SINCE:
         yield "cpython"
-    yield "pyspy"
-    yield "inprocess"
+    yield from ("inprocess", "pyspy") if _FREE_THREADED else ("pyspy", "inprocess")
 
 
 def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:

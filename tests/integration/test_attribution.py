@@ -26,6 +26,7 @@ def share(region: dict[str, int], function: str) -> float:
     return region.get(function, 0) / region["samples"]
 
 
+@pytest.mark.gil
 def test_two_threads_in_one_function(tmp_path: Path) -> None:
     shared = seen(tmp_path, "two_threads")["shared"]
     assert shared["calls"] == 2
@@ -36,6 +37,7 @@ def test_two_threads_in_one_function(tmp_path: Path) -> None:
     assert min(share(shared, "red"), share(shared, "green")) > 0.25
 
 
+@pytest.mark.gil
 def test_ten_coroutines_in_one_loop(tmp_path: Path) -> None:
     regions = seen(tmp_path, "coroutines")
     for own, other in (("red", "green"), ("green", "red")):
@@ -46,6 +48,7 @@ def test_ten_coroutines_in_one_loop(tmp_path: Path) -> None:
         assert "blue" not in regions[own]
 
 
+@pytest.mark.gil
 def test_nested_and_recursive_regions(tmp_path: Path) -> None:
     regions = seen(tmp_path, "nested")
     outer, inner = regions["outer"], regions["inner"]
@@ -56,6 +59,7 @@ def test_nested_and_recursive_regions(tmp_path: Path) -> None:
     assert 0.45 < share(outer, "red") < 0.85  # 0.2 s of 0.3 s
 
 
+@pytest.mark.gil
 def test_generators_that_are_consumed_in_turn(tmp_path: Path) -> None:
     regions = seen(tmp_path, "generators")
     for own, other in (("red", "green"), ("green", "red")):
@@ -64,6 +68,7 @@ def test_generators_that_are_consumed_in_turn(tmp_path: Path) -> None:
         assert "blue" not in regions[own]
 
 
+@pytest.mark.gil
 def test_blocks_in_loops_across_awaits_and_detached(tmp_path: Path) -> None:
     regions = seen(tmp_path, "blocks")
     for label, own, other in (
@@ -77,6 +82,7 @@ def test_blocks_in_loops_across_awaits_and_detached(tmp_path: Path) -> None:
     assert regions["loop"]["calls"] == 10
 
 
+@pytest.mark.gil
 def test_threads_that_a_region_starts(tmp_path: Path) -> None:
     regions = seen(tmp_path, "every_thread")
     assert "green" not in regions["callers"]

@@ -43,6 +43,7 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
         ("recovery", 3),
     ],
 )
+@pytest.mark.gil
 def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
     text, _ = sampling(tmp_path, "--json", "--only", name)
     document = json.loads(text)

@@ -222,6 +222,7 @@ except ProfkitError as error:
 
 @pytest.mark.sampler
 @pytest.mark.parametrize("action", ["EPERM", "ENOSYS", "KILL"])
+@pytest.mark.gil
 def test_py_spy_under_a_filter_on_ptrace(action: str, tmp_path: Path):
     said = run_attaching(ATTACHING, tmp_path, prefix=launcher(PTRACE, action=action))
     assert said.startswith("AttachDenied py-spy may not read process ")
@@ -230,6 +231,7 @@ def test_py_spy_under_a_filter_on_ptrace(action: str, tmp_path: Path):
 
 @pytest.mark.sampler
 @pytest.mark.parametrize("action", ["EPERM", "ENOSYS"])
+@pytest.mark.gil
 def test_py_spy_reads_mem_files_under_a_filter_on_reads(action: str, tmp_path: Path):
     assert run_attaching(ATTACHING, tmp_path, prefix=launcher(READ, action=action)) == "sampled"
 

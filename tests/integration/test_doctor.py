@@ -62,6 +62,7 @@ def left_in(folder: Path) -> list[str]:
     return sorted(os.listdir(folder))
 
 
+@pytest.mark.gil
 def test_this_machine(tmp_path: Path) -> None:
     said = examined(tmp_path)
     assert (said.code, said.document["works"]) == (0, True)
@@ -79,6 +80,7 @@ def test_this_machine(tmp_path: Path) -> None:
     assert left_in(tmp_path) == [], "nothing is left behind"
 
 
+@pytest.mark.gil
 def test_the_text_begins_with_the_verdict(tmp_path: Path) -> None:
     done = run_program(tmp_path, DOCTOR)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -101,6 +103,7 @@ def test_a_spool_with_sessions_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("action", ["EPERM", "KILL"])
+@pytest.mark.gil
 def test_a_filter_that_refuses_ptrace(action: str, tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=launcher(PTRACE, action=action))
     assert said.code == 0, "py-spy samples without ptrace"
@@ -167,6 +170,7 @@ def test_strobeclient_on_path(tmp_path: Path) -> None:
     assert check["found"].endswith(" · 3 links")
 
 
+@pytest.mark.gil
 def test_a_spool_that_nobody_can_write(tmp_path: Path) -> None:
     said = examined(tmp_path, env=environment(PROFKIT_SPOOL="/proc/spool"))
     assert (said.code, said.document["sampling"], said.document["timing"]) == (7, False, True)
@@ -190,6 +194,7 @@ def test_one_memory_layout(tmp_path: Path) -> None:
     assert (said.code, said.status("ASLR")) == (0, "shortfall")
 
 
+@pytest.mark.gil
 def test_variables_do_not_change_the_trials(tmp_path: Path) -> None:
     said = examined(tmp_path, env=environment(PROFKIT_DISABLE="1", PROFKIT_CHILDREN="0"))
     assert (said.code, said.status("pyspy, blocking")) == (0, "ok")

@@ -86,6 +86,7 @@ def tool(name: str) -> Path:
 
 
 @pytest.mark.sampler
+@pytest.mark.gil
 def test_raw_output_of_py_spy_is_read_with_its_threads_and_processes(program: Path) -> None:
     folder = program.parent
     record = (

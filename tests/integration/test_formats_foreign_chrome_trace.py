@@ -36,6 +36,7 @@ spin()
 
 
 @pytest.mark.sampler
+@pytest.mark.gil
 def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
     script, output = tmp_path / "spinning.py", tmp_path / "py-spy.trace.json"
     script.write_text(SPINNING)

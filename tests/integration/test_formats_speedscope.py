@@ -13,7 +13,7 @@ import pytest
 from profkit.formats.speedscope import read_speedscope
 from profkit.model.profile import Profile, Thread
 
-pytestmark = pytest.mark.sampler
+pytestmark = [pytest.mark.sampler, pytest.mark.gil]
 
 ODD_NAME = 'we"ird; na\nme "x\\ é日😀'
 TARGET = f"""

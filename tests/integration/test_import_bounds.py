@@ -101,6 +101,7 @@ def test_a_compressed_pipe(tmp_path: Path) -> None:
     assert said.code == 0, said.err
 
 
+@pytest.mark.gil
 def test_a_pipe_that_never_ends(tmp_path: Path) -> None:
     with open("/dev/zero", "rb") as zeros:
         said = profkit_import(tmp_path, "-", "--max-bytes", "32M", stdin=zeros.fileno())
@@ -115,6 +116,7 @@ def test_a_pipe_that_says_nothing(tmp_path: Path) -> None:
     refused(said, "stdin takes more than 0.5 s to read")
 
 
+@pytest.mark.gil
 def test_a_gzip_bomb_takes_no_more_memory_than_the_limit(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "bomb.gz", "wb", compresslevel=1) as bomb:
         for _ in range(40):
@@ -163,6 +165,7 @@ def test_nested_calls_take_no_quadratic_memory(nested: object, tmp_path: Path) -
     assert said.peak_mb < 2 * BASE_MB
 
 
+@pytest.mark.gil
 def test_too_little_memory(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(b"".join(b"main;f%d 1\n" % n for n in range(700_000)))
     limited = "import resource, runpy, sys; LIMITS = 400 << 20, resource.RLIM_INFINITY; "

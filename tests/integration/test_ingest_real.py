@@ -25,7 +25,7 @@ from tests.integration import marked_program
 PROGRAM = marked_program.__file__
 ROUNDS = marked_program.ROUNDS
 
-pytestmark = pytest.mark.sampler
+pytestmark = [pytest.mark.sampler, pytest.mark.gil]
 
 
 def record(spool: Path, blocking: str, end: str = "ends") -> FolderRuns:

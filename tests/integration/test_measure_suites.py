@@ -181,6 +181,7 @@ def test_the_operator_suite_has_the_structure_of_pytorchs(
 
 @pytest.mark.valgrind
 @pytest.mark.parametrize("processes", [1, 3])
+@pytest.mark.gil
 def test_counts_are_repeated_over_processes(tmp_path: Path, processes: int) -> None:
     done = profkit(
         tmp_path, "measure", "sorted([3, 1])", "--mode", "callgrind", "--processes", str(processes), "--json"

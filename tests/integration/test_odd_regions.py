@@ -37,6 +37,7 @@ def nested_scopes(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     return seen(tmp_path_factory.mktemp("nested_scopes"), "nested_scopes")
 
 
+@pytest.mark.gil
 def test_statements_of_all_shapes(tmp_path: Path) -> None:
     regions = seen(tmp_path, "statements")
     assert regions["first"] == regions["second"]
@@ -49,6 +50,7 @@ def test_statements_of_all_shapes(tmp_path: Path) -> None:
     assert regions["left0"]["calls"] == 4  # one returned, one was broken off, two raised
 
 
+@pytest.mark.gil
 def test_blocks_that_a_context_manager_enters(tmp_path: Path) -> None:
     regions = seen(tmp_path, "managers")
     for label, own in (("plain", "red"), ("stacked", "green"), ("async", "red"), ("async stack", "green")):
@@ -57,12 +59,14 @@ def test_blocks_that_a_context_manager_enters(tmp_path: Path) -> None:
         assert regions[label][own] >= 10, label
 
 
+@pytest.mark.gil
 def test_async_generators_that_are_consumed_in_turn(tmp_path: Path) -> None:
     regions = seen(tmp_path, "streams")
     assert (colours(regions["first"]), colours(regions["second"])) == ({"red"}, {"green"})
     assert min(region["samples"] for region in regions.values()) >= 10
 
 
+@pytest.mark.gil
 def test_one_block_in_two_threads_and_in_itself(tmp_path: Path) -> None:
     shared = seen(tmp_path, "shared")["shared"]
     assert shared["calls"] == 10
@@ -71,6 +75,7 @@ def test_one_block_in_two_threads_and_in_itself(tmp_path: Path) -> None:
     assert share(shared, "shared.<locals>.down") == 1
 
 
+@pytest.mark.gil
 def test_all_that_can_be_called(tmp_path: Path) -> None:
     regions = seen(tmp_path, "callables")
     for label, region in regions.items():
@@ -81,17 +86,20 @@ def test_all_that_can_be_called(tmp_path: Path) -> None:
     assert share(regions["method"], "Worker.method") == 1
 
 
+@pytest.mark.gil
 def test_functions_that_are_passed(tmp_path: Path) -> None:
     regions = seen(tmp_path, "handed_over")
     assert (colours(regions["one"]), colours(regions["two"])) == ({"red"}, {"green"})
     assert [region["calls"] for region in regions.values()] == [5, 5]
 
 
+@pytest.mark.gil
 def test_calls_that_are_not_profiled_have_no_samples(tmp_path: Path) -> None:
     third = seen(tmp_path, "thinned")["third"]
     assert (third["calls"], colours(third)) == (3, {"red"}), third
 
 
+@pytest.mark.gil
 def test_a_region_of_the_whole_process(tmp_path: Path) -> None:
     regions = seen(tmp_path, "exclusive")
     assert colours(regions["all"]) == {"red", "green"}

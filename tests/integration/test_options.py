@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.harness import PROGRAMS, run_program
 
-pytestmark = pytest.mark.sampler
+pytestmark = [pytest.mark.sampler, pytest.mark.gil]
 
 Told = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.harness import PROGRAMS, environment, python_without_py_spy, run_program
 
-pytestmark = pytest.mark.sampler
+pytestmark = [pytest.mark.sampler, pytest.mark.gil]
 
 NOTHING = {"result": False, "id": False, "lines": None}
 ONLY_A_RUN = {"result": False, "id": True, "lines": None}

@@ -91,6 +91,7 @@ def target() -> Iterator[int]:
         yield process.pid
 
 
+@pytest.mark.gil
 def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path)
     SYSTEM_CLOCK.sleep(0.5)
@@ -107,6 +108,7 @@ def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path):
     assert min(weights) >= 0.9 * recording.rounds > 20
 
 
+@pytest.mark.gil
 def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
     plan = replace(PLAN, idle=False, blocking=False)
     attachment = attach(target, tmp_path, plan)
@@ -118,18 +120,21 @@ def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
     assert weights.get("waiter", 0) < weights["MainThread"] / 10
 
 
+@pytest.mark.gil
 def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path):
     for index in range(20):
         stop(attach(target, tmp_path, index=index))
         read(tmp_path, Segment(index, 0), PLAN)
 
 
+@pytest.mark.gil
 def test_a_stop_before_it_runs_loses_nothing(target: int, tmp_path: Path):
     for index in range(5):
         stop(SAMPLER.attach(target, PLAN, tmp_path, index, SYSTEM_CLOCK))
         read(tmp_path, Segment(index, 0), PLAN)
 
 
+@pytest.mark.gil
 def test_stopping_and_killing_again_is_harmless(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path)
     assert attachment.resident_bytes() > 2**20
@@ -141,6 +146,7 @@ def test_stopping_and_killing_again_is_harmless(target: int, tmp_path: Path):
     assert attachment.resident_bytes() == 0
 
 
+@pytest.mark.gil
 def test_a_target_that_is_killed_leaves_its_samples(tmp_path: Path):
     with running_target() as process:
         attachment = attach(process.pid, tmp_path)
@@ -150,6 +156,7 @@ def test_a_target_that_is_killed_leaves_its_samples(tmp_path: Path):
     assert read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 10
 
 
+@pytest.mark.gil
 def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path, replace(PLAN, max_duration_s=0.1, rate_hz=10))
     words = procfs.command_line(sampler_pid(attachment))
@@ -170,6 +177,7 @@ def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
     ],
     ids=["default", "cpu", "cpu-blocking", "gil", "nonblocking", "native", "subprocesses"],
 )
+@pytest.mark.gil
 def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, flags: set[str]):
     plan = SAMPLER.plan(options, SMALL)
     attachment = attach(target, tmp_path, plan)
@@ -181,6 +189,7 @@ def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, 
     assert read(tmp_path, Segment(0, 0), plan).profile.samples
 
 
+@pytest.mark.gil
 def test_subprocesses_are_distinguished(tmp_path: Path):
     plan = SAMPLER.plan(SamplerOptions(subprocesses=True, blocking=False), SMALL)
     with running_target(FORKING) as process:
@@ -192,6 +201,7 @@ def test_subprocesses_are_distinguished(tmp_path: Path):
     assert process.pid in {thread.pid for thread in recording.profile.threads}
 
 
+@pytest.mark.gil
 def test_killed_it_leaves_the_target_running(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path)
     pid = sampler_pid(attachment)
@@ -209,6 +219,7 @@ def _goes_on(target: int) -> bool:
     return procfs.status(target)["State"][0] in "RS"
 
 
+@pytest.mark.gil
 def test_a_stuck_one_is_killed(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path)
     os.kill(sampler_pid(attachment), signal.SIGSTOP)
@@ -230,6 +241,7 @@ def test_a_file_system_without_a_free_block(target: int):
         SAMPLER.attach(target, PLAN, Path("/proc"), 0, SYSTEM_CLOCK)
 
 
+@pytest.mark.gil
 def test_a_folder_that_goes_away(target: int, tmp_path: Path):
     folder = tmp_path / "session"
     folder.mkdir()
@@ -240,6 +252,7 @@ def test_a_folder_that_goes_away(target: int, tmp_path: Path):
         wait_for(attachment, SessionState.SUCCESS)
 
 
+@pytest.mark.gil
 def test_a_disk_that_fills_up(target: int, tmp_path: Path):
     (tmp_path / "segment-000.speedscope.json").symlink_to("/dev/full")
     attachment = attach(target, tmp_path)
@@ -279,6 +292,7 @@ def test_its_version_is_that_of_the_installed_package():
     assert SAMPLER.version() == metadata.version("py-spy")
 
 
+@pytest.mark.gil
 def test_the_program_has_no_child_before_during_and_after(tmp_path: Path):
     program = """
 def children():
@@ -299,6 +313,7 @@ print(seen, stop(attachment).value, repr(children()), heard)
     assert run_attaching(program, tmp_path) == "['', ''] SUCCESS '' []"
 
 
+@pytest.mark.gil
 def test_a_thread_that_waits_for_every_child(tmp_path: Path):
     program = """
 def wait_for_all():
@@ -317,6 +332,7 @@ thread.join()
     assert run_attaching(program, tmp_path) == "{'SUCCESS'}"
 
 
+@pytest.mark.gil
 def test_a_program_that_blocks_and_ignores_interrupts(tmp_path: Path):
     program = """
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -326,6 +342,7 @@ print(stop(start()).value)
     assert run_attaching(program, tmp_path) == "SUCCESS"
 
 
+@pytest.mark.gil
 def test_a_program_without_standard_files(tmp_path: Path):
     program = """
 out = os.dup(1)
@@ -336,6 +353,7 @@ os.write(out, stop(start()).value.encode())
     assert run_attaching(program, tmp_path) == "SUCCESS"
 
 
+@pytest.mark.gil
 def test_a_subreaper_is_left_without_zombies(tmp_path: Path):
     program = """
 import ctypes
@@ -365,6 +383,7 @@ print(procfs.is_running(attachment.segment().pid))
     assert run_attaching(program, tmp_path) == "False"
 
 
+@pytest.mark.gil
 def test_a_program_that_changes_its_user_says_so_and_leaves_the_samples(tmp_path: Path):
     program = """
 attachment = start()
@@ -406,6 +425,7 @@ def test_attach_denied_names_the_cause_and_the_fix(tmp_path: Path, subprocesses:
     assert "--cap-add SYS_PTRACE" in said
 
 
+@pytest.mark.gil
 def test_another_tracer_is_named(tmp_path: Path):
     program = """
 import ctypes, subprocess

@@ -81,6 +81,7 @@ def test_children_are_shown_under_a_node_of_their_own(tmp_path: Path, threads: b
     assert ("x" * 150 in node["file"]) is not seen_before_exec
 
 
+@pytest.mark.gil
 def test_machine_code_without_symbols_has_the_name_of_its_library(tmp_path: Path) -> None:
     document, _ = run_and_report(tmp_path, NATIVE)
     names = {row["name"] for row in document["functions"]}

@@ -13,7 +13,7 @@ from profkit.model.run import Run
 from profkit.store.spool import session_folders
 from tests.integration.harness import PROGRAMS, await_samplers_end, run_program
 
-pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120), pytest.mark.gil]
 
 SECONDS, LARGE = 4.0, 0.02
 OWN = {

@@ -55,6 +55,7 @@ def received_after_s(folder: Path, program: str) -> tuple[float, str]:
     return json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.gil
 def test_a_timeout_that_is_there_at_the_start_is_kept(tmp_path: Path) -> None:
     took_s, told = received_after_s(tmp_path, AT_THE_START.format(options='sampler="pyspy"'))
     assert 0.25 < took_s < 0.8
@@ -72,6 +73,7 @@ def test_a_timeout_is_kept_by_default(tmp_path: Path, program: str) -> None:
     assert told == ""
 
 
+@pytest.mark.gil
 def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) -> None:
     took_s, told = received_after_s(tmp_path, LATER.format(options='sampler="pyspy"'))
     assert took_s < 3.0
@@ -84,6 +86,7 @@ def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) ->
     assert any(note["code"] == "nonblocking-sockets" for note in runs[0]["notes"])
 
 
+@pytest.mark.gil
 def test_a_timeout_fires_though_blocking_was_requested(tmp_path: Path) -> None:
     took_s, told = received_after_s(tmp_path, LATER.format(options="blocking=True"))
     assert took_s < 3.0
@@ -92,6 +95,7 @@ def test_a_timeout_fires_though_blocking_was_requested(tmp_path: Path) -> None:
     assert "SO_RCVTIMEO" in line
 
 
+@pytest.mark.gil
 def test_native_stacks_restart_timeouts_and_that_is_warned_about(tmp_path: Path) -> None:
     _, told = received_after_s(tmp_path, LATER.format(options="native=True"))
     assert "leave out native=True" in told

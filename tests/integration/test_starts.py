@@ -12,7 +12,7 @@ import pytest
 from profkit.samplers.pyspy import PySpySampler
 from tests.integration.harness import await_samplers_end, environment, run_program
 
-pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120), pytest.mark.gil]
 
 PROGRAM = """
 import time

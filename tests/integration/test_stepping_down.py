@@ -63,6 +63,7 @@ def outcome(folder: Path, case: Case) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.gil
 def test_the_best_way_that_is_left_is_taken(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     found = outcome(tmp_path, case)
@@ -83,6 +84,7 @@ def test_a_process_is_made_dumpable_only_while_it_is_sampled(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("sampler", ["pyspy", pytest.param("cpython", marks=pytest.mark.reader)])
+@pytest.mark.gil
 def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(sampler: str, tmp_path: Path) -> None:
     found = outcome(
         tmp_path, Case((), prefix=launcher(PTRACE, READ), options=json.dumps({"sampler": sampler}))

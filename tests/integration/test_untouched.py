@@ -60,6 +60,7 @@ def told(done: CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize(("program", "scenario"), CASES)
+@pytest.mark.gil
 def test_same_output_and_exit_code(tmp_path: Path, program: str, scenario: str) -> None:
     with ThreadPoolExecutor(2) as both:
         profiled = both.submit(run, tmp_path / "profiled", program, scenario, "0")

@@ -89,6 +89,7 @@ def is_held(pid: int) -> bool:
     return procfs.status(pid)["State"].startswith("t")
 
 
+@pytest.mark.gil
 def test_a_program_that_a_stopped_sampler_holds_goes_on(tmp_path: Path) -> None:
     moments, held = random.Random(9), 0
     with counting(tmp_path) as (pid, count):
@@ -112,6 +113,7 @@ def test_a_program_that_a_stopped_sampler_holds_goes_on(tmp_path: Path) -> None:
     assert held >= 2, "most moments were no danger: raise the rate"
 
 
+@pytest.mark.gil
 def test_a_sampler_that_is_stopped_for_a_moment_goes_on(tmp_path: Path) -> None:
     with counting(tmp_path) as (pid, _):
         attachment, sampler, _ = attach(pid, tmp_path)
@@ -126,6 +128,7 @@ def test_a_sampler_that_is_stopped_for_a_moment_goes_on(tmp_path: Path) -> None:
         assert attachment.warning() is None
 
 
+@pytest.mark.gil
 def test_without_its_watchdog_a_sampler_goes_on(tmp_path: Path) -> None:
     with counting(tmp_path) as (pid, _):
         attachment, sampler, watchdog = attach(pid, tmp_path)
@@ -138,6 +141,7 @@ def test_without_its_watchdog_a_sampler_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
+@pytest.mark.gil
 def test_the_watchdog_outlives_what_ends_programs(tmp_path: Path, signum: signal.Signals) -> None:
     with counting(tmp_path) as (pid, _):
         attachment, _, watchdog = attach(pid, tmp_path)
@@ -148,6 +152,7 @@ def test_the_watchdog_outlives_what_ends_programs(tmp_path: Path, signum: signal
         wait_for(lambda: not procfs.is_running(watchdog))
 
 
+@pytest.mark.gil
 def test_how_a_sampler_was_killed_is_said(tmp_path: Path) -> None:
     with counting(tmp_path) as (pid, _):
         attachment, sampler, _ = attach(pid, tmp_path)

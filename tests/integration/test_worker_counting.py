@@ -94,6 +94,7 @@ def counted(answers: dict[str, dict], name: str) -> Counted:
 
 
 @pytest.mark.parametrize("name", ["nothing", "nothing, 57", "nothing in a module"])
+@pytest.mark.gil
 def test_nothing_costs_nothing(answers: dict[str, dict], name: str):
     counts = counted(answers, name)
     assert set(counts.repeats) == {counts.baseline}
@@ -111,6 +112,7 @@ def test_nothing_costs_nothing(answers: dict[str, dict], name: str):
         ("not specialised", 2),
     ],
 )
+@pytest.mark.gil
 def test_repeats_are_alike_to_the_instruction(answers: dict[str, dict], name: str, repeats: int):
     counts = counted(answers, name)
     assert len(counts.repeats) == repeats

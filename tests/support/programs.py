@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,10 @@ ASKED_FOR = ("neighbours", "full")
 
 SINCE = {"reader": (3, 14), "states": (3, 15)}
 """Tests with these markers are left out with earlier versions of Python."""
+
+
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+"""Tests marked `gil` are left out with a free-threaded build."""
 
 
 def names(expression: str, marker: str) -> bool:
@@ -81,6 +86,8 @@ def _imports_of(module: Path) -> set[str]:
 def is_left_out(item: pytest.Item, expression: str) -> bool:
     """Whether a test cannot run with this Python, or has to be asked for, and nobody did."""
     if any(sys.version_info < since and item.get_closest_marker(one) for one, since in SINCE.items()):
+        return True
+    if FREE_THREADED and item.get_closest_marker("gil"):
         return True
     if any(names(expression, marker) for marker in ASKED_FOR):
         return False

@@ -11,13 +11,18 @@ from __future__ import annotations
 import sys
 
 from . import proc_files, tasks
+from .consistency import inconsistencies, without_marks
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Protocol
+    from typing import Protocol, TypeAlias
 
+    from .consistency import Inconsistent
     from .journal import Frames
+
+    _Place: TypeAlias = tuple[int, int]
+    """Number of an interpreter, and a thread's id."""
 
     class Thread(Protocol):
         """Thread as read; `frame_info` has its frames, leaf first."""
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
 
 
 HAS_STATES = sys.version_info >= (3, 15)
-"""True if the reader reports the state of each thread, and the threads of all interpreters."""
+"""True if the reader reports the state of each thread, the threads of all interpreters, and instructions."""
 ALL_THREADS, ON_CPU, HOLDS_GIL = "all", "cpu", "gil"
 """Threads to sample: all, those on a processor or holding the GIL, and those holding the GIL."""
 
@@ -76,6 +81,9 @@ class Process:
         """By thread: its frames as read last, and the number of their stack."""
         self.function = -1
         """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
+        self._checked: dict[_Place, tuple[list[object], list[object]]] = {}
+        """By thread of an interpreter: its frames as read last, and without marks."""
+        self._inconsistent: dict[_Place, Inconsistent] = {}
 
     def is_running(self) -> bool:
         """Return whether the process still runs; a zombie has ended."""
@@ -119,8 +127,22 @@ class Process:
             for thread in interpreter.threads:  # type: ignore[attr-defined]
                 if not self._wanted or thread.status & self._wanted:
                     called = threads.get(thread.thread_id)
-                    threads[thread.thread_id] = called + thread.frame_info if called else thread.frame_info
+                    found = self._consistent((_number(interpreter), thread.thread_id), thread.frame_info)
+                    threads[thread.thread_id] = called + found if called else found
         return threads
+
+    def _consistent(self, place: _Place, stack: list[object]) -> list[object]:
+        """Return a stack without marks; raises Changing if it cannot be, unless that was read twice."""
+        last = self._checked.get(place)
+        if last is not None and last[0] == stack:
+            return last[1]
+        found, before = inconsistencies(stack), self._inconsistent.pop(place, ())
+        if found and found != before:
+            self._inconsistent[place] = found
+            raise Changing("the stack is of two moments")
+        frames = without_marks(stack)
+        self._checked[place] = stack, frames
+        return frames
 
 
 def frames_of(found: list[object]) -> Frames:
@@ -149,7 +171,13 @@ def _reader(pid: int, mode: int) -> Reader:
         if HAS_STATES:
             # To cache frames, it would write into the process's memory.
             reader: Reader = RemoteUnwinder(
-                pid, all_threads=True, mode=mode, skip_non_matching_threads=False, cache_frames=False
+                pid,
+                all_threads=True,
+                mode=mode,
+                skip_non_matching_threads=False,
+                cache_frames=False,
+                native=True,
+                opcodes=True,
             )
         else:
             reader = RemoteUnwinder(pid, all_threads=True)

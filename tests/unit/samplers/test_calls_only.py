@@ -37,7 +37,8 @@ def test_it_is_running_at_once_and_done_at_once(tmp_path: Path) -> None:
     [
         ("rate", {"rate_hz": 5.0}), ("sample_each", {"sample_each": 1e9}), ("blocking", {"blocking": True}),
         ("native", {"native": True}), ("idle", {"idle": False}), ("subprocesses", {"subprocesses": True}),
-        ("gil", {"gil": True}),
+        ("async_stacks", {"async_stacks": True}),
+        pytest.param("gil", {"gil": True}, marks=pytest.mark.gil),
     ],
 )  # fmt: skip
 def test_options_about_samples_are_refused(option: str, options: dict[str, object]) -> None:

@@ -45,6 +45,7 @@ def test_what_it_does_not_support(version: tuple[int, int]) -> None:
         assert "leave it out, or use sampler='pyspy'" in refused(version, **given)
 
 
+@pytest.mark.gil
 def test_the_states_of_threads_are_known_since_3_15() -> None:
     for given in ({"idle": False}, {"gil": True}):
         assert "since Python 3.15: leave it out, or use sampler='pyspy'" in refused((3, 14), **given)

@@ -170,6 +170,7 @@ def test_the_rest_is_passed_on():
     assert (made.max_duration_s, made.tags, made.sample_each) == (7.0, ("t",), None)
 
 
+@pytest.mark.gil
 def test_time_with_the_gil_is_read_like_all_time():
     live = frames(1)
     assert chosen(live, gil=True) == chosen(live)

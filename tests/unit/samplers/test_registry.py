@@ -64,6 +64,7 @@ def test_auto_prefers_the_reader_of_cpython(path: Path):
         assert ways(**options)[0][0] == "pyspy"
 
 
+@pytest.mark.gil
 def test_auto_leaves_out_what_a_sampler_does_not_support(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
     monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
@@ -77,6 +78,15 @@ def test_auto_leaves_out_what_a_sampler_does_not_support(path: Path, monkeypatch
     assert ways(async_stacks=True) == [("cpython", "auto")]
     assert ways(blocking=True) == [("pyspy", True)]
     assert ways(native=True) == [("pyspy", "auto")]
+
+
+def test_free_threaded_programs_are_read_by_cpython(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(registry, "_FREE_THREADED", True)
+    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
+    monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
+    monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
+    assert ways() == [("cpython", "auto"), INSIDE, ("pyspy", "auto"), ("pyspy", False)]
+    assert ways(native=True) == [("pyspy", "auto")], "a later py-spy may support it"
 
 
 def test_nothing_installed_is_said(path: Path, monkeypatch: pytest.MonkeyPatch):

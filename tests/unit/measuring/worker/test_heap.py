@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.folders import ROOT
 
 HOLES = """
@@ -65,6 +67,7 @@ main()
 """Prints where, in their pools and pages, small and large objects lie."""
 
 
+@pytest.mark.gil
 def test_holes_are_filled_once() -> None:
     assert printed(HOLES) == "True True"
 
@@ -73,16 +76,19 @@ def test_chunks_in_the_cache_are_filled_too() -> None:
     assert printed(CACHE) == "True"
 
 
+@pytest.mark.gil
 def test_small_objects_lie_in_new_pools_in_order() -> None:
     assert printed(POOLS) == "True True"
 
 
+@pytest.mark.gil
 def test_what_is_allocated_later_lies_alike() -> None:
     found = {printed(LITTER, litter) for litter in ("0", "7", "60", "2000")}
     assert len(found) == 1
     assert found.pop().startswith("[48, 48, 48] ")
 
 
+@pytest.mark.gil
 def test_other_allocators_are_left_alone() -> None:
     """In bounded time, and without a look at pools that are none."""
     assert printed("print('done')" + LITTER, "60", PYTHONMALLOC="malloc").startswith("done")

@@ -22,6 +22,7 @@ def test_looks_are_rare_while_there_is_room(room: int, pause: float) -> None:
     assert pause_s(room) == pause
 
 
+@pytest.mark.gil
 def test_memory_that_is_written_to_counts_and_reserved_does_not() -> None:
     before = most_bytes([os.getpid()])
     reserved = mmap.mmap(-1, 256 * MIB)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from opcode import opmap
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -38,10 +39,15 @@ class FakeReader:
         )
 
 
-def frame(name: str, line: int | None = 1) -> SimpleNamespace:
+def frame(name: str, line: int | None = 1, instruction: str | None = None) -> SimpleNamespace:
     """A frame as 3.15 has it; one without a line is the interpreter's own."""
     location = None if line is None else SimpleNamespace(lineno=line)
-    return SimpleNamespace(funcname=name, filename=f"{name}.py", location=location)
+    code = None if instruction is None else opmap[instruction]
+    return SimpleNamespace(funcname=name, filename=f"{name}.py", location=location, opcode=code)
+
+
+MARK = SimpleNamespace(funcname="<native>", filename="~", location=None, opcode=None)
+"""What 3.15 has where it skipped frames."""
 
 
 def old_frame(name: str, line: int = 1) -> SimpleNamespace:

@@ -43,6 +43,7 @@ def test_how_the_reader_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         Process(PID, only)
     assert [made.pop("mode") for made in fake.arguments] == [0, 3, 3]
     rest = {"all_threads": True, "skip_non_matching_threads": False, "cache_frames": False}
+    rest |= {"native": True, "opcodes": True}
     assert fake.arguments == [{"pid": PID, **rest}] * 3
     fake = FakeReader(monkeypatch, has_states=False)
     Process(PID, ALL_THREADS)
