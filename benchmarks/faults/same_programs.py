@@ -22,7 +22,9 @@ CASES = tuple((name, mode) for name, snippet in SNIPPETS.items() for mode in sni
 """Every program in all its modes."""
 OPTIONS = {
     "blocking": {"rate": 200, "blocking": True},
-    "nonblocking": {"rate": 200, "blocking": False},
+    "nonblocking": {"rate": 200, "blocking": False, "sampler": "pyspy"},
+    "cpython": {"sampler": "cpython"},
+    "inside": {"sampler": "inprocess"},
     "timer": {"mode": "timer", "quick": True, "min_run_time_s": 0.01, "timeout_s": 10.0, "retries": 0},
     "callgrind": {"mode": "callgrind", "quick": True, "timeout_s": 30.0, "retries": 0},
     "timer+callgrind": {

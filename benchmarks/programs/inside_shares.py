@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import sys
 import threading
 import time
@@ -68,12 +69,13 @@ STEPS: dict[str, tuple[Callable[[], None], ...]] = {
 
 
 def spend(duration_s: float, steps: tuple[Callable[[], None], ...]) -> dict[str, float]:
-    """Run the steps in turn; return the time of each."""
-    spent_s = {step.__name__: 0.0 for step in steps}
+    """Run the steps in random order, which has no period; return the time of each."""
+    spent_s, order, rng = {step.__name__: 0.0 for step in steps}, [*steps], random.Random(1)
     start_s = time.perf_counter()
     end_s = start_s + duration_s
     while start_s < end_s:
-        for step in steps:
+        rng.shuffle(order)
+        for step in order:
             step()
             now_s = time.perf_counter()
             spent_s[step.__name__] += now_s - start_s

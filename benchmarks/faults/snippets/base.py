@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-SAMPLING = ("blocking", "nonblocking")
+HAS_READER = sys.version_info >= (3, 15)
+"""True if this Python has the reader of the sampler `cpython`, with the states of threads."""
+SAMPLING = ("blocking", "nonblocking", "inside", *(("cpython",) if HAS_READER else ()))
 ALL_MODES = (*SAMPLING, "timer", "callgrind", "timer+callgrind")
 
 

@@ -18,6 +18,7 @@ from profkit.samplers.inprocess.ways import Kind, Request, WayFailed
 
 _WRITE_EVERY_S = 0.4
 """Time between two writes: if the process is killed, less than a second of samples is lost."""
+_ROUNDING = 1e-6
 
 
 class FrameRounds:
@@ -29,6 +30,14 @@ class FrameRounds:
         self._done_s = self._written_s = self._clock.monotonic_s()
         self._journal, self._rounds = self._new_journal(), 0
         self._failure: str | None = None
+
+    def begin(self, first_after_s: float) -> None:
+        """Count from now on; the first round is due after this time.
+
+        Rounds of a timer must begin with it: else those that come in time would be late for others, and
+        count less than those that C code delays.
+        """
+        self._done_s = self._clock.monotonic_s() + first_after_s - self.period_s
 
     def sample(self, without: int, interrupted: FrameType | None = None) -> None:
         """Record the stacks of all threads but `without`; `interrupted` is the caller's own, if wanted.
@@ -43,10 +52,11 @@ class FrameRounds:
 
     def _sample(self, without: int, interrupted: FrameType | None) -> None:
         now_s = self._clock.monotonic_s()
-        periods = int((now_s - self._done_s) / self.period_s) if self._rounds else 1
+        periods = int((now_s - self._done_s) / self.period_s + _ROUNDING)
         if periods < 1:
             return
-        self._done_s = self._done_s + periods * self.period_s if self._rounds else now_s
+        self._done_s += periods * self.period_s
+        first = not self._rounds
         self._rounds += periods
         found = dict(sys._current_frames())
         found.pop(without, None)
@@ -55,7 +65,7 @@ class FrameRounds:
         for ident, frame in found.items():
             tid = self._tid(ident)
             self._journal.add(self._pid, tid, self._journal.stack(frames_of(frame)), periods)
-        if self._rounds == 1 or now_s - self._written_s > _WRITE_EVERY_S:
+        if first or now_s - self._written_s > _WRITE_EVERY_S:
             self._written_s = now_s
             self.write()
 
@@ -72,10 +82,6 @@ class FrameRounds:
         if self._failure is not None:
             raise WayFailed(self._failure)
         return self._rounds > 0
-
-    def skip_pause(self) -> None:
-        """Do not count the time until now."""
-        self._done_s = self._clock.monotonic_s()
 
     def _new_journal(self) -> Journal:
         output = os.fspath(self._request.output)

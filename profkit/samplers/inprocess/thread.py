@@ -28,6 +28,7 @@ class ThreadWay:
     def start(self) -> None:
         """See `Way.start`."""
         check_idle(self._idle)
+        self._rounds.begin(0.0)
         self._stop = REAL.allocate_lock()
         self._stop.acquire()
         self._thread = BackgroundThread(self._run)
@@ -62,7 +63,6 @@ class ThreadWay:
 
     def after_fork(self) -> None:
         """See `Way.after_fork`."""
-        self._rounds.skip_pause()
         self.start()
 
     def in_child(self) -> None:

@@ -53,6 +53,7 @@ class TimerWay:
         signal.signal(SIGNAL, self._handle)
         signal.siginterrupt(SIGNAL, False)  # system calls of C code continue
         self._timer = timer
+        self._rounds.begin(self._rounds.period_s)
         timer.repeat(self._rounds.period_s)
 
     def is_running(self) -> bool:

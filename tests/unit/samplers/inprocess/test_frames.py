@@ -77,9 +77,24 @@ def test_late_rounds_count_for_the_time_since_the_last(scene: Scene) -> None:
 def test_the_time_of_a_pause_does_not_count(scene: Scene) -> None:
     scene.sample()
     scene.clock.advance(5)
-    scene.rounds.skip_pause()
+    scene.rounds.begin(PERIOD_S)
     scene.sample(0.0101)
     assert scene.journal().rounds == 2
+
+
+def test_rounds_that_come_in_time_count_as_much_as_those_that_are_late_at_first(scene: Scene) -> None:
+    scene.rounds.begin(PERIOD_S)
+    begun_s = scene.clock.monotonic_s()
+    for number, periods in enumerate((1.6, 2.0, 3.3, 4.0, 5.9, 6.0), 1):
+        scene.sample(begun_s + periods * PERIOD_S - scene.clock.monotonic_s())
+        assert scene.rounds._rounds == number
+
+
+def test_the_first_round_may_be_due_at_once(scene: Scene) -> None:
+    scene.rounds.begin(0.0)
+    scene.sample(0.0)
+    scene.sample(0.5 * PERIOD_S)
+    assert scene.journal().rounds == 1
 
 
 def test_it_writes_at_first_and_then_now_and_then(scene: Scene) -> None:
@@ -122,6 +137,7 @@ def test_an_interrupt_leaves_a_journal_that_can_be_read(
 
 def test_an_interrupted_frame_takes_the_place_of_the_samplers(scene: Scene) -> None:
     frame: FrameType = sys._getframe()
+    scene.clock.advance(PERIOD_S)
     scene.rounds.sample(-1, frame)
     profile = scene.journal().profile
     leaves = {profile.frames[stack[-1]].name for stack in profile.stacks}

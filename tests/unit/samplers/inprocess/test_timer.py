@@ -14,16 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from profkit.clock import SYSTEM_CLOCK
+from profkit.clock import SYSTEM_CLOCK, Clock, ManualClock
 from profkit.samplers.inprocess.timer import SIGNAL, TimerWay
 from profkit.samplers.inprocess.ways import Request, WayFailed
 from profkit.samplers.stack_journal import read_journal
 
 
-def way_to(output: Path, rate_hz: float = 1.0, *, idle: bool = True) -> TimerWay:
-    return TimerWay(
-        Request(os.getpid(), output, output.with_suffix(".log"), rate_hz, idle, 60.0, SYSTEM_CLOCK)
-    )
+def way_to(output: Path, rate_hz: float = 1.0, *, idle: bool = True, clock: Clock = SYSTEM_CLOCK) -> TimerWay:
+    return TimerWay(Request(os.getpid(), output, output.with_suffix(".log"), rate_hz, idle, 60.0, clock))
 
 
 @pytest.fixture
@@ -32,9 +30,11 @@ def output(tmp_path: Path) -> Path:
 
 
 def test_the_signal_is_taken_and_given_back(output: Path) -> None:
-    way = way_to(output)
+    clock = ManualClock()
+    way = way_to(output, clock=clock)
     way.start()
     assert not way.is_running()
+    clock.advance(1.0)
     signal.raise_signal(SIGNAL)
     assert way.is_running()
     way.stop()
