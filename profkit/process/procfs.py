@@ -158,7 +158,7 @@ _HELPER = re.compile(
     rb"[^\0]*\0-I\0-S\0[^\0]*/samplers/helper/__main__\.py\0(?:[^\0]*\0)*?--rate=([\d.e+-]+)\0"
 )
 """Command line of a process of the `cpython` sampler; a watchdog has it behind its own."""
-CPYTHON_ROUNDS = 10
+CPYTHON_ROUNDS = 3
 """Rounds of the `cpython` sampler that cost as much as one of py-spy."""
 TASKS_COST = 5
 """Cost of a round of the `cpython` sampler that reads tasks, in rounds that do not (measured)."""

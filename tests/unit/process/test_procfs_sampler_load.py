@@ -33,7 +33,7 @@ def test_samplers_and_their_rates(tmp_path: Path) -> None:
 HELPER = ("-I", "-S", "/venv/lib/python3.15/site-packages/profkit/samplers/helper/__main__.py", "--pid=7")
 
 
-def test_a_round_of_cpythons_reader_costs_a_tenth(tmp_path: Path) -> None:
+def test_a_round_of_cpythons_reader_costs_a_third(tmp_path: Path) -> None:
     python = "/usr/bin/python3.15"
     add_process(
         tmp_path, 10, python, python, *HELPER, "--rate=1000", "--only=all", "/spool/segment-000.stacks"
@@ -44,18 +44,18 @@ def test_a_round_of_cpythons_reader_costs_a_tenth(tmp_path: Path) -> None:
     add_process(tmp_path, 14, "/usr/bin/setsid", "setsid", *HELPER, "--rate=1000")
     add_process(tmp_path, 15, python, python, *HELPER)
     add_process(tmp_path, 16, "/venv/bin/py-spy", "py-spy", "record", "-r", "20", "--idle")
-    assert sampler_load(str(tmp_path)) == SamplerLoad(count=3, rate_hz=100 + 0.25 + 20)
+    assert sampler_load(str(tmp_path)) == SamplerLoad(count=3, rate_hz=1000 / 3 + 2.5 / 3 + 20)
 
 
 def test_the_command_line_of_the_cpython_sampler_is_found(tmp_path: Path) -> None:
-    plan = replace(SamplerPlan.unknown("cpython", scope="call", rate_hz=50.0), max_duration_s=600.0)
+    plan = replace(SamplerPlan.unknown("cpython", scope="call", rate_hz=60.0), max_duration_s=600.0)
     words = cpython_process.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
     add_process(tmp_path, 10, "/usr/bin/python3.14", *words)
-    assert sampler_load(str(tmp_path)) == SamplerLoad(count=1, rate_hz=5.0)
+    assert sampler_load(str(tmp_path)) == SamplerLoad(count=1, rate_hz=20.0)
     plan = replace(plan, async_stacks=True)
     words = cpython_process.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
     add_process(tmp_path, 11, "/usr/bin/python3.15", *words)
-    assert sampler_load(str(tmp_path)) == SamplerLoad(count=2, rate_hz=30.0)
+    assert sampler_load(str(tmp_path)) == SamplerLoad(count=2, rate_hz=120.0)
 
 
 def test_this_machine() -> None:
