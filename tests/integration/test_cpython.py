@@ -375,7 +375,7 @@ CHAINS = {"of_gather": "outer", "of_group": "inner", "of_task": "other"}
 
 @pytest.mark.states
 def test_a_region_has_the_samples_of_the_tasks_that_it_awaits(tmp_path: Path) -> None:
-    done = run_program(tmp_path, [str(PROGRAMS / "awaiting.py"), "1500"])
+    done = run_program(tmp_path, [str(PROGRAMS / "awaiting.py"), "500"])
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(done.stdout)
     weights = {region: Counter[str]() for region in ("inner", "outer", "other")}

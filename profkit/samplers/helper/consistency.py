@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Read: TypeAlias = Any
     """A frame as the reader returns it."""
-    Inconsistent: TypeAlias = tuple[tuple[str, str, int], ...]
-    """Inconsistent frames of a stack: function, file and instruction of each, leaf first."""
+    Inconsistent: TypeAlias = frozenset[tuple[str, str, int]]
+    """Inconsistent frames of a stack: function, file and instruction of each."""
 
 _SKIPPED = "~"
 """File name of a mark for skipped frames."""
@@ -43,15 +43,15 @@ _NO_CALLS = frozenset(
 _PYTHON_CALLS = frozenset(
     number
     for name, number in specialized_opmap.items()
-    if name.endswith(("_GETITEM", "_GEN", "_PROPERTY", "_PY"))
-    or name.startswith(("CALL_BOUND_METHOD", "CALL_KW_BOUND_METHOD", "CALL_PY"))
+    if name.endswith(("_GETITEM", "_GEN", "_PROPERTY"))
+    or name.startswith(("CALL_BOUND_METHOD", "CALL_EX_PY", "CALL_KW_BOUND_METHOD", "CALL_KW_PY", "CALL_PY"))
 )
 """Instructions that run Python code without C code between."""
 
 
 def inconsistencies(stack: list[Read]) -> Inconsistent:
     """Return the frames of a stack, leaf first, that cannot be as they were read."""
-    found = []
+    found = set()
     called = skipped = False
     for frame in stack:
         if frame.filename == _SKIPPED:
@@ -63,9 +63,37 @@ def inconsistencies(stack: list[Read]) -> Inconsistent:
             or (skipped and opcode in _PYTHON_CALLS)
             or _has_just_begun(frame)
         ):
-            found.append((frame.funcname, frame.filename, opcode or 0))
+            found.add((frame.funcname, frame.filename, opcode or 0))
         called, skipped = True, False
-    return tuple(found)
+    return frozenset(found)
+
+
+class Check:
+    """Check of the stacks of one thread, read after read."""
+
+    __slots__ = ("_confirmed", "_frames", "_stack", "_suspected")
+
+    def __init__(self) -> None:
+        self._stack: list[Read] | None = None
+        self._frames: list[Read] = []
+        """The last stack, and its frames without marks."""
+        self._suspected: Inconsistent = frozenset()
+        """Frames that were inconsistent in the last read."""
+        self._confirmed: Inconsistent = frozenset()
+        """Frames that were so in two reads, one after the other: such a call may take long."""
+
+    def consistent(self, stack: list[Read]) -> list[Read] | None:
+        """Return a stack without marks, None if it cannot be, as far as it has been read once."""
+        if stack == self._stack:
+            return self._frames
+        found = inconsistencies(stack)
+        suspected, self._suspected = self._suspected, found - self._confirmed
+        if self._suspected:
+            if self._suspected != suspected:
+                return None
+            self._confirmed, self._suspected = found, frozenset()
+        self._stack, self._frames = stack, without_marks(stack)
+        return self._frames
 
 
 def without_marks(stack: list[Read]) -> list[Read]:

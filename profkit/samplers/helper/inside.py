@@ -38,7 +38,7 @@ def run(shared: memoryview, options: dict[str, str], interpreter: int) -> None:
     journal = Journal(options["output"], pid, period_s, proc_files.thread_name, options["kind"])
     try:
         process = Process(pid, options["only"], without=interpreter)
-        process.threads()
+        process.try_to_read()
         sampling = Sampling(process, journal, time.monotonic, int(options["retries"]))
         shared[STATE] = RUNNING
         sampling.write(sampling.run(period_s, float(options["duration"]), wait))

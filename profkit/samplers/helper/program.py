@@ -85,7 +85,7 @@ def _readable(opened: Callable[[], Process]) -> Process:
     while True:
         try:
             process = opened()
-            process.threads()
+            process.try_to_read()
             return process
         except (Changing, Denied):
             if time.monotonic() > until_s or _wait(_PAUSE_S) is not None:

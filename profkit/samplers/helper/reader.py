@@ -11,14 +11,13 @@ from __future__ import annotations
 import sys
 
 from . import proc_files, tasks
-from .consistency import inconsistencies, without_marks
+from .consistency import Check
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Protocol, TypeAlias
 
-    from .consistency import Inconsistent
     from .journal import Frames
 
     _Place: TypeAlias = tuple[int, int]
@@ -48,6 +47,7 @@ ALL_THREADS, ON_CPU, HOLDS_GIL = "all", "cpu", "gil"
 
 _WALL, _ALL_STATES = 0, 3
 """Modes of the reader: PROFILING_MODE_WALL and PROFILING_MODE_ALL in _remote_debugging.h."""
+_FIRST_TRIES = 10
 _HAS_GIL_BIT, _ON_CPU_BIT = 1, 2
 _WANTED = {ALL_THREADS: 0, ON_CPU: _ON_CPU_BIT | _HAS_GIL_BIT, HOLDS_GIL: _HAS_GIL_BIT}
 
@@ -76,14 +76,22 @@ class Process:
         self.pid, self._wanted, self._without = pid, _WANTED[only], without
         self._with_tasks = with_tasks
         self._start = proc_files.start_ticks(pid)
-        self._reader = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES)
+        self._reader = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES, with_tasks=with_tasks)
         self.seen: dict[int, tuple[object, int]] = {}
         """By thread: its frames as read last, and the number of their stack."""
         self.function = -1
         """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
-        self._checked: dict[_Place, tuple[list[object], list[object]]] = {}
-        """By thread of an interpreter: its frames as read last, and without marks."""
-        self._inconsistent: dict[_Place, Inconsistent] = {}
+        self._checks: dict[_Place, Check] = {}
+
+    def try_to_read(self) -> None:
+        """Read the threads, more than once if they change; raises as `threads`."""
+        for _ in range(_FIRST_TRIES):
+            try:
+                self.threads()
+            except Changing:
+                continue
+            return
+        self.threads()
 
     def is_running(self) -> bool:
         """Return whether the process still runs; a zombie has ended."""
@@ -121,28 +129,24 @@ class Process:
     def _of_all(self, interpreters: Iterable[object]) -> dict[int, list[object]]:
         """Return the threads of all interpreters; one that runs several of them has the stacks of all."""
         threads: dict[int, list[object]] = {}
+        are_consistent = True
         # A subinterpreter has a higher number than the one that called it.
         others = (one for one in interpreters if _number(one) != self._without)
         for interpreter in sorted(others, key=_number, reverse=True):
             for thread in interpreter.threads:  # type: ignore[attr-defined]
                 if not self._wanted or thread.status & self._wanted:
                     called = threads.get(thread.thread_id)
-                    found = self._consistent((_number(interpreter), thread.thread_id), thread.frame_info)
-                    threads[thread.thread_id] = called + found if called else found
+                    place = _number(interpreter), thread.thread_id
+                    if place not in self._checks:
+                        self._checks[place] = Check()
+                    found = self._checks[place].consistent(thread.frame_info)
+                    if found is None:
+                        are_consistent = False
+                    else:
+                        threads[thread.thread_id] = called + found if called else found
+        if not are_consistent:
+            raise Changing("a stack is of two moments")
         return threads
-
-    def _consistent(self, place: _Place, stack: list[object]) -> list[object]:
-        """Return a stack without marks; raises Changing if it cannot be, unless that was read twice."""
-        last = self._checked.get(place)
-        if last is not None and last[0] == stack:
-            return last[1]
-        found, before = inconsistencies(stack), self._inconsistent.pop(place, ())
-        if found and found != before:
-            self._inconsistent[place] = found
-            raise Changing("the stack is of two moments")
-        frames = without_marks(stack)
-        self._checked[place] = stack, frames
-        return frames
 
 
 def frames_of(found: list[object]) -> Frames:
@@ -163,8 +167,11 @@ def _number(interpreter: object) -> int:
     return number
 
 
-def _reader(pid: int, mode: int) -> Reader:
-    """Return a reader of the stacks of a process; raises Denied, Ended or Unexpected."""
+def _reader(pid: int, mode: int, *, with_tasks: bool) -> Reader:
+    """Return a reader of the stacks of a process; raises Denied, Ended or Unexpected.
+
+    With tasks, it reads no instructions: that takes twice as long, and so more tasks change meanwhile.
+    """
     try:
         from _remote_debugging import RemoteUnwinder  # type: ignore[import-not-found]
 
@@ -176,8 +183,8 @@ def _reader(pid: int, mode: int) -> Reader:
                 mode=mode,
                 skip_non_matching_threads=False,
                 cache_frames=False,
-                native=True,
-                opcodes=True,
+                native=not with_tasks,
+                opcodes=not with_tasks,
             )
         else:
             reader = RemoteUnwinder(pid, all_threads=True)

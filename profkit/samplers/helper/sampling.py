@@ -127,7 +127,7 @@ class Sampling:
                 continue
             try:
                 process = opened(pid)
-                process.threads()
+                process.try_to_read()
             except Ended:
                 continue
             except (Changing, Denied, Unexpected) as error:  # it may be starting, or be no Python

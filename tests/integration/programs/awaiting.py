@@ -12,7 +12,7 @@ from collections import Counter
 
 from profkit import profile
 
-WORK = 20_000
+WORK = 100_000
 ROUNDS = int(sys.argv[1])
 
 
@@ -66,7 +66,13 @@ async def other() -> None:
     await asyncio.create_task(of_task(), name="mine")
 
 
+@profile(label="first", async_stacks=True, rate=500, sampler="cpython")
+async def first() -> None:
+    await asyncio.sleep(0)
+
+
 async def main() -> None:
+    await first()
     await asyncio.gather(outer(), other(), alone())
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from profkit.samplers.helper import consistency
-from profkit.samplers.helper.consistency import inconsistencies, without_marks
+from profkit.samplers.helper.consistency import Check, inconsistencies, without_marks
 from profkit.samplers.helper.reader import ALL_THREADS, Changing, Process
 from tests.unit.samplers.helper.remote_processes import MARK, FakeReader, frame, interpreter
 
@@ -22,7 +22,7 @@ def inlined(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def inconsistent(*stack: SimpleNamespace) -> list[str]:
-    return [name for name, _, _ in inconsistencies(list(stack))]
+    return [name for name, _, _ in sorted(inconsistencies(list(stack)))]
 
 
 @pytest.mark.parametrize("instruction", ["RETURN_VALUE", "LOAD_FAST", "STORE_FAST", "POP_TOP"])
@@ -49,39 +49,45 @@ def test_marks_are_removed() -> None:
     assert without_marks([frame("leaf"), MARK, ROOT, MARK]) == [frame("leaf"), ROOT]
 
 
-class TestProcess:
-    """Reads of a process with one thread."""
+def test_a_stack_of_two_moments_is_not_accepted() -> None:
+    check = Check()
+    assert check.consistent([frame("one", -1), ROOT]) is None
+    assert check.consistent([frame("other", -1), ROOT]) is None
+    assert check.consistent([frame("leaf"), MARK, ROOT, MARK]) == [frame("leaf"), ROOT]
+    assert check.consistent([frame("other", -1), ROOT]) is None, "the reads were not one after the other"
 
-    @pytest.fixture(autouse=True)
-    def process(self, monkeypatch: pytest.MonkeyPatch) -> Process:
-        self.fake = FakeReader(monkeypatch)
-        self.process = Process(7, ALL_THREADS)
-        return self.process
 
-    def read(self, *stack: SimpleNamespace) -> list[str]:
-        thread = SimpleNamespace(thread_id=7, status=3, frame_info=list(stack))
-        self.fake.read = lambda: [interpreter(0, thread)]
-        (found,) = self.process.threads().values()
-        return [one.funcname for one in found]  # type: ignore[attr-defined]
+def test_what_is_read_twice_is_accepted_and_goes_on() -> None:
+    check = Check()
+    assert check.consistent([frame("leaf"), MARK, INLINED, ROOT]) is None
+    for name in ("one", "other"):
+        assert check.consistent([frame(name), MARK, INLINED, ROOT]) == [frame(name), INLINED, ROOT]
+    assert check.consistent([frame("begun", -1), MARK, INLINED, ROOT]) is None
+    assert check.consistent([frame("begun", 2), MARK, INLINED, ROOT]) is not None
 
-    def test_a_stack_of_two_moments_is_not_accepted(self) -> None:
-        for name in ("one", "other"):
-            with pytest.raises(Changing, match="two moments"):
-                self.read(frame(name, -1), ROOT)
-        assert self.read(frame("leaf"), MARK, ROOT, MARK) == ["leaf", "root"]
 
-    def test_what_is_read_twice_is_accepted(self) -> None:
-        stack = frame("leaf"), MARK, INLINED, ROOT
-        with pytest.raises(Changing):
-            self.read(*stack)
-        assert self.read(frame("another"), MARK, INLINED, ROOT) == ["another", "inlined", "root"]
-        assert self.read(frame("another"), MARK, INLINED, ROOT)
-        with pytest.raises(Changing):
-            self.read(*stack)
+def test_a_stack_that_stays_is_checked_once() -> None:
+    check = Check()
+    first = check.consistent([frame("leaf"), MARK, ROOT])
+    assert check.consistent([frame("leaf"), MARK, ROOT]) is first
 
-    def test_a_thread_that_stays_is_checked_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        first = self.read(frame("leaf"), MARK, ROOT)
-        monkeypatch.setattr(
-            "profkit.samplers.helper.reader.inconsistencies", lambda stack: pytest.fail("again")
-        )
-        assert self.read(frame("leaf"), MARK, ROOT) == first
+
+def test_all_threads_are_checked_before_another_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeReader(monkeypatch)
+    stack = [frame("leaf"), MARK, INLINED, ROOT]
+    threads = [SimpleNamespace(thread_id=tid, status=3, frame_info=stack) for tid in range(20)]
+    fake.read = lambda: [interpreter(0, *threads)]
+    process = Process(7, ALL_THREADS)
+    with pytest.raises(Changing, match="two moments"):
+        process.threads()
+    assert len(process.threads()) == 20
+
+
+def test_the_first_read_may_need_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeReader(monkeypatch)
+    stacks = iter([[frame("one", -1)], [frame("other", -1)], [ROOT]])
+    fake.read = lambda: [interpreter(0, SimpleNamespace(thread_id=7, status=3, frame_info=next(stacks)))]
+    Process(7, ALL_THREADS).try_to_read()
+    stacks = iter([[frame(str(number), -1)] for number in range(100)])
+    with pytest.raises(Changing):
+        Process(7, ALL_THREADS).try_to_read()
