@@ -151,7 +151,7 @@ class SessionManager:
             if session is None:
                 return
             if self._clock.monotonic_s() - session.segment_started_s < EARLY_S:
-                self._failures.of_session(None, _refuse_early(session))
+                session.ladder.refuse(_ended_early(session))  # the next session says so
             self._end_session("the sampler ended unexpectedly")
 
     def close(self) -> None:
@@ -346,13 +346,11 @@ class SessionManager:
             self._failures.of_session(None, later)
 
 
-def _refuse_early(session: Session) -> SamplerFailed:
+def _ended_early(session: Session) -> SamplerFailed:
     """Return the failure of a sampler that ended soon after its start; another would likely end, too."""
     detail = f"it ended within {EARLY_S:g} s of its start"
     fix = f"make sure that nothing ends it; profkit retries after {RETRY_AFTER_S:g} s"
-    failure = SamplerFailed(session.plan.sampler, "sampling", detail, fix)
-    session.ladder.refuse(failure)
-    return failure
+    return SamplerFailed(session.plan.sampler, "sampling", detail, fix)
 
 
 MANAGER = SessionManager()
