@@ -38,6 +38,7 @@ class NoteCode(enum.Enum):
     STACKS_CUT = "stacks-cut"
     ROUNDS_REPEATED = "rounds-repeated"  # repeated, rounds: including repeated ones
     ROUNDS_DROPPED = "rounds-dropped"  # dropped, rounds: including dropped ones, functions
+    ROUNDS_PARTIAL = "rounds-partial"  # partial, rounds: including partial ones
     CHILDREN_LEFT_OUT = "children-left-out"  # processes, detail
     SEGMENT_FAILED = "segment-failed"  # segment, detail
     OTHER_OPTIONS = "other-options"  # label

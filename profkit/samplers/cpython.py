@@ -24,14 +24,20 @@ from profkit.samplers.base import (
     output_name,
 )
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.stack_journal import DamagedJournal, StackJournal, of_one_process, read_journal
+from profkit.samplers.stack_journal import (
+    FEWEST_ROUNDS,
+    DamagedJournal,
+    StackJournal,
+    of_one_process,
+    partial_notes,
+    read_journal,
+)
 from profkit.transforms.simplify import build_like, child_frame, without_own_threads
 
 SINCE = (3, 14)
 """First version of Python with a reader."""
 _READER = "_remote_debugging"
 _NOTABLY_REPEATED = 0.05
-_FEWEST_ROUNDS = 100
 _SHOWN = 3
 """Number of functions that a note on dropped rounds names."""
 
@@ -110,8 +116,9 @@ def _notes(journal: StackJournal) -> list[Note]:
     notes = []
     if journal.end is not None and not journal.ended_normally:
         notes.append(Note.of(NoteCode.SAMPLER_INTERRUPTED, detail=journal.end))
-    if journal.rounds >= _FEWEST_ROUNDS and journal.repeated > _NOTABLY_REPEATED * journal.rounds:
+    if journal.rounds >= FEWEST_ROUNDS and journal.repeated > _NOTABLY_REPEATED * journal.rounds:
         notes.append(Note.of(NoteCode.ROUNDS_REPEATED, repeated=journal.repeated, rounds=journal.rounds))
+    notes += partial_notes(journal)
     if journal.dropped:
         notes.append(_dropped_note(journal))
     if journal.left_out:

@@ -7,11 +7,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, VERSION
 
 _HEADER = "profkit-stacks"
 _NORMAL_ENDS = tuple(f'\ne "{reason}"\n'.encode() for reason in (ASKED, ENDED, DURATION))
+
+FEWEST_ROUNDS = 100
+"""Rounds from which a share of them says something."""
+_NOTABLY_PARTIAL = 0.01
 
 
 class DamagedJournal(ValueError):
@@ -33,6 +38,8 @@ class StackJournal:
     """Reason of the end, None if the sampler was killed."""
     dropped: Mapping[tuple[str, str], int]
     """Rounds without a readable stack, by the function (name, file) seen before; ("", "") if none was."""
+    partial: int
+    """Rounds in which only the threads on a processor could be read."""
     commands: Mapping[int, str]
     """Command lines of child processes by pid."""
     left_out: Mapping[int, str]
@@ -49,6 +56,13 @@ class StackJournal:
 def of_one_process(profile: Profile) -> Profile:
     """Return the profile as py-spy's are: threads of the sampled process have pid 0."""
     return replace(profile, threads=tuple(Thread(0, thread.tid, thread.name) for thread in profile.threads))
+
+
+def partial_notes(journal: StackJournal) -> tuple[Note, ...]:
+    """Return a note if many rounds have only the threads on a processor."""
+    if journal.rounds < FEWEST_ROUNDS or journal.partial <= _NOTABLY_PARTIAL * journal.rounds:
+        return ()
+    return (Note.of(NoteCode.ROUNDS_PARTIAL, partial=journal.partial, rounds=journal.rounds),)
 
 
 def has_ended(tail: bytes) -> bool:
@@ -79,6 +93,7 @@ def read_journal(data: bytes) -> StackJournal:
         skipped=skipped,
         end=parsed.end,
         dropped=parsed.dropped,
+        partial=parsed.partial,
         commands=parsed.commands,
         left_out=parsed.left_out,
         kinds=tuple(parsed.kinds),
@@ -107,6 +122,7 @@ class _Parsed:
     stacks: list[tuple[int, ...]] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    partial: int = 0
     commands: dict[int, str] = field(default_factory=dict)
     left_out: dict[int, str] = field(default_factory=dict)
     totals: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
@@ -164,6 +180,10 @@ def _totals(parsed: _Parsed, text: str) -> None:
     parsed.totals[-1] = rounds, repeated, skipped
 
 
+def _partial(parsed: _Parsed, text: str) -> None:
+    parsed.partial += int(text)
+
+
 def _kind(parsed: _Parsed, text: str) -> None:
     parsed.kinds[_quoted(text)] = None
 
@@ -174,7 +194,7 @@ def _end(parsed: _Parsed, text: str) -> None:
 
 _PARSERS = {
     "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "d ": _drops, "p ": _child,
-    "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind,
+    "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind, "w ": _partial,
 }  # fmt: skip
 _DECODER = json.JSONDecoder()
 

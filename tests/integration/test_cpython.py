@@ -79,6 +79,16 @@ for number in itertools.count():
     exec(f"def function_{number}(): sum(range(100_000))\\nfunction_{number}()")
 """
 """A stack that no earlier sample had, each time."""
+STARVING = """
+import _thread, time
+print("ready", flush=True)
+time.sleep(0.5)
+_thread.start_new_thread(print, ("begun", ))
+def holds_the_gil():
+    sum(range(10**12))
+holds_the_gil()
+"""
+"""A thread that cannot begin, since another one never releases the GIL."""
 DEEP = """
 import sys
 sys.setrecursionlimit(10_000)
@@ -315,6 +325,25 @@ def test_subprocesses_are_distinguished(tmp_path: Path) -> None:
         profile.frames[frame].name == "child_spins" for stack in stacks for frame in profile.stacks[stack]
     )
     assert [note.code for note in recording.notes if note.code is NoteCode.CHILDREN_LEFT_OUT], "of sleep"
+
+
+@pytest.mark.states
+@pytest.mark.gil
+def test_a_thread_that_waits_for_the_gil_to_begin_hides_no_other(tmp_path: Path) -> None:
+    with running_target(STARVING) as process:
+        attachment = attach(process.pid, tmp_path)
+        SYSTEM_CLOCK.sleep(4)
+        stop(attachment)
+    recording = read(tmp_path)
+    samples = Counter[str]()
+    for sample in recording.profile.samples:
+        leaf = recording.profile.frames[recording.profile.stacks[sample.stack][-1]].name
+        samples[leaf] += sample.weight
+    assert recording.rounds is not None
+    assert recording.errors is not None
+    assert recording.errors < 0.1 * recording.rounds
+    assert samples["holds_the_gil"] > 0.7 * recording.rounds
+    assert NoteCode.ROUNDS_PARTIAL in {note.code for note in recording.notes}
 
 
 @pytest.mark.states

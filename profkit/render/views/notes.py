@@ -183,6 +183,11 @@ NOTES: Mapping[NoteCode, Sentence] = {
         f"too few samples, and their callers too many; {_EXACT}."
     ),
     NoteCode.ROUNDS_DROPPED: _rounds_dropped,
+    NoteCode.ROUNDS_PARTIAL: lambda figures: (
+        f"{100 * figures.integer('partial') / figures.integer('rounds'):.1f} % of the sampling rounds have "
+        "only the threads that were on a processor: another one had no Python code yet, or none any more, so "
+        "that the others could not be read. Waiting has too few samples."
+    ),
     NoteCode.CHILDREN_LEFT_OUT: lambda figures: (
         f"{count(figures.integer('processes'), 'child process')} could not be sampled: {figures.detail()}"
     ),

@@ -8,6 +8,7 @@
     p PID COMMAND                      command line of a child process, its arguments separated by spaces
     r THREAD STACK WEIGHT              samples of a thread, WEIGHT in a row
     d FUNCTION ROUNDS                  rounds in which a process could not be read, by its last function
+    w ROUNDS                           rounds in which only the threads on a processor could be read
     x PID REASON                       a child process that is not sampled
     n ROUNDS REPEATED SKIPPED          totals so far: rounds, those read more than once, those skipped
     e REASON                           the end; missing if the sampler was killed
@@ -53,6 +54,7 @@ class Journal:
         self._last: dict[int, list[int]] = {}
         """By thread: its last stack, and how often it was seen since the last line about it."""
         self._dropped: dict[int, int] = {}
+        self._partial = 0
 
     def add(self, pid: int, tid: int, stack: int, weight: int = 1) -> None:
         """Add one sample of a thread, or several of the same stack."""
@@ -98,6 +100,10 @@ class Journal:
         """Count a round in which a process could not be read; `function` is the last that it was seen in."""
         self._dropped[function] = self._dropped.get(function, 0) + 1
 
+    def count_partial(self) -> None:
+        """Count a round in which only the threads on a processor could be read."""
+        self._partial += 1
+
     def write(self, rounds: int, repeated: int, skipped: int, reason: str | None = None) -> None:
         """Append everything to the file, and the reason of the end if there is one.
 
@@ -107,6 +113,9 @@ class Journal:
         self._last.clear()
         self._lines += [f"d {function} {number}" for function, number in self._dropped.items()]
         self._dropped.clear()
+        if self._partial:
+            self._lines.append(f"w {self._partial}")
+            self._partial = 0
         self._lines.append(f"n {rounds} {repeated} {skipped}")
         if reason is not None:
             self._lines.append(f"e {quoted(reason)}")

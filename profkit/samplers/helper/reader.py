@@ -45,8 +45,10 @@ HAS_STATES = sys.version_info >= (3, 15)
 ALL_THREADS, ON_CPU, HOLDS_GIL = "all", "cpu", "gil"
 """Threads to sample: all, those on a processor or holding the GIL, and those holding the GIL."""
 
-_WALL, _ALL_STATES = 0, 3
-"""Modes of the reader: PROFILING_MODE_WALL and PROFILING_MODE_ALL in _remote_debugging.h."""
+_WALL, _ON_CPU_ONLY, _ALL_STATES = 0, 1, 3
+"""Modes of the reader: PROFILING_MODE_WALL, PROFILING_MODE_CPU and PROFILING_MODE_ALL."""
+_FRAMELESS = "initial frame"
+"""Part of the reader's message about a thread without frames."""
 _FIRST_TRIES = 10
 _HAS_GIL_BIT, _ON_CPU_BIT = 1, 2
 _WANTED = {ALL_THREADS: 0, ON_CPU: _ON_CPU_BIT | _HAS_GIL_BIT, HOLDS_GIL: _HAS_GIL_BIT}
@@ -68,6 +70,10 @@ class Changing(Exception):
     """A stack changed while it was read: another read may succeed."""
 
 
+class Frameless(Changing):
+    """A thread has no frames, such as one that waits for the GIL to begin: no other can be read either."""
+
+
 class Process:
     """A sampled process, and what was read of it last."""
 
@@ -77,10 +83,13 @@ class Process:
         self._with_tasks = with_tasks
         self._start = proc_files.start_ticks(pid)
         self._reader = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES, with_tasks=with_tasks)
+        self._reader_on_cpu: Reader | None = None
         self.seen: dict[int, tuple[object, int]] = {}
         """By thread: its frames as read last, and the number of their stack."""
         self.function = -1
         """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
+        self.is_partial = False
+        """True if only the threads on a processor could be read last."""
         self._checks: dict[_Place, Check] = {}
 
     def try_to_read(self) -> None:
@@ -102,26 +111,36 @@ class Process:
 
         Raises Changing, Denied, Ended or Unexpected.
         """
+        return self._read(self._reader)
+
+    def threads_on_cpu(self) -> dict[int, list[object]]:
+        """Return the threads on a processor, even if another one has no frames; raises as `threads`."""
+        if self._reader_on_cpu is None:
+            self._reader_on_cpu = _reader(self.pid, _ON_CPU_ONLY, with_tasks=self._with_tasks)
+        return self._read(self._reader_on_cpu)
+
+    def _read(self, reader: Reader) -> dict[int, list[object]]:
         try:
-            return self._threads_with_tasks() if self._with_tasks else self._threads()
+            return self._threads_with_tasks(reader) if self._with_tasks else self._threads(reader)
         except PermissionError as error:
             raise Denied(error.strerror or str(error)) from error
         except ProcessLookupError as error:
             raise Ended from error
         except (RuntimeError, OSError, ValueError, MemoryError) as error:
-            raise Changing(str(error)) from error
+            is_frameless = HAS_STATES and _FRAMELESS in str(error)
+            raise (Frameless if is_frameless else Changing)(str(error)) from error
         except (AttributeError, IndexError) as error:
             raise Unexpected(str(error)) from error
 
-    def _threads(self) -> dict[int, list[object]]:
-        found = self._reader.get_stack_trace()
+    def _threads(self, reader: Reader) -> dict[int, list[object]]:
+        found = reader.get_stack_trace()
         return self._of_all(found) if HAS_STATES else {one.thread_id: one.frame_info for one in found}
 
-    def _threads_with_tasks(self) -> dict[int, list[object]]:
+    def _threads_with_tasks(self, reader: Reader) -> dict[int, list[object]]:
         """Return the frames of each thread, continued by the tasks that await the running one."""
-        before = tasks.running(self._reader.get_async_stack_trace())
-        threads = self._threads()
-        found = tasks.with_tasks(threads, before, tasks.running(self._reader.get_async_stack_trace()))
+        before = tasks.running(reader.get_async_stack_trace())
+        threads = self._threads(reader)
+        found = tasks.with_tasks(threads, before, tasks.running(reader.get_async_stack_trace()))
         if found is None:
             raise Changing("another task runs")
         return found
@@ -181,7 +200,7 @@ def _reader(pid: int, mode: int, *, with_tasks: bool) -> Reader:
                 pid,
                 all_threads=True,
                 mode=mode,
-                skip_non_matching_threads=False,
+                skip_non_matching_threads=mode == _ON_CPU_ONLY,
                 cache_frames=False,
                 native=not with_tasks,
                 opcodes=not with_tasks,

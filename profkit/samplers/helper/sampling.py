@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import proc_files
 from .journal import DURATION, ENDED, Journal
-from .reader import Changing, Denied, Ended, Process, Unexpected, frames_of
+from .reader import Changing, Denied, Ended, Frameless, Process, Unexpected, frames_of
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -104,21 +104,41 @@ class Sampling:
         return True
 
     def _threads(self, process: Process) -> dict[int, list[object]] | None:
-        """Return the frames of all threads, None if the process has ended or keeps changing."""
+        """Return the frames of the threads, None if the process has ended or keeps changing."""
+        is_frameless = False
         for attempt in range(self._most_retries + 1):
             try:
                 threads = process.threads()
-                self._repeated += attempt > 0 and process is self._first
-                return threads
-            except Changing:
-                continue
+            except Changing as error:
+                is_frameless = isinstance(error, Frameless)
+                if is_frameless and process.is_partial:
+                    break  # a thread may wait long for the GIL
             except Ended:
                 self._forget(process.pid)
                 return None
-        if process.is_running():
+            else:
+                process.is_partial = False
+                self._repeated += attempt > 0 and process is self._first
+                return threads
+        found = self._threads_on_cpu(process) if is_frameless else None
+        process.is_partial = found is not None
+        if found is None and process.is_running():
             self._journal.drop(process.function)
-        else:
+        elif found is None:
             self._forget(process.pid)
+        elif process is self._first:
+            self._journal.count_partial()
+        return found
+
+    def _threads_on_cpu(self, process: Process) -> dict[int, list[object]] | None:
+        """Return the frames of the threads on a processor, None as `_threads`."""
+        for _ in range(self._most_retries + 1):
+            try:
+                return process.threads_on_cpu()
+            except Changing:
+                continue
+            except Ended:
+                break
         return None
 
     def _find_children(self, opened: Callable[[int], Process], now_s: float) -> None:

@@ -25,7 +25,7 @@ from profkit.samplers.inprocess.attachment import NAME, InProcessAttachment
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 from profkit.samplers.process_attachment import check_folder
-from profkit.samplers.stack_journal import DamagedJournal, of_one_process, read_journal
+from profkit.samplers.stack_journal import DamagedJournal, of_one_process, partial_notes, read_journal
 from profkit.transforms.simplify import without_own_threads
 
 Version = tuple[int, int]
@@ -104,7 +104,10 @@ class InProcessSampler:
             profile=of_one_process(without_own_threads(journal.profile)),
             rounds=journal.rounds,
             errors=sum(journal.dropped.values()),
-            notes=tuple(Note.of(NoteCode.SAMPLED_INSIDE, kind=kind.value) for kind in kinds),
+            notes=(
+                *(Note.of(NoteCode.SAMPLED_INSIDE, kind=kind.value) for kind in kinds),
+                *partial_notes(journal),
+            ),
         )
 
 

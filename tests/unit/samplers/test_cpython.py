@@ -83,6 +83,8 @@ def test_losses_are_noted(tmp_path: Path) -> None:
     for name, rounds in (("slow", 5), ("fast", 9), ("", 2), ("rare", 1), ("odd", 1)):
         for _ in range(rounds):
             written.drop(written.function(name, "a.py") if name else -1)
+    for _ in range(2):
+        written.count_partial()
     written.leave_out(9, "no Python")
     written.leave_out(10, "denied")
     written.write(100, 6, 0, "unreadable")
@@ -91,6 +93,7 @@ def test_losses_are_noted(tmp_path: Path) -> None:
     assert recording.notes == (
         Note.of(NoteCode.SAMPLER_INTERRUPTED, detail="unreadable"),
         Note.of(NoteCode.ROUNDS_REPEATED, repeated=6, rounds=100),
+        Note.of(NoteCode.ROUNDS_PARTIAL, partial=2, rounds=100),
         Note.of(NoteCode.ROUNDS_DROPPED, dropped=18, rounds=118, functions="fast (9), slow (5), odd (1)"),
         Note.of(NoteCode.CHILDREN_LEFT_OUT, processes=2, detail="no Python"),
     )
@@ -98,6 +101,7 @@ def test_losses_are_noted(tmp_path: Path) -> None:
 
 def test_a_few_repeated_rounds_and_a_kill_need_no_note(tmp_path: Path) -> None:
     written = journal(tmp_path)
+    written.count_partial()
     written.add(7, 7, written.stack(HERE))
     written.write(100, 5, 0)
     assert read(tmp_path).notes == ()

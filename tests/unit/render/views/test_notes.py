@@ -129,7 +129,7 @@ def of_damage(folder: Path) -> Iterator[Note]:
 def of_journals(folder: Path) -> Iterator[Note]:
     yield from cpython_plan.plan(SamplerOptions(), LiveStacks(1, 5), (3, 14)).notes
     lines = ("profkit-stacks 1 12 1000000", 'f "f" "f.py"', "s -1 0 3", "t 12 12 \"\"", "r 0 0 5", "d 0 2",
-             'x 99 "no Python"', "n 500 70 0", 'e "unreadable"', "")  # fmt: skip
+             "w 9", 'x 99 "no Python"', "n 500 70 0", 'e "unreadable"', "")  # fmt: skip
     path = output_path(folder, 0, "cpython")
     path.write_text("\n".join(lines))
     with open_spool(folder, None) as opened:

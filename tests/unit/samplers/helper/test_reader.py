@@ -16,6 +16,7 @@ from profkit.samplers.helper.reader import (
     Changing,
     Denied,
     Ended,
+    Frameless,
     Process,
     Unexpected,
     frames_of,
@@ -90,7 +91,8 @@ def test_a_thread_that_runs_several_interpreters_has_their_stacks(monkeypatch: p
     [
         (PermissionError(1, "Operation not permitted"), Denied),
         (ProcessLookupError(3, "No such process"), Ended),
-        (RuntimeError("Failed to parse initial frame in chain"), Changing),
+        (RuntimeError("Failed to parse initial frame in chain"), Frameless),
+        (RuntimeError("Failed to read thread state"), Changing),
         (OSError(14, "Bad address"), Changing),
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), Changing),
         (MemoryError(), Changing),
@@ -100,8 +102,21 @@ def test_errors_of_a_read(error: Exception, kind: type[Exception], monkeypatch: 
     fake = FakeReader(monkeypatch)
     process = Process(PID, ALL_THREADS)
     fake.read = raising(error)
-    with pytest.raises(kind):
+    with pytest.raises(kind) as raised:
         process.threads()
+    assert raised.type is kind
+
+
+def test_threads_on_a_processor_are_read_by_another_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeReader(monkeypatch)
+    process = Process(PID, HOLDS_GIL)
+    fake.read = lambda: [interpreter(0, thread(1, "a", CPU), thread(2, "b", BOTH))]
+    for _ in range(2):
+        assert process.threads_on_cpu().keys() == {2}
+    assert [(made["mode"], made["skip_non_matching_threads"]) for made in fake.arguments] == [
+        (3, False),
+        (1, True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, Journal
-from profkit.samplers.helper.reader import Changing, Denied, Ended, Process, Unexpected
+from profkit.samplers.helper.reader import Changing, Denied, Ended, Frameless, Process, Unexpected
 from profkit.samplers.helper.sampling import Sampling, Unreadable
 from profkit.samplers.stack_journal import StackJournal, read_journal
 
@@ -34,9 +34,9 @@ class Scripted(Process):
     """A process whose reads are given: stacks leaf first, or exceptions."""
 
     def __init__(self, reads: Iterable[str | Exception], pid: int = 7) -> None:
-        self.pid, self.seen, self.function = pid, {}, -1
+        self.pid, self.seen, self.function, self.is_partial = pid, {}, -1, False
         self._reads = iter(reads)
-        self.running = True
+        self.running, self.read_on_cpu = True, 0
 
     def is_running(self) -> bool:
         return self.running
@@ -46,6 +46,10 @@ class Scripted(Process):
         if isinstance(read, Exception):
             raise read
         return {1: [Frame(name) for name in reversed(read)]}
+
+    def threads_on_cpu(self) -> dict[int, list[object]]:
+        self.read_on_cpu += 1
+        return self.threads()
 
 
 class Stage:
@@ -113,6 +117,31 @@ def test_what_cannot_be_read_is_counted_by_the_function_seen_before(tmp_path: Pa
     stage.run(5)
     assert stage.read().rounds == 2
     assert stage.read().dropped == {("", ""): 1, ("b", "b.py"): 2}
+
+
+def test_threads_on_a_processor_are_read_if_another_has_no_frames(tmp_path: Path) -> None:
+    frameless = Frameless("it waits for the GIL")
+    process = Scripted(["a", *[frameless] * 3, "b", frameless, changing(1)[0], "b", "a", frameless, "a"])
+    stage = Stage(tmp_path, process)
+    stage.run(5)
+    journal = stage.read()
+    assert (journal.rounds, journal.repeated, journal.partial, journal.dropped) == (5, 1, 2, {})
+    assert process.read_on_cpu == 3
+    weights = {journal.profile.frames[journal.profile.stacks[stack][0]].name: 0 for stack in range(2)}
+    for sample in journal.profile.samples:
+        weights[journal.profile.frames[journal.profile.stacks[sample.stack][0]].name] += sample.weight
+    assert weights == {"a": 3, "b": 2}
+
+
+@pytest.mark.parametrize("error", [Changing("it moves"), Ended("it ended")])
+def test_a_round_without_any_readable_thread_is_dropped(error: Exception, tmp_path: Path) -> None:
+    frameless = Frameless("it waits for the GIL")
+    stage = Stage(
+        tmp_path, Scripted(["a", *[frameless] * 3, *[error] * (3 if type(error) is Changing else 1)])
+    )
+    stage.run(3)
+    assert (stage.read().rounds, stage.read().partial) == (2, 0)
+    assert stage.read().dropped == {("a", "a.py"): 1}
 
 
 def test_the_end_of_the_process_ends_it(tmp_path: Path) -> None:
