@@ -14,13 +14,24 @@ from tests.integration.harness import run_program
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COUNTS = 'mode="callgrind"'
+COUNTS, TORCH = 'mode="callgrind"', "import torch"
+
+
+def needs(source: str) -> list[pytest.MarkDecorator]:
+    """Return marks for what a program needs."""
+    marks = [(COUNTS, pytest.mark.valgrind), (TORCH, pytest.mark.torch)]
+    return [mark for text, mark in marks if text in source]
+
+
 BLOCKS = [
-    pytest.param(source, id=f"{page.stem}-{number}", marks=[pytest.mark.valgrind] if COUNTS in source else [])
+    pytest.param(source, id=f"{page.stem}-{number}", marks=needs(source))
     for page in PAGES
     for number, source in enumerate(BLOCK.findall(page.read_text("utf-8")), 1)
 ]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = [
+    pytest.param(path, id=path.stem, marks=needs(path.read_text("utf-8")))
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
 
 
 @pytest.mark.sampler
@@ -36,7 +47,7 @@ def test_block(source: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.sampler
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_example(example: Path, tmp_path: Path) -> None:
     done = run_program(tmp_path, [str(example)])
     assert done.returncode == 0, done.stderr

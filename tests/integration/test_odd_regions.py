@@ -108,6 +108,7 @@ def test_a_region_of_the_whole_process(tmp_path: Path) -> None:
     assert colours(regions["other"]) == {"green"}
 
 
+@pytest.mark.gil
 @pytest.mark.parametrize("scope", ["process", "threads"])
 def test_a_region_goes_on_after_one_of_another_scope(nested_scopes: Seen, scope: str) -> None:
     outer, inner = nested_scopes[f"outer {scope}"], nested_scopes[f"inner {scope}"]

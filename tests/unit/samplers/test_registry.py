@@ -30,6 +30,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def before_cpython(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try the same with every Python that runs this."""
     monkeypatch.setattr(registry, "_CPYTHON_SINCE", (99,))
+    monkeypatch.setattr(registry, "_FREE_THREADED", False)
 
 
 def test_names():
