@@ -250,6 +250,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.gil
 def test_a_session_whose_sampler_is_stopped_fails_with_the_reason_and_keeps_its_samples(
     tmp_path: Path,
 ) -> None:
