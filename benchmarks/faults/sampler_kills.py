@@ -82,7 +82,9 @@ def samplers(box: Sandbox) -> list[MarkedProcess]:
 
 
 def _is_sampler(words: Sequence[str]) -> bool:
-    return words[0].rpartition("/")[2] in _NAMES or any(word.endswith(_HELPER) for word in words)
+    """Return whether a command line is a sampler's; that of its watchdog contains it."""
+    script = next((word for word in words if word.endswith(".py")), "")
+    return words[0].rpartition("/")[2] in _NAMES or script.endswith(_HELPER)
 
 
 def _longest_pause_s(box: Sandbox) -> float:
