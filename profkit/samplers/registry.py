@@ -15,8 +15,8 @@ from profkit.samplers.options import SamplerOptions
 AUTO = "auto"
 _FREE_THREADED = "t" in getattr(sys, "abiflags", "")
 """py-spy reads no free-threaded Python (0.4.3: "Failed to find a python interpreter")."""
-_CPYTHON_SINCE = (3, 14) if _FREE_THREADED else (3, 15)
-"""The reader of 3.14 omits the callers of Python code that C code calls."""
+_CPYTHON_SINCE = (3, 15)
+"""The reader of 3.14 omits the callers of Python code that C code calls, and coroutines with them."""
 
 
 def _calls_only() -> Sampler:

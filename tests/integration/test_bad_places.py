@@ -51,6 +51,7 @@ def said(done: CompletedProcess[str]) -> list[str]:
     return lines
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     ("scenario", "told"),
     [
@@ -95,6 +96,7 @@ def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.outside
 def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
     run(tmp_path, "full_after_some_samples")
     listed = run_program(tmp_path, ["-m", "profkit", "list", "--json"])

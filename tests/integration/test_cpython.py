@@ -281,6 +281,7 @@ def test_a_program_that_is_no_python(tmp_path: Path) -> None:
         process.kill()
 
 
+@pytest.mark.outside
 def test_a_denied_read_is_explained(tmp_path: Path) -> None:
     program = """
 from profkit.samplers.cpython import CPythonSampler

@@ -48,6 +48,7 @@ print("done", os.read(readable, 1))
 """
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     ("program", "printed", "calls"), [(CLOSING, "done\n", 4), (ABOVE_THE_LIMIT, "done b''\n", 1)]
 )

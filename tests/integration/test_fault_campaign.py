@@ -44,6 +44,7 @@ with sandbox() as box:
 COUNTS = ("processes_left", "files_left", "locks_left", "changed")
 
 
+@pytest.mark.outside
 def test_a_fault_is_injected_and_counted(tmp_path: Path) -> None:
     table, outcomes = tmp_path / "table.json", tmp_path / "outcomes.jsonl"
     arguments = ["-m", "benchmarks.faults", "--only", "target-kills", "--seed", "1", "--iterations", "0"]

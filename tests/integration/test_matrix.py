@@ -52,6 +52,7 @@ def test_samples_of_each_kind(told: dict[str, Any], condition: str, kind: str) -
     assert not [name for name in run["functions"] if name.startswith("profkit:")]
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_py_spy_another_sampler_is_used(told: dict[str, Any], kind: str) -> None:
     run = told["missing"]["results"][kind]["run"]
@@ -62,6 +63,7 @@ def test_without_py_spy_another_sampler_is_used(told: dict[str, Any], kind: str)
         assert any("pip install py-spy" in note for note in run["notes"])
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("kind", KINDS)
 def test_denied_runs_say_why(told: dict[str, Any], kind: str) -> None:
     run = told["denied"]["results"][kind]["run"]
@@ -70,6 +72,7 @@ def test_denied_runs_say_why(told: dict[str, Any], kind: str) -> None:
     assert all("may not read" in message for message in told["denied"]["said"])
 
 
+@pytest.mark.outside
 def test_a_dead_sampler_is_said_once_and_the_first_run_failed(told: dict[str, Any]) -> None:
     told_of_dying = told["dies"]
     assert len(told_of_dying["said"]) >= 1

@@ -89,6 +89,8 @@ def is_left_out(item: pytest.Item, expression: str) -> bool:
         return True
     if FREE_THREADED and item.get_closest_marker("gil"):
         return True
+    if FREE_THREADED and sys.version_info < SINCE["states"] and item.get_closest_marker("outside"):
+        return True
     if any(names(expression, marker) for marker in ASKED_FOR):
         return False
     return any(item.get_closest_marker(marker) for marker in ASKED_FOR)
