@@ -132,9 +132,15 @@ def _candidates(options: SamplerOptions) -> Iterator[str]:
         return
     if shutil.which("strobeclient"):
         yield "strobeclient"
-    if sys.implementation.name == "cpython" and sys.version_info >= _CPYTHON_SINCE:
+    has_whole_stacks = sys.implementation.name == "cpython" and sys.version_info >= _CPYTHON_SINCE
+    if has_whole_stacks:
         yield "cpython"
-    yield from ("inprocess", "pyspy") if _FREE_THREADED else ("pyspy", "inprocess")
+    if not _FREE_THREADED:
+        yield from ("pyspy", "inprocess")
+    elif has_whole_stacks:
+        yield from ("inprocess", "pyspy")
+    else:
+        yield from ("inprocess", "cpython", "pyspy")
 
 
 def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:

@@ -86,7 +86,10 @@ def test_free_threaded_programs_are_read_by_cpython(path: Path, monkeypatch: pyt
     monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
     monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
     monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
-    assert ways() == [("cpython", "auto"), INSIDE, ("pyspy", "auto"), ("pyspy", False)]
+    pyspy = [("pyspy", "auto"), ("pyspy", False)]
+    assert ways() == [("cpython", "auto"), INSIDE, *pyspy]
+    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (99,))
+    assert ways() == [INSIDE, ("cpython", "auto"), *pyspy], "stacks of 3.14 may be cut"
     assert ways(native=True) == [("pyspy", "auto")], "a later py-spy may support it"
 
 
