@@ -22,6 +22,7 @@ def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.mark.outside
 def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     text, progress = sampling(tmp_path, "--only", "imports", "calls")
     rows = [line for line in text.splitlines() if re.match(r"(imports|calls) ", line)]
@@ -56,6 +57,7 @@ def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
     assert all(figure["value"] >= 0 for figure in found)
 
 
+@pytest.mark.outside
 def test_slowdown_has_a_ratio_for_each_case(tmp_path: Path) -> None:
     found = json.loads(sampling(tmp_path, "--json", "--only", "slowdown", "many_processes")[0])["figures"]
     bounds = {figure["what"]: figure["bound"] for figure in found if figure["bound"] is not None}

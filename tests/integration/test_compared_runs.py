@@ -33,6 +33,7 @@ def recorded(folder: Path, longer: float) -> Run:
     return run
 
 
+@pytest.mark.outside
 def test_a_function_that_takes_longer_is_seen_in_another_checkout(tmp_path: Path) -> None:
     """Seen, not called changed: other tests may make the machine so busy that one run tells little."""
     found = compare_sampled([recorded(tmp_path / "before", 1)], [recorded(tmp_path / "after", 60)])

@@ -46,6 +46,7 @@ def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: State
     assert first.stripped <= first.net < min(first.raw) / first.number
 
 
+@pytest.mark.gil
 @pytest.mark.valgrind
 @pytest.mark.parametrize("statement", EACH[1:4])
 def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) -> None:

@@ -117,6 +117,7 @@ def finished(tmp_path: Path) -> Path:
 SAMPLES = "segment-000.stacks" if HAS_READER else "segment-000.speedscope.json"
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("name", [SAMPLES, "calls.jsonl", "manifest.json"])
 def test_damage_is_named_and_kept_and_the_rest_is_read(finished: Path, name: str) -> None:
     cwd = finished.parents[2]

@@ -96,6 +96,7 @@ def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(sampler: str, tmp_p
     assert "seccomp" in line
 
 
+@pytest.mark.outside
 def test_the_report_says_how_it_was_sampled_and_why(tmp_path: Path) -> None:
     outcome(tmp_path, CASES["filter on both"])
     shown = run_program(tmp_path, ["-m", "profkit", "report", "function"], environ=environment(COLUMNS="200"))

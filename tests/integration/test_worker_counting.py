@@ -136,6 +136,7 @@ def test_what_each_execution_costs_does_not_depend_on_how_many_there_are(answers
     assert twenty.net / 20 == pytest.approx(ten.net / 10, rel=0.01)
 
 
+@pytest.mark.gil
 def test_counts_are_linear_in_the_work(answers: dict[str, dict]):
     nets = {length: counted(answers, f"sum {length}").stripped / 4 for length in SUMS}
     assert nets[400] - nets[200] == pytest.approx(2 * (nets[200] - nets[100]), rel=0.001)
