@@ -2,7 +2,7 @@
 
 The reader is private to each version of Python. So its answers are checked; one that is not as expected
 raises `Unexpected`. It reads only processes of the same minor version. A stack that changes meanwhile may
-raise RuntimeError: another read can succeed (Modules/_remote_debugging in CPython 3.15,
+raise an exception, even SystemError without a reason: another read can succeed (Modules/_remote_debugging in CPython 3.15,
 Modules/_remote_debugging_module.c in 3.14).
 """
 
@@ -126,7 +126,7 @@ class Process:
             raise Denied(error.strerror or str(error)) from error
         except ProcessLookupError as error:
             raise Ended from error
-        except (RuntimeError, OSError, ValueError, MemoryError) as error:
+        except (RuntimeError, OSError, ValueError, MemoryError, SystemError) as error:
             is_frameless = HAS_STATES and _FRAMELESS in str(error)
             raise (Frameless if is_frameless else Changing)(str(error)) from error
         except (AttributeError, IndexError) as error:
@@ -211,6 +211,6 @@ def _reader(pid: int, mode: int, *, with_tasks: bool) -> Reader:
         raise Denied(error.strerror or str(error)) from error
     except ProcessLookupError as error:
         raise Ended from error
-    except (ImportError, AttributeError, TypeError, ValueError, RuntimeError, OSError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError, RuntimeError, OSError, SystemError) as error:
         raise Unexpected(f"{type(error).__name__}: {error}") from error
     return reader

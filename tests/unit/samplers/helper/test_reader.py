@@ -96,6 +96,7 @@ def test_a_thread_that_runs_several_interpreters_has_their_stacks(monkeypatch: p
         (OSError(14, "Bad address"), Changing),
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), Changing),
         (MemoryError(), Changing),
+        (SystemError("error return without exception set"), Changing),
     ],
 )
 def test_errors_of_a_read(error: Exception, kind: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
