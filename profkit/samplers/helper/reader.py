@@ -2,8 +2,8 @@
 
 The reader is private to each version of Python. So its answers are checked; one that is not as expected
 raises `Unexpected`. It reads only processes of the same minor version. A stack that changes meanwhile may
-raise an exception, even SystemError without a reason: another read can succeed (Modules/_remote_debugging in CPython 3.15,
-Modules/_remote_debugging_module.c in 3.14).
+raise an exception, even SystemError without a reason: another read can succeed (Modules/_remote_debugging in
+CPython 3.15, Modules/_remote_debugging_module.c in 3.14).
 """
 
 from __future__ import annotations
