@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,8 @@ from benchmarks.figures import Figure
 
 def main(name: str, output: str, *options: str) -> None:
     """Write the figures of the module `benchmarks.NAME` to a file, since its measurement may print."""
+    # A shell's background jobs ignore SIGINT, and so would the samplers that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     figures: list[Figure] = import_module(f"benchmarks.{name}").measure("--quick" in options)
     Path(output).write_text(json.dumps([figure.to_object() for figure in figures]), "utf-8")
 
