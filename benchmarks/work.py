@@ -34,6 +34,13 @@ def rounds_for(duration_s: float) -> int:
     return _calibrated(pure_python, 2_000, duration_s)
 
 
+def timed_s(function: Callable[[int], int], amount: int) -> float:
+    """Return the wall time of one call."""
+    start_s = time.perf_counter()
+    function(amount)
+    return time.perf_counter() - start_s
+
+
 def renamed(function: _F, name: str) -> _F:
     """Return the same function under another name, which stacks show."""
     source: Any = function
@@ -45,14 +52,8 @@ def renamed(function: _F, name: str) -> _F:
 
 def _calibrated(function: Callable[[int], int], amount: int, duration_s: float) -> int:
     """Return the amount that takes `duration_s`, by the fastest of several probes."""
-    quickest_s = min(_timed_s(function, amount) for _ in range(_PROBES))
+    quickest_s = min(timed_s(function, amount) for _ in range(_PROBES))
     return max(1, round(amount * duration_s / quickest_s))
-
-
-def _timed_s(function: Callable[[int], int], amount: int) -> float:
-    start_s = time.perf_counter()
-    function(amount)
-    return time.perf_counter() - start_s
 
 
 def _words(number: int) -> list[str]:
