@@ -49,7 +49,8 @@ def set_ptracer(pid: int) -> bool:
 
 
 def _prctl(option: int, argument: int) -> int:
-    import ctypes  # takes 5 ms, and is needed only after a denied attach or with Yama
+    # Needed only after a denied attach or with Yama; takes 5 ms, and with libffi 3.5 keeps a descriptor open.
+    import ctypes
 
     zero = ctypes.c_ulong(0)
     return int(ctypes.CDLL(None).prctl(option, ctypes.c_ulong(argument), zero, zero, zero))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import inspect
 import json
@@ -92,6 +91,8 @@ class PayloadFile:
 def _address(memory: memoryview) -> int:
     if memory.readonly or not len(memory):
         return 0
+    import ctypes  # not above: with libffi 3.5, it keeps a descriptor open; numpy and torch have imported it
+
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 

@@ -5,7 +5,6 @@ A storage keeps its size and its tensors' offsets; unused bytes are a hole in th
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -62,6 +61,8 @@ class Storage:
 
 def _memory(address: int, size: int) -> memoryview:
     """Return a view of memory; its owner must outlive the view."""
+    import ctypes  # torch has imported it
+
     return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 

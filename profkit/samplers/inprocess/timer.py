@@ -10,14 +10,17 @@ from __future__ import annotations
 import posix
 import signal
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from profkit.originals import REAL
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.helper.journal import ASKED
 from profkit.samplers.inprocess.frames import FrameRounds
-from profkit.samplers.inprocess.posix_timer import PosixTimer
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, WayFailed, check_idle
+
+if TYPE_CHECKING:
+    from profkit.samplers.inprocess.posix_timer import PosixTimer
 
 SIGNAL = signal.SIGURG
 _PAUSE_S = 0.0005
@@ -46,6 +49,8 @@ class TimerWay:
         if not _is_free():
             raise WayFailed("the program uses SIGURG")
         self._check_disturbance()
+        from profkit.samplers.inprocess.posix_timer import PosixTimer  # imports ctypes
+
         try:
             timer = PosixTimer(SIGNAL, posix.getpid())
         except (OSError, AttributeError) as error:
