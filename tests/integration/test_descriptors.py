@@ -65,10 +65,13 @@ def test_the_program_and_its_profile_are_whole(
     assert run["samples"] > 20
 
 
-@pytest.mark.parametrize("options", ["rate=100", "rate=100, blocking=True", "mode='timer', quick=True"])
+@pytest.mark.parametrize(
+    "options",
+    ["rate=100", "rate=100, blocking=True", "mode='timer', quick=True", "mode='callgrind', quick=True"],
+)
 def test_ctypes_is_not_imported(tmp_path: Path, options: str) -> None:
     """With libffi 3.5, a program that imports it keeps the library's file open."""
-    body = "work()\nprint('ctypes' in sys.modules)\n"
-    (tmp_path / "program.py").write_text(HEAD.replace("rate=100", options) + body)
+    at_exit = "import atexit\natexit.register(lambda: print('ctypes' in sys.modules))\n"
+    (tmp_path / "program.py").write_text(at_exit + HEAD.replace("rate=100", options) + "work()\n")
     done = run_program(tmp_path, ["program.py"])
     assert (done.stdout, done.returncode) == ("False\n", 0), done.stderr

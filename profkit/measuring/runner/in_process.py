@@ -15,8 +15,7 @@ from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import timing_of
 from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
-from profkit.measuring.worker.blocks import THIS_THREAD, TimingSettings, time_cases
-from profkit.measuring.worker.child import no_collector
+from profkit.measuring.worker.blocks import THIS_THREAD, TimingSettings, no_collector, time_cases
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
 from profkit.measuring.worker.runnable import Awaited, Called, Runnable, calls, run_global_setup, statement
 from profkit.measuring.worker.state_policy import Cost, StatePolicy, find_policy, given_policy

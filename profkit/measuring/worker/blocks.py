@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import math
 import random
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -289,3 +291,15 @@ def use_threads(num_threads: int) -> None:
     import torch
 
     torch.set_num_threads(num_threads)
+
+
+@contextlib.contextmanager
+def no_collector() -> Iterator[None]:
+    """Turn the garbage collector off, as `timeit` does; a setup may turn it on again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

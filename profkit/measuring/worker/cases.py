@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import random
 import sys
 import threading
@@ -23,8 +22,6 @@ T = TypeVar("T")
 STATEMENT, NOTHING = "profkit_measure", "profkit_measure_empty"
 """Functions that a shared object exports: the statement, and the empty block as a baseline."""
 
-_BLOCK = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64)
-_READY = ctypes.CFUNCTYPE(None, _BLOCK, ctypes.c_void_p)
 _Block = Callable[[int, int], bytes | None]
 
 
@@ -33,6 +30,8 @@ def within(path: str, function: str, work: Callable[[Runnable], T]) -> T:
 
     Raises what `work` raises, and RuntimeError with the user's C++ exception.
     """
+    import ctypes  # not above, as a profiled program imports this module: see `libc`
+
     done: list[T] = []
     raised: list[BaseException] = []
 
@@ -44,7 +43,8 @@ def within(path: str, function: str, work: Callable[[Runnable], T]) -> T:
 
     measure = getattr(ctypes.CDLL(path), function)
     measure.restype = ctypes.c_char_p
-    thrown = measure(_READY(ready))
+    block_type = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64)
+    thrown = measure(ctypes.CFUNCTYPE(None, block_type, ctypes.c_void_p)(ready))
     if raised:
         raise raised[0]
     _raise_if_thrown(thrown)

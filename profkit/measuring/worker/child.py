@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import NoReturn, cast
 
+from .blocks import no_collector
 from .cases import with_baseline, with_cases
 from .counting import count_case
 from .heap import start_pages
-from .processes import die_with_parent, flush_c_streams
+from .libc import die_with_parent, flush_c_streams
 from .protocol import (
     CANNOT_REPLY,
     Counts,
@@ -132,18 +132,6 @@ def _counted(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
         )
 
     return {"ok": True, "cases": [counts(index) for index in range(len(job["cases"]))]}
-
-
-@contextlib.contextmanager
-def no_collector() -> Iterator[None]:
-    """Turn the garbage collector off, as `timeit` does; a setup may turn it on again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _version(name: str) -> str:

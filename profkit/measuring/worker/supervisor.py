@@ -10,7 +10,8 @@ import socket
 import time
 from typing import NoReturn
 
-from .processes import MemoryLimit, adopt_orphans, children, descendants, end_children, end_descendants
+from .libc import adopt_orphans
+from .processes import MemoryLimit, children, descendants, end_children, end_descendants
 from .protocol import DUMP_SIGNAL, Inbox, Message, blocking_socket, from_file, receive_descriptors, send
 
 _END_S = 20.0

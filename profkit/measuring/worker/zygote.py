@@ -21,7 +21,7 @@ from importlib import import_module
 
 from . import child
 from .heap import fill_arenas, start_pages
-from .processes import die_with_parent
+from .libc import die_with_parent
 from .protocol import DUMP_SIGNAL, FORK, Message, blocking_socket
 from .rehearsal import prepare_to_count
 from .tracebacks import as_text

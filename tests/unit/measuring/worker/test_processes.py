@@ -13,7 +13,7 @@ from profkit.measuring.worker import processes
 PROGRAM = """
 import os, sys, time
 from profkit.measuring.worker import processes
-from profkit.measuring.worker.processes import adopt_orphans
+from profkit.measuring.worker.libc import adopt_orphans
 from profkit.measuring.worker.processes import descendants, end_descendants
 adopt_orphans()
 told, tell = os.pipe()
