@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
 from benchmarks.faults.snippets.all import SNIPPETS
-from benchmarks.faults.snippets.base import Snippet
+from benchmarks.faults.snippets.base import SAMPLING, Snippet
 
 CASES = tuple((name, mode) for name, snippet in SNIPPETS.items() for mode in snippet.modes)
 """Every program in all its modes."""
@@ -63,6 +63,11 @@ _PROGRESS = re.compile(
     r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: "
 )
 """Messages of profkit in programs with measured functions: slow exits, calls that are not isolated."""
+_FORK_WARNING = re.compile(
+    r"^.*DeprecationWarning: This process \(pid=\d+\) is multi-threaded, use of fork.*\n(?: .*\n)?",
+    re.MULTILINE,
+)
+"""Warning of CPython since 3.12, for the thread that measures functions."""
 _TIMEOUT_S = 60.0
 
 
@@ -143,9 +148,10 @@ def _run(box: Sandbox, snippet: Snippet, mode: str, *, disabled: bool) -> Seen:
         except subprocess.TimeoutExpired as expired:
             return Seen(_clean(expired.stdout, box), _clean(expired.stderr, box), None, "it did not end")
     left = report.read_text("utf-8") if report.exists() else ""
-    return Seen(
-        _clean(done.stdout, box), _clean(done.stderr, box), done.returncode, _clean(left.encode(), box)
-    )
+    stderr = _clean(done.stderr, box)
+    if mode not in SAMPLING:
+        stderr = _FORK_WARNING.sub("", stderr)
+    return Seen(_clean(done.stdout, box), stderr, done.returncode, _clean(left.encode(), box))
 
 
 def _launched(snippet: Snippet, text: str, folder: Path) -> tuple[list[str], str]:
