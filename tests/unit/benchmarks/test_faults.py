@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import profkit
 from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.faults_table import table_json, table_text
 from benchmarks.faults.moments import chosen_numbers, generator, moment_s, variant_of
@@ -27,7 +28,7 @@ from benchmarks.faults.rows import (
     outcome_from,
     row_of,
 )
-from benchmarks.faults.same_programs import CASES
+from benchmarks.faults.same_programs import CASES, LOGGED
 from benchmarks.faults.snippets.all import SNIPPETS
 from benchmarks.faults.soak import Usage, growth_of
 from benchmarks.faults.spool_damage import Damage, planned_damage
@@ -212,3 +213,9 @@ def test_the_table_has_a_line_for_each_fault() -> None:
     assert "1,200" in text.splitlines()[-1]
     assert text.splitlines()[-1].endswith(HELD)
     assert math.isclose(json.loads(table_json([row], {}))["faults"][0]["taken"], 1200)
+
+
+@pytest.mark.parametrize("words", LOGGED)
+def test_the_campaign_allows_what_profkit_logs(words: str) -> None:
+    package = Path(profkit.__file__).parent
+    assert any(words in path.read_text("utf-8") for path in package.rglob("*.py"))
