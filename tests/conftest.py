@@ -18,28 +18,21 @@ import pytest
 from hypothesis import settings
 
 from tests.support import programs
+from tests.support.selection import SelectionReport
 
 settings.register_profile("profkit", deadline=None)  # other tests and other programs share the processors
 settings.load_profile("profkit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Restore SIGINT and SIGHUP, which background processes and nohup ignore.
+    """Restore SIGINT and SIGHUP, which background processes and nohup ignore; report deselected tests.
 
     SIGINT ends a worker. Programs that tests start would ignore both signals, too.
     """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput") or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out modules that import torch where it is not installed, if `-m` leaves out their tests."""
-    if collection_path.suffix == ".py" and programs.needs_missing_library(
-        collection_path, config.option.markexpr
-    ):
-        return True
-    return None
+    config.pluginmanager.register(SelectionReport())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,0 +1,77 @@
+"""The full tier's script, in a small checkout with programs in place of its suites."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FULL = Path(__file__).parents[2] / ".ci" / "full"
+PYTHON = """#!/bin/sh
+case $1 in
+    -c) echo disks ;;
+    *) echo "$@" ;;
+esac
+"""
+PYTHONS = """#!/bin/sh
+[ $# -gt 0 ] || {{ echo 3.13; exit; }}
+echo "== 1 passed, 2 deselected in 3.00s =="
+case "$*" in
+    *neighbours*) exit {neighbours} ;;
+    *) exit {suite} ;;
+esac
+"""
+
+
+def checkout(folder: Path, *, suite: int = 0, neighbours: int = 0) -> Path:
+    """Return a folder with the script and with suites that have these exit codes."""
+    (folder / ".ci").mkdir()
+    shutil.copy(FULL, folder / ".ci" / "full")
+    script(folder / ".venv" / "bin" / "python", PYTHON)
+    script(folder / "tests" / "pythons.sh", PYTHONS.format(suite=suite, neighbours=neighbours))
+    (folder / ".gitignore").write_text(".ci-full\n.venv\n")
+    git = ("git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@example.org")
+    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "Begin")):
+        subprocess.run([*git, *command], check=True)
+    return folder
+
+
+def script(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def full(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([folder / ".ci" / "full", *arguments], cwd=folder, capture_output=True, text=True)
+
+
+def listed(folder: Path, part: str) -> list[str]:
+    lines = full(folder, "--list").stdout.splitlines()
+    return next(line.split(maxsplit=2) for line in lines if line.split()[0] == part)
+
+
+@pytest.mark.parametrize(("suite", "neighbours"), [(1, 0), (0, 1), (1, 1)])
+def test_a_part_fails_with_any_of_its_suites(suite: int, neighbours: int, tmp_path: Path) -> None:
+    folder = checkout(tmp_path, suite=suite, neighbours=neighbours)
+    run = full(folder, "python:3.13")
+    assert run.returncode == 1
+    assert "failed: python:3.13" in run.stderr
+    assert listed(folder, "python:3.13")[1] == "failed"
+
+
+def test_a_part_that_passed_is_remembered_with_the_numbers_of_its_tests(tmp_path: Path) -> None:
+    folder = checkout(tmp_path)
+    assert full(folder, "python:3.13").returncode == 0
+    tallies = "1 passed, 2 deselected"
+    assert listed(folder, "python:3.13") == ["python:3.13", "passed", f"{tallies}; {tallies}"]
+    assert listed(folder, "faults:disks") == ["faults:disks"]
+    assert "= python:3.13 passed before" in full(folder).stdout.splitlines()
+
+
+def test_an_unknown_part_is_refused(tmp_path: Path) -> None:
+    run = full(checkout(tmp_path), "python:2.7")
+    assert run.returncode == 2
+    assert "there is no part python:2.7" in run.stderr
