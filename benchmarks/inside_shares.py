@@ -20,7 +20,7 @@ from tests.support.seccomp_filters import READ, launcher
 
 NAME = "inside_shares"
 _SAMPLES = 5500
-_HAS_READER = sys.version_info >= (3, 15)
+_HAS_STATES = sys.version_info >= (3, 15)
 _TIMEOUT_S = 300
 
 
@@ -36,12 +36,12 @@ class _Way:
 
 
 def _ways() -> list[_Way]:
-    denied = launcher(READ) if _HAS_READER else ()
+    denied = launcher(READ) if _HAS_STATES else ()
     ways = [
         _Way("timer", 100.0, MAIN, denied, {PYTHON: 5.0, MIXED: 5.0}),
         _Way("thread", 100.0, THREAD, denied, {PYTHON: None, MIXED: None}),
     ]
-    if _HAS_READER:
+    if _HAS_STATES:
         ways.append(_Way("interpreter", 1000.0, MAIN, (), {PYTHON: 3.0, MIXED: 3.0}))
     return ways
 

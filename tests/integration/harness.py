@@ -46,9 +46,9 @@ def run_program(
     )  # fmt: skip
 
 
-HAS_READER = sys.version_info >= (3, 15)
+PREFERS_READER = sys.version_info >= (3, 15)
 """True if `auto` prefers CPython's own reader to py-spy."""
-AUTO = "cpython" if HAS_READER else "py-spy"
+AUTO = "cpython" if PREFERS_READER else "py-spy"
 """Name of the sampler that `auto` takes, as messages have it."""
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.harness import (
     AUTO,
-    HAS_READER,
+    PREFERS_READER,
     NO_SUPERUSER,
     PROGRAMS,
     await_samplers_end,
@@ -103,7 +103,7 @@ def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
     assert listed.returncode == 0, listed.stderr
     runs = json.loads(listed.stdout)["runs"]
     assert sum(run["calls"] for run in runs) == CALLS + 1
-    if HAS_READER:  # it writes as it goes
+    if PREFERS_READER:  # it writes as it goes
         (cut,) = [run for run in runs if any(note["code"] == "segment-failed" for note in run["notes"])]
         assert (cut["label"], cut["calls"]) == ("deep", 1)
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import HAS_READER, environment, python_without_py_spy, run_program
+from tests.integration.harness import PREFERS_READER, environment, python_without_py_spy, run_program
 from tests.support.seccomp_filters import READ, launcher
 
 VERDICTS = {"", "holds", "fails", "undecided"}
@@ -40,7 +40,7 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     [
         ("first_result", 3),
         pytest.param("accuracy", 4, marks=pytest.mark.torch),
-        ("attribution", 18 if HAS_READER else 12),
+        ("attribution", 18 if PREFERS_READER else 12),
         ("recovery", 3),
     ],
 )

@@ -15,8 +15,8 @@ from profkit.clock import SYSTEM_CLOCK
 from tests.integration.harness import FORKING, PROGRAMS, environment, run_program
 
 INSIDE = str(PROGRAMS / "inside.py")
-HAS_READER = sys.version_info >= (3, 15)
-IN_MAIN, IN_THREAD = ("interpreter", "interpreter") if HAS_READER else ("timer", "thread")
+HAS_STATES = sys.version_info >= (3, 15)
+IN_MAIN, IN_THREAD = ("interpreter", "interpreter") if HAS_STATES else ("timer", "thread")
 STRICT = ("-X", "dev", "-W", "error::RuntimeWarning", *FORKING)
 
 

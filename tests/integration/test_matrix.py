@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import AUTO, HAS_READER, PROGRAMS, python_without_py_spy, run_program
+from tests.integration.harness import AUTO, PREFERS_READER, PROGRAMS, python_without_py_spy, run_program
 
 KINDS = ["sync", "async", "generator", "async generator", "method", "block"]
 CONDITIONS = ["works", "raises", "missing", "dies", "denied", "busy"]
@@ -56,8 +56,8 @@ def test_samples_of_each_kind(told: dict[str, Any], condition: str, kind: str) -
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_py_spy_another_sampler_is_used(told: dict[str, Any], kind: str) -> None:
     run = told["missing"]["results"][kind]["run"]
-    assert (run["calls"], run["sampler"]) == (1, "cpython" if HAS_READER else "inprocess")
-    if not HAS_READER:
+    assert (run["calls"], run["sampler"]) == (1, "cpython" if PREFERS_READER else "inprocess")
+    if not PREFERS_READER:
         (line,) = told["missing"]["said"]
         assert "pip install py-spy" in line
         assert any("pip install py-spy" in note for note in run["notes"])

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import HAS_READER, PROGRAMS, await_samplers_end, environment, run_program
+from tests.integration.harness import PREFERS_READER, PROGRAMS, await_samplers_end, environment, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -114,7 +114,7 @@ def finished(tmp_path: Path) -> Path:
     return folder
 
 
-SAMPLES = "segment-000.stacks" if HAS_READER else "segment-000.speedscope.json"
+SAMPLES = "segment-000.stacks" if PREFERS_READER else "segment-000.speedscope.json"
 
 
 @pytest.mark.outside

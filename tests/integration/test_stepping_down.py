@@ -14,10 +14,10 @@ from tests.integration.harness import PROGRAMS, await_samplers_end, environment,
 from tests.integration.test_denied_attach import BY_NOBODY, NO_PTRACE
 from tests.support.seccomp_filters import PTRACE, READ, launcher
 
-HAS_READER = sys.version_info >= (3, 15)
-FIRST = ("cpython",) if HAS_READER else ("pyspy",)
-WITHOUT_PTRACE = ("cpython",) if HAS_READER else ("pyspy", "pyspy with blocking=False")
-BY_MEM_FILE = ("cpython", "pyspy") if HAS_READER else ("pyspy",)
+HAS_STATES = sys.version_info >= (3, 15)
+FIRST = ("cpython",) if HAS_STATES else ("pyspy",)
+WITHOUT_PTRACE = ("cpython",) if HAS_STATES else ("pyspy", "pyspy with blocking=False")
+BY_MEM_FILE = ("cpython", "pyspy") if HAS_STATES else ("pyspy",)
 LAST = (*FIRST, "inprocess")
 CALLS = 3
 

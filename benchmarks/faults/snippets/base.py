@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-HAS_READER = sys.version_info >= (3, 15)
+HAS_STATES = sys.version_info >= (3, 15)
 """True if this Python has the reader of the sampler `cpython`, with the states of threads."""
-SAMPLING = ("blocking", "nonblocking", "inside", *(("cpython",) if HAS_READER else ()))
+SAMPLING = ("blocking", "nonblocking", "inside", *(("cpython",) if HAS_STATES else ()))
 ALL_MODES = (*SAMPLING, "timer", "callgrind", "timer+callgrind")
 
 
