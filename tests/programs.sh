@@ -13,6 +13,8 @@ command -v perl >/dev/null || missing+=(perl)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v go >/dev/null || missing+=(golang-go)
 command -v npm >/dev/null || missing+=(npm)
+command -v git >/dev/null || missing+=(git)
+command -v strace >/dev/null || missing+=(strace)
 command -v setsid >/dev/null || missing+=(util-linux)
 [ ${#missing[@]} -eq 0 ] && exit 0
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Runs commands with CPython 3.13, 3.14 and 3.15, and with the free-threaded 3.14t and 3.15t, in a small Debian system: a
-# folder that is their root folder.
+# folder that is their root folder. Another version, such as 3.12, is this system's own (also pyenv's).
 #
-#   tests/pythons.sh                                       print the versions
+#   tests/pythons.sh                                       print the versions of the Debian system
 #   tests/pythons.sh VERSION [--with EXTRA]... COMMAND...  run the command in this checkout, in a virtual environment of
 #                                                          that version: profkit and the extra `test`, without torch
 #
 # The system is made once, in the user's cache folder. Its folder's name is a checksum of the list of its packages. A
 # free-threaded Python is built in it when it is needed first, from the source of Debian's or Ubuntu's package. The
 # virtual environments are in `.venvs`. The exit status is 75 if a package or source is not available, for example because
-# a mirror does not answer.
+# a mirror does not answer, and 3 if there is no such Python.
 set -euo pipefail
+shopt -s inherit_errexit
 
 declare -A PYTHONS=([3.13]=3.13.18-1 [3.14]=3.14.10-1 [3.15]=3.15.2-1)
 # URL and SHA-256 of the source; Debian has no packages of free-threaded builds.
@@ -20,6 +21,7 @@ declare -A SOURCES=(
     [3.15t]="http://deb.debian.org/debian/pool/main/p/python3.15/python3.15_3.15.0~rc2.orig.tar.xz
         8d93af5eaaaea5adfd41bd786a7ba3f03f2ad1ab57c6a65e0b963deab91d5ad7"
 )
+NO_PYTHON=3
 UNAVAILABLE=75  # EX_TEMPFAIL of sysexits.h
 
 checkout=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -41,12 +43,39 @@ main() {
     local version=$1 extras=test
     shift
     while [ "${1:-}" = --with ]; do extras+=" $2"; shift 2; done
-    [ -n "${PYTHONS[$version]:-}${SOURCES[$version]:-}" ] ||
-        give_up 2 "there is no Python $version here, only ${!PYTHONS[*]} ${!SOURCES[*]}"
-    [ -e "$system/made" ] || make_system
-    [ -n "${PYTHONS[$version]:-}" ] || [ -e "$system/opt/python$version/made" ] || build_free_threaded "$version"
+    if [ -z "${PYTHONS[$version]:-}${SOURCES[$version]:-}" ]; then
+        local python
+        python=$(python_here "$version")
+        cd "$checkout"
+        exec bash -euo pipefail -c "$IN_CHECKOUT" - "$version" "$python" "$extras" "$@"
+    fi
+    mkdir -p "$(dirname "$system")"
+    {
+        flock 9  # another one may be making it
+        [ -e "$system/made" ] || make_system
+        [ -n "${PYTHONS[$version]:-}" ] || [ -e "$(free_threaded "$version")/made" ] || build_free_threaded "$version"
+    } 9>"$system.lock"
     enter "$system" "$(pip_paths)" setpriv --reuid="$(id -u)" --regid="$(id -g)" --clear-groups \
-        bash -euo pipefail -c "$IN_CHECKOUT" - "$version" "$extras" "$@"
+        bash -euo pipefail -c "$IN_CHECKOUT" - "$version" "python$version" "$extras" "$@"
+}
+
+# Prints the path of this system's own interpreter of a version.
+python_here() {
+    local python
+    for python in "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/"python$1"; do
+        if "$python" -c '' 2>/dev/null; then
+            echo "$python"
+            return
+        fi
+    done
+    give_up "$NO_PYTHON" "there is no Python $1 here, only ${!PYTHONS[*]} ${!SOURCES[*]}"
+}
+
+# Prints the folder of a free-threaded build in the system. Its name has the checksum of the source.
+free_threaded() {
+    local url digest
+    read -r url digest <<<"$(echo ${SOURCES[$1]})"
+    echo "$system/opt/python$1-${digest::12}"
 }
 
 give_up() {
@@ -64,21 +93,25 @@ unavailable() {
 make_system() {
     command -v debootstrap >/dev/null || install_debootstrap
     "${as_root[@]}" rm -rf "$system.partial"
-    mkdir -p "$(dirname "$system")"
     echo "tests/pythons.sh: making $system (minutes)" >&2
-    local log=$system.log available="versions in tests/pythons.sh that Debian's mirror has"
+    local log=$system.log available="versions in tests/pythons.sh that Debian's mirror has" problem
     "${as_root[@]}" debootstrap --variant=minbase sid "$system.partial" >"$log" 2>&1 ||
         unavailable "debootstrap failed: $(tail -n 1 "$log"); its log is $log" "$available"
-    enter "$system.partial" '' bash -euo pipefail -c "$INSTALL" - "${pinned[@]}" >>"$log" 2>&1 ||
-        unavailable "packages cannot be installed: $(grep -a '^E:' "$log" | tail -n 1); the log is $log" "$available"
+    if ! enter "$system.partial" '' bash -euo pipefail -c "$INSTALL" - "${pinned[@]}" >>"$log" 2>&1; then
+        problem=$(grep -a '^E:' "$log" | tail -n 1) ||
+            give_up 1 "the system cannot be made: $(tail -n 1 "$log"); the log is $log"
+        unavailable "packages cannot be installed: $problem; the log is $log" "$available"
+    fi
     "${as_root[@]}" touch "$system.partial/made"
     "${as_root[@]}" mv "$system.partial" "$system"
 }
 
 build_free_threaded() {
-    local version=$1 log=$system.$1.log status=0
+    local version=$1 log=$system.$1.log status=0 folder
+    folder=$(free_threaded "$version")
     echo "tests/pythons.sh: building Python $version (minutes)" >&2
-    enter "$system" '' bash -euo pipefail -c "$BUILD" - "$version" ${SOURCES[$version]} >"$log" 2>&1 || status=$?
+    enter "$system" '' bash -euo pipefail -c "$BUILD" - "$version" "${folder#"$system"}" ${SOURCES[$version]} \
+        >"$log" 2>&1 || status=$?
     [ "$status" -ne "$UNAVAILABLE" ] || give_up "$UNAVAILABLE" "the source of Python $version is not available: $(tail -n 1 "$log")" \
         "no test has failed: this Python is missing" "try again, or name another source in tests/pythons.sh"
     [ "$status" -eq 0 ] || give_up 1 "Python $version cannot be built: $(tail -n 1 "$log"); the log is $log"
@@ -104,26 +137,24 @@ apt-get clean
 '
 
 BUILD='
-version=$1 url=$2 digest=$3
+version=$1 folder=$2 url=$3 digest=$4
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 build=/opt/build-$version
-rm -rf "$build" "/opt/python$version"
+rm -rf "$build" "$folder"
 mkdir -p "$build"
-{
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends \
-        libbz2-dev libffi-dev liblzma-dev libsqlite3-dev libssl-dev pkg-config uuid-dev xz-utils zlib1g-dev
-    python3.15 -c "import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:])" "$url" "$build/source"
-    sha256sum --check --quiet - <<<"$digest  $build/source"
-} || exit 75
+packages=(libbz2-dev libffi-dev liblzma-dev libsqlite3-dev libssl-dev pkg-config uuid-dev xz-utils zlib1g-dev)
+apt-get update -qq || exit 75
+apt-get install -y -qq --no-install-recommends "${packages[@]}" || exit 75
+python3.15 -c "import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:])" "$url" "$build/source" || exit 75
+sha256sum --check --quiet - <<<"$digest  $build/source" || exit 75
 cd "$build"
 tar --extract --strip-components 1 --file source
-./configure --quiet --disable-gil --disable-test-modules --prefix "/opt/python$version"
+./configure --quiet --disable-gil --disable-test-modules --prefix "$folder"
 make --silent --jobs "$(nproc)"
 make --silent altinstall
-ln -sf "/opt/python$version/bin/python$version" /usr/local/bin
+ln -sf "$folder/bin/python$version" /usr/local/bin
 rm -rf "$build"
-touch "/opt/python$version/made"
+touch "$folder/made"
 '
 
 # Runs a command as root in a system and in this checkout: `enter SYSTEM PATHS COMMAND...`. The paths, one per line, are
@@ -167,20 +198,20 @@ pip_paths() {
 }
 
 IN_CHECKOUT='
-version=$1 extras=$2
-shift 2
+version=$1 python=$2 extras=$3
+shift 3
 environment=$PWD/.venvs/$version${extras#test}
 environment=${environment// /-}
-digest=$(cat setup.cfg constraints.txt | sha256sum)
+digest=$({ "$python" -VV; cat setup.cfg constraints.txt tests/support/requirements.py; } | sha256sum)
 if [ "$(cat "$environment/digest" 2>/dev/null)" != "$digest" ]; then
     rm -rf "$environment"
-    "python$version" -m venv "$environment"
+    "$python" -m venv "$environment"
     "$environment/bin/python" tests/support/requirements.py $extras >"$environment/requirements.txt"
-    if ! "$environment/bin/pip" install -q -c constraints.txt -r "$environment/requirements.txt"; then
+    if ! { "$environment/bin/pip" install -q -c constraints.txt -r "$environment/requirements.txt" &&
+        "$environment/bin/pip" install -q --no-deps -e .; }; then
         echo "tests/pythons.sh: packages for Python $version cannot be installed. No test has failed." >&2
         exit 75
     fi
-    "$environment/bin/pip" install -q --no-deps -e .
     echo "$digest" >"$environment/digest"
 fi
 exec env PATH="$environment/bin:$PATH" "$@"

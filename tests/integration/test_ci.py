@@ -11,7 +11,7 @@ import pytest
 FULL = Path(__file__).parents[2] / ".ci" / "full"
 PYTHON = """#!/bin/sh
 case $1 in
-    -c) echo disks ;;
+    -c) echo disks; exit {registry} ;;
     *) echo "$@" ;;
 esac
 """
@@ -19,17 +19,17 @@ PYTHONS = """#!/bin/sh
 [ $# -gt 0 ] || {{ echo 3.13; exit; }}
 echo "== 1 passed, 2 deselected in 3.00s =="
 case "$*" in
-    *neighbours*) exit {neighbours} ;;
+    *"--with neighbours"*) exit {neighbours} ;;
     *) exit {suite} ;;
 esac
 """
 
 
-def checkout(folder: Path, *, suite: int = 0, neighbours: int = 0) -> Path:
+def checkout(folder: Path, *, suite: int = 0, neighbours: int = 0, registry: int = 0) -> Path:
     """Return a folder with the script and with suites that have these exit codes."""
     (folder / ".ci").mkdir()
     shutil.copy(FULL, folder / ".ci" / "full")
-    script(folder / ".venv" / "bin" / "python", PYTHON)
+    script(folder / ".venv" / "bin" / "python", PYTHON.format(registry=registry))
     script(folder / "tests" / "pythons.sh", PYTHONS.format(suite=suite, neighbours=neighbours))
     (folder / ".gitignore").write_text(".ci-full\n.venv\n")
     git = ("git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@example.org")
@@ -58,7 +58,7 @@ def test_a_part_fails_with_any_of_its_suites(suite: int, neighbours: int, tmp_pa
     folder = checkout(tmp_path, suite=suite, neighbours=neighbours)
     run = full(folder, "python:3.13")
     assert run.returncode == 1
-    assert "failed: python:3.13" in run.stderr
+    assert "not passed: python:3.13 (failed)" in run.stderr
     assert listed(folder, "python:3.13")[1] == "failed"
 
 
@@ -69,6 +69,18 @@ def test_a_part_that_passed_is_remembered_with_the_numbers_of_its_tests(tmp_path
     assert listed(folder, "python:3.13") == ["python:3.13", "passed", f"{tallies}; {tallies}"]
     assert listed(folder, "faults:disks") == ["faults:disks"]
     assert "= python:3.13 passed before" in full(folder).stdout.splitlines()
+
+
+@pytest.mark.parametrize(("status", "verdict", "code"), [(75, "unavailable", 1), (3, "untested", 0)])
+def test_what_cannot_be_tested_is_no_failure(status: int, verdict: str, code: int, tmp_path: Path) -> None:
+    folder = checkout(tmp_path, suite=status)
+    assert full(folder, "python:3.12").returncode == code
+    assert listed(folder, "python:3.12")[1] == verdict
+
+
+def test_without_the_list_of_faults_nothing_is_run(tmp_path: Path) -> None:
+    run = full(checkout(tmp_path, registry=1))
+    assert (run.returncode, run.stdout) == (1, "")
 
 
 def test_an_unknown_part_is_refused(tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ class SelectionReport:
             return None
         if not programs.needs_missing_library(collection_path, config.option.markexpr):
             return None
-        self._left_out.add(collection_path)
+        if collection_path.name.startswith("test_"):
+            self._left_out.add(collection_path)
         return True
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
