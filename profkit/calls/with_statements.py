@@ -24,7 +24,7 @@ GENERATORS = CO_GENERATOR | CO_ASYNC_GENERATOR
 
 _UNIT = 2  # bytes per instruction
 _BEFORE_WITH = opcode.opmap.get("BEFORE_WITH")
-_LOAD_SPECIAL, _CALL = opcode.opmap.get("LOAD_SPECIAL"), opcode.opmap["CALL"]
+_LOAD_SPECIAL, _CALL = opcode.opmap.get("LOAD_SPECIAL"), opcode.opmap.get("CALL")
 _ENTER = 0
 """Argument of LOAD_SPECIAL for `__enter__` (SPECIAL___ENTER__ in pycore_ceval.h)."""
 _CALL_CACHES: int = sum(getattr(opcode, "_cache_format", {}).get("CALL", {}).values())

@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from profkit.calls import with_statements
+from profkit.calls import blocks, with_statements
 from profkit.calls.blocks import Block
 from profkit.calls.regions import RegionExtras, block_region
 from profkit.model.region import Region
@@ -93,11 +93,13 @@ def test_a_function_that_contextlib_calls_is_none_of_its_own() -> None:
     assert inner().key.qualname.endswith("inner")
 
 
+@pytest.mark.parametrize("unknown", [("_BEFORE_WITH", "_LOAD_SPECIAL"), ("_BEFORE_WITH", "_CALL")])
 def test_another_way_to_enter_is_reported_once_and_no_body_is_guessed(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    unknown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("_BEFORE_WITH", "_LOAD_SPECIAL"):
+    for name in unknown:
         monkeypatch.setattr(with_statements, name, None)
+    monkeypatch.setattr(blocks, "_STATEMENTS", {})
     monkeypatch.setattr(guard, "_LOGGED", set())
     with_statements.are_understood.cache_clear()
     try:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import inspect
+import opcode
 import sys
 from collections.abc import Callable
 from types import TracebackType
 
 import pytest
 
+from profkit.calls import with_statements
 from profkit.calls.with_statements import are_understood, body_lines, line_at
 
 SEEN: list[tuple[int, frozenset[int] | None]] = []
@@ -121,3 +124,16 @@ def test_an_exit_stack_enters_no_statement_of_the_program() -> None:
 def test_this_python_is_understood() -> None:
     are_understood.cache_clear()
     assert are_understood()
+
+
+def test_a_python_with_other_instructions_can_import_it_and_is_not_understood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("BEFORE_WITH", "LOAD_SPECIAL", "CALL"):
+        monkeypatch.delitem(opcode.opmap, name, raising=False)
+    spec = importlib.util.spec_from_file_location("renamed_instructions", with_statements.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    assert not copy.are_understood()
