@@ -1,7 +1,7 @@
 """Functions that change their arguments: detection rate and false alarms.
 
-The functions in `programs.changing_functions` and `programs.pure_functions` were written without knowledge of
-the detection rule.
+The functions in `programs.changing_functions`, `programs.pure_functions`, and the modules beside them with
+functions of tensors were written without knowledge of the detection rule.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.figures import Figure
-from benchmarks.programs import changing_functions, pure_functions
+from benchmarks.programs import changing_functions, changing_tensors, pure_functions, pure_tensors
 from benchmarks.programs.changing_functions import Call
 from profkit import measure as measured
 from profkit.model.measurement import WarningCode
@@ -21,7 +21,8 @@ Cases = Sequence[tuple[Callable[..., object], Callable[[], Call]]]
 def measure(quick: bool) -> list[Figure]:
     """Time each function as a user would; if `quick`, the first ten of both kinds."""
     most = 10 if quick else None
-    changing, pure = changing_functions.CASES[:most], pure_functions.CASES[:most]
+    changing = (changing_tensors.CASES + changing_functions.CASES)[:most]
+    pure = (pure_tensors.CASES + pure_functions.CASES)[:most]
     missed = [name for name, seen in _seen(changing) if not seen]
     suspected = [name for name, seen in _seen(pure) if seen]
     return [

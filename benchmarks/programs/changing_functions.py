@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 """Arguments, positional and by keyword."""
@@ -83,22 +82,6 @@ def normalise_rows(matrix: np.ndarray) -> np.ndarray:
     spread = matrix.std(axis=1, keepdims=True)
     np.divide(matrix, spread + 1e-9, out=matrix)
     return matrix
-
-
-def exponential_average(average: torch.Tensor, latest: torch.Tensor, weight: float) -> torch.Tensor:
-    """Move the running average a little towards the latest tensor."""
-    return average.mul_(1.0 - weight).add_(latest, alpha=weight)
-
-
-def training_step(
-    model: torch.nn.Module, optimiser: torch.optim.Optimizer, inputs: torch.Tensor, targets: torch.Tensor
-) -> float:
-    """Take one gradient step on the mean squared error and return the loss before it."""
-    optimiser.zero_grad()
-    loss = torch.nn.functional.mse_loss(model(inputs), targets)
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimiser.step()
-    return float(loss.detach())
 
 
 def partitions(number: int) -> int:
@@ -335,12 +318,6 @@ def roll(dice: random.Random, count: int, *, sides: int = 6) -> list[int]:
     return [dice.randint(1, sides) for _ in range(count)]
 
 
-def batch_statistics(layer: torch.nn.BatchNorm1d, batch: torch.Tensor) -> torch.Tensor:
-    """Pass a batch through a normalising layer that is still learning its averages."""
-    with torch.no_grad():
-        return torch.as_tensor(layer(batch)).abs().mean()
-
-
 class RecentlyUsed:
     """A small store that drops what was used least recently."""
 
@@ -406,14 +383,6 @@ def total_area(polygons: list[Polygon]) -> float:
     return sum(polygon.area for polygon in polygons)
 
 
-def _small_network() -> Call:
-    generator = torch.Generator().manual_seed(5)
-    model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    inputs = torch.randn(16, 6, generator=generator)
-    return (model, optimiser, inputs, inputs.sum(dim=1, keepdim=True)), {}
-
-
 def _project() -> dict[str, Any]:
     version = {"major": 1, "minor": 4, "patch": 0}
     return {
@@ -442,8 +411,6 @@ CASES: list[tuple[Callable[..., object], Callable[[], Call]]] = [
     (run_due_tasks, lambda: ((_schedule(),), {"now": 50.0})),
     (next_speakers, lambda: ((deque(["Ada", "Grace", "Edsger", "Barbara"]),), {"turns": 9})),
     (normalise_rows, lambda: ((np.arange(600, dtype=np.float64).reshape(20, 30) ** 1.5,), {})),
-    (exponential_average, lambda: ((torch.zeros(50), torch.arange(50.0)), {"weight": 0.1})),
-    (training_step, _small_network),
     (partitions, lambda: ((30,), {})),
     (make_running_mean(), lambda: (([12.5, 3.0, 8.25, 11.0, 0.5, 6.75, 9.0],), {})),
     (write_journal, lambda: ((["started", "valve open", "pressure low", "valve closed", "stopped"],), {})),
@@ -466,7 +433,6 @@ CASES: list[tuple[Callable[..., object], Callable[[], Call]]] = [
     (transfer, lambda: ((Account("Ida", 900), Account("Max", 20), 150), {})),
     (write_frames, lambda: ((io.BytesIO(), [b"alpha", b"", b"gamma" * 10]), {})),
     (roll, lambda: ((random.Random(99), 25), {"sides": 20})),
-    (batch_statistics, lambda: ((torch.nn.BatchNorm1d(4), torch.arange(48.0).reshape(12, 4)), {})),
     (look_up_lengths, lambda: ((RecentlyUsed(4), ["oak", "willow", "oak", "ash", "beech", "larch"]), {})),
     (find_root, lambda: (([max(k - 1, 0) for k in range(120)], 119), {})),
     (shuffle_columns, lambda: ((np.random.default_rng(3), np.arange(60.0).reshape(15, 4)), {})),

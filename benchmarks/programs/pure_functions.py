@@ -30,7 +30,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 """Arguments, positional and by keyword."""
@@ -90,28 +89,6 @@ def strongest_frequency(samples: np.ndarray, rate: float) -> float:
     amplitudes = np.abs(np.fft.rfft(samples - samples.mean()))
     amplitudes[0] = 0.0
     return float(np.fft.rfftfreq(samples.size, d=1.0 / rate)[amplitudes.argmax()])
-
-
-def classify(model: torch.nn.Module, images: torch.Tensor) -> list[int]:
-    """Return the most likely class of each image."""
-    with torch.no_grad():
-        return [int(kind) for kind in model(images).softmax(dim=1).argmax(dim=1)]
-
-
-def attention(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Weigh the values by how well the keys match the queries."""
-    scores = queries @ keys.transpose(-1, -2) / math.sqrt(queries.shape[-1])
-    scores.sub_(scores.amax(dim=-1, keepdim=True)).exp_()
-    return (scores / scores.sum(dim=-1, keepdim=True)) @ values
-
-
-def slope_at(point: float) -> float:
-    """Return the slope of a damped wave at a point by automatic differentiation."""
-    position = torch.tensor(point, dtype=torch.float64, requires_grad=True)
-    height = torch.exp(-position / 4) * torch.cos(3 * position)
-    height.backward()  # type: ignore[no-untyped-call]
-    assert position.grad is not None
-    return position.grad.item()
 
 
 _LINK = re.compile(r"\[(?P<label>[^\]]+)\]\((?P<target>[^)\s]+)\)")
@@ -387,18 +364,6 @@ def timed_spread(samples: tuple[float, ...]) -> tuple[float, float]:
     return spread, time.perf_counter() - started
 
 
-def _classifier() -> Call:
-    model = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 4, 3),
-        torch.nn.BatchNorm2d(4),
-        torch.nn.ReLU(),
-        torch.nn.Dropout(0.5),
-        torch.nn.Flatten(),
-        torch.nn.Linear(4 * 6 * 6, 5),
-    )
-    return (model.eval(), torch.linspace(0, 1, 192).reshape(3, 1, 8, 8)), {}
-
-
 def _folders(depth: int) -> dict[str, Any]:
     content: dict[str, Any] = {f"file{k}.txt": (k * 7919 + depth * 31) % 5003 for k in range(6)}
     if depth:
@@ -414,11 +379,6 @@ def _sales() -> str:
     return "region,amount\n" + "".join(f"{'NESW'[k % 4]},{k * 1.25}\n" for k in range(80))
 
 
-def _attention_inputs() -> Call:
-    generator = torch.Generator().manual_seed(1)
-    return tuple(torch.randn(2, 10, 8, generator=generator) for _ in range(3)), {}
-
-
 _SOURCE = "def area(r):\n    return scale * pi * r ** 2\n\nprint([area(k) for k in range(limit)])\n"
 _LINKS = "See [the guide](https://example.org/guide), or [help](help.html) and [x](y z). " * 10
 _BOARD = ["SEVENTY", "ARTICLE", "NOBLEST", "DINGOES"]
@@ -431,9 +391,6 @@ CASES: list[tuple[Callable[..., object], Callable[[], Call]]] = [
     (estimate_pi, lambda: ((500,), {"seed": 8})),
     (noisy_signal, lambda: ((256,), {})),
     (strongest_frequency, lambda: ((np.sin(np.arange(512) * 0.3),), {"rate": 100.0})),
-    (classify, _classifier),
-    (attention, _attention_inputs),
-    (slope_at, lambda: ((0.75,), {})),
     (list_links, lambda: ((_LINKS,), {})),
     (canonical_digest, lambda: (({"b": [1, 2, {"z": None}], "a": {"y": 2.5, "x": True}, "t": "é"},), {})),
     (invoice, lambda: (("Acme & Sons", [("anvil", 3, 99.5), ("rope", 12, 4.25), ("dye", 1, 1500.0)]), {})),

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-import torch  # noqa: F401 - the programs import it
 
 from benchmarks.programs import changing_functions, pure_functions
 from benchmarks.programs.changing_functions import Call
@@ -18,6 +17,7 @@ Case = tuple[Callable[..., object], Callable[[], Call]]
 
 
 def changes(case: Case) -> tuple[str, ...]:
+    """What is found to differ after a call."""
     function, make = case
     args, kwargs = make()
     measured = calls(function, args, kwargs)
