@@ -16,6 +16,7 @@ from typing import Protocol
 from weakref import ref
 
 from profkit.originals import REAL
+from profkit.process.frames import current_frames
 
 Caller = object
 """Identity of a thread, or of a greenlet in programs that have them."""
@@ -135,7 +136,7 @@ def keep_own(frame: FrameType | None) -> None:
 
 def live_stacks() -> tuple[int, int]:
     """Return the current number of threads, and of the frames of all threads."""
-    frames = sys._current_frames()
+    frames = current_frames()
     threads, depth = len(frames), 0
     while frames:  # keep no frame: one that refers to itself would keep all callers' arguments
         walker: FrameType | None = frames.popitem()[1]

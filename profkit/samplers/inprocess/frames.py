@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
+from profkit.process.frames import current_frames
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import Frames, Journal
@@ -58,7 +59,7 @@ class FrameRounds:
         self._done_s += periods * self.period_s
         first = not self._rounds
         self._rounds += periods
-        found = dict(sys._current_frames())
+        found = current_frames()
         found.pop(without, None)
         if interrupted is not None:
             found[without] = interrupted
