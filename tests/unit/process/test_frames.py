@@ -12,7 +12,7 @@ from profkit.process.frames import current_frames
 
 def test_the_frame_of_each_thread() -> None:
     frames = current_frames()
-    assert frames[threading.get_ident()] is sys._getframe()
+    assert frames[threading.get_ident()].f_back is sys._getframe()
 
 
 @pytest.mark.parametrize("enabled", [True, False])
