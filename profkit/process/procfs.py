@@ -5,6 +5,7 @@ A missing process is a result, never an error.
 
 from __future__ import annotations
 
+import os
 import posix
 import re
 from collections.abc import Mapping
@@ -94,6 +95,26 @@ def resident_bytes(pid: int) -> int:
 def pid_namespace_inode(pid: int) -> int:
     """Return the inode of a process's pid namespace; raises OSError if the process has ended."""
     return posix.stat(f"{PROC}/{pid}/ns/pid").st_ino
+
+
+def is_of_other_namespace(proc: str = PROC) -> bool:
+    """Return whether /proc shows another PID namespace than this process's; False if there is no /proc."""
+    try:
+        return posix.readlink(f"{proc}/self") != str(posix.getpid())
+    except OSError as error:
+        reraise_signal_error(error)
+        return False
+
+
+def has_foreign_children(proc: str = PROC) -> bool:
+    """Return whether children of this process start in another PID namespace."""
+    own, of_children = f"{proc}/self/ns/pid", f"{proc}/self/ns/pid_for_children"
+    if not os.path.lexists(of_children):  # Linux before 4.12
+        return False
+    try:
+        return posix.readlink(own) != posix.readlink(of_children)
+    except FileNotFoundError:  # it has no process yet
+        return True
 
 
 def is_dumpable(pid: int, proc: str | None = None) -> bool:

@@ -7,7 +7,6 @@ user, its PID namespace for children, and its seccomp filters.
 
 from __future__ import annotations
 
-import os
 import posix
 import re
 import signal
@@ -112,7 +111,7 @@ def attach_facts(pid: int, proc: str = procfs.PROC) -> AttachFacts:
         may_trace=bool(effective >> _CAP_SYS_PTRACE & 1),
         filters=int(own.get("Seccomp_filters", "1")) if own.get("Seccomp") == _WITH_FILTERS else 0,
         has_foreign_proc=len(own.get("NSpid", "").split()) > 1,
-        has_foreign_children=_has_foreign_children(proc),
+        has_foreign_children=procfs.has_foreign_children(proc),
         yama_scope=prctl.ptrace_scope(Path(proc, prctl.SCOPE_FILE.relative_to("/proc"))),
     )
 
@@ -160,16 +159,6 @@ def _capabilities_after_exec(status: Mapping[str, str]) -> tuple[int, int]:
             permitted &= _mask(status, "CapPrm")
         effective = permitted if users[1] == 0 else 0
     return permitted, effective
-
-
-def _has_foreign_children(proc: str) -> bool:
-    own, of_children = f"{proc}/self/ns/pid", f"{proc}/self/ns/pid_for_children"
-    if not os.path.lexists(of_children):  # Linux before 4.12
-        return False
-    try:
-        return posix.readlink(own) != posix.readlink(of_children)
-    except FileNotFoundError:  # it has no process yet
-        return True
 
 
 def _mask(status: Mapping[str, str], name: str) -> int:

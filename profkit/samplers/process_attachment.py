@@ -19,7 +19,7 @@ from profkit.process.detach import Detached, kill_marked, start_detached
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
 from profkit.process.watched import Watched, watch
-from profkit.samplers.attempts import SAMPLING, START, STOP, Attempt, stopped
+from profkit.samplers.attempts import SAMPLING, START, STOP, Attempt, denied, stopped
 from profkit.samplers.polling import backed_off_s
 
 _START_TIMEOUT_S = 10.0
@@ -60,6 +60,8 @@ def attach_process(
 ) -> ProcessAttachment:
     """Start a sampler on a process; raises `SamplerError` and then leaves nothing running."""
     check_folder(program.name, attempt.output.parent, any_name=program.any_name)
+    if attempt.pid == posix.getpid() and (procfs.is_of_other_namespace() or procfs.has_foreign_children()):
+        raise denied(attempt)  # it could not be found; what has its number here may be another process
     try:
         started = _start(program, attempt, clock, timeout_s)
         process = None if started is None else watch(started.pid)

@@ -114,3 +114,20 @@ def test_crowding_is_runnable_tasks_per_processor(tmp_path: Path, line: str, cro
 
 def test_crowding_of_this_machine():
     assert procfs.crowding() >= 1.0
+
+
+def test_whose_namespace_a_proc_folder_shows(tmp_path: Path):
+    assert not procfs.is_of_other_namespace()
+    assert not procfs.is_of_other_namespace(str(tmp_path / "missing"))
+    (tmp_path / "self").symlink_to("77")
+    assert procfs.is_of_other_namespace(str(tmp_path))
+
+
+def test_where_children_start(tmp_path: Path):
+    assert not procfs.has_foreign_children()
+    assert not procfs.has_foreign_children(str(tmp_path))  # Linux before 4.12
+    namespaces = tmp_path / "self" / "ns"
+    namespaces.mkdir(parents=True)
+    for name, target in (("pid", "pid:[1]"), ("pid_for_children", "pid:[2]")):
+        (namespaces / name).symlink_to(target)
+    assert procfs.has_foreign_children(str(tmp_path))
