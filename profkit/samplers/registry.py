@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from profkit.errors import InvalidOption, SamplerMissing, UsageError
@@ -13,6 +12,7 @@ from profkit.samplers.base import PTRACE, READ, Sampler
 from profkit.samplers.options import SamplerOptions
 
 AUTO = "auto"
+_STROBECLIENT = "strobeclient"
 _FREE_THREADED = "t" in getattr(sys, "abiflags", "")
 """py-spy reads no free-threaded Python (0.4.3: "Failed to find a python interpreter")."""
 _CPYTHON_SINCE = (3, 15)
@@ -51,7 +51,7 @@ def _strobeclient() -> Sampler:
 
 _MAKERS: dict[str, Callable[[], Sampler]] = {
     "cpython": _cpython, "inprocess": _inprocess, "none": _calls_only, "pyspy": _pyspy,
-    "strobeclient": _strobeclient,
+    _STROBECLIENT: _strobeclient,
 }  # fmt: skip
 _SAMPLERS: dict[str, Sampler] = {}
 
@@ -95,13 +95,20 @@ def load(options: SamplerOptions) -> None:
 
 
 def check(options: SamplerOptions) -> None:
-    """Raise `UsageError` for options that no sampler supports that these options allow."""
-    *others, last = _candidates(options)
-    for name in others:
-        with suppress(UsageError):
+    """Raise `UsageError` for options that no sampler supports that these options allow.
+
+    The error is that of the best sampler, apart from Meta's.
+    """
+    errors: dict[str, UsageError] = {}
+    for name in _candidates(options):
+        try:
             resolve(name).check(options)
             return
-    resolve(last).check(options)
+        except UsageError as error:
+            errors[name] = error
+    if len(errors) > 1:
+        errors.pop(_STROBECLIENT, None)
+    raise next(iter(errors.values()))
 
 
 def rungs(options: SamplerOptions) -> tuple[Rung, ...]:
@@ -130,8 +137,8 @@ def _candidates(options: SamplerOptions) -> Iterator[str]:
     if options.sampler != AUTO:
         yield options.sampler
         return
-    if shutil.which("strobeclient"):
-        yield "strobeclient"
+    if shutil.which(_STROBECLIENT):
+        yield _STROBECLIENT
     has_whole_stacks = sys.implementation.name == "cpython" and sys.version_info >= _CPYTHON_SINCE
     if has_whole_stacks:
         yield "cpython"

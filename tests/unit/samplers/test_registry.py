@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,11 +101,20 @@ def test_nothing_installed_is_said(path: Path, monkeypatch: pytest.MonkeyPatch):
         assert program in str(rung.missing)
 
 
-def test_options_that_no_sampler_supports():
-    with pytest.raises(InvalidOption, match="rate"):
-        registry.check(SamplerOptions(rate_hz=1e6))
-    with pytest.raises(InvalidOption, match="rate"):
-        registry.rungs(SamplerOptions(rate_hz=1e6))
+@pytest.mark.parametrize("with_strobeclient", [False, True])
+@pytest.mark.parametrize("ask", [registry.check, registry.rungs])
+def test_options_that_no_sampler_supports_are_explained_by_the_best_one(
+    ask: Callable[[SamplerOptions], object], with_strobeclient: bool, monkeypatch: pytest.MonkeyPatch
+):
+    options = SamplerOptions(async_stacks=True, native=True)
+    best, *_ = [name for name in registry._candidates(options) if name != "strobeclient"]
+    with pytest.raises(InvalidOption) as of_best:
+        registry.resolve(best).check(options)
+    found = "/usr/bin/strobeclient" if with_strobeclient else None
+    monkeypatch.setattr(registry.shutil, "which", lambda name: found)
+    with pytest.raises(InvalidOption) as said:
+        ask(options)
+    assert str(said.value) == str(of_best.value)
 
 
 def test_an_unknown_name_lists_the_known_ones():
