@@ -31,9 +31,11 @@ class DumpableState:
     def __init__(self, *, may_lift: bool) -> None:
         self._may_lift, self._lifted = may_lift, False
 
-    def lift(self) -> None:
-        """Make the process dumpable if it is not, and may be made so."""
-        if self._may_lift and not is_self_dumpable():
+    def lift(self, *, needed: bool = True) -> None:
+        """Make the process dumpable if it is not, and may be made so; undo that if it is not needed."""
+        if not needed:
+            self.restore()
+        elif self._may_lift and not is_self_dumpable():
             self._lifted = set_dumpable()
 
     def restore(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from profkit.model.session import SEGMENT_PREFIX, segment_stem
+from profkit.model.session import CALLS_ONLY, SEGMENT_PREFIX, segment_stem
 from profkit.samplers.options import SamplerOptions
 
 if TYPE_CHECKING:
@@ -139,6 +139,9 @@ LARGEST_OUTPUT_BYTES = 2**30
 """Maximum size of an output that is read."""
 LARGEST_LOG_BYTES = 16 * 2**20
 
+
+FROM_INSIDE = frozenset({"inprocess", CALLS_ONLY})
+"""Samplers for which no other process reads the sampled one."""
 
 WITHOUT_NAMES = frozenset({"cpython"})
 """Samplers that see only the kernel's names of threads, which are short."""

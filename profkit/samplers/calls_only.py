@@ -63,6 +63,7 @@ class CallsOnlySampler:
 _OPTIONS = {
     "rate_hz": "rate", "sample_each": "sample_each", "blocking": "blocking", "native": "native",
     "idle": "idle", "gil": "gil", "subprocesses": "subprocesses", "async_stacks": "async_stacks",
+    "allow_dumpable": "allow_dumpable",
 }  # fmt: skip
 """Options about samples, by their names in `SamplerOptions`."""
 

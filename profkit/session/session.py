@@ -32,7 +32,7 @@ from profkit.model.session import (
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import Attachment, LiveStacks
+from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.counters import Counters, Policy
@@ -141,7 +141,6 @@ class Session:
         self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
         self._write(segments=(*self._manifest.segments, segment))
-        self._dumpable.lift()
         try:
             self.attachment, note = self._start_sampler(segment.index, policy)
         except BaseException as error:
@@ -158,6 +157,7 @@ class Session:
         """Start the sampler; for the first segment, the next one if this one cannot be started."""
         while True:
             sampler = self.ladder.sampler
+            self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
             start = Start(sampler, self.plan, self.folder, index, policy.running_timeout_s, self._clock)
             try:
                 return start_sampler(start)

@@ -37,7 +37,7 @@ def test_it_is_running_at_once_and_done_at_once(tmp_path: Path) -> None:
     [
         ("rate", {"rate_hz": 5.0}), ("sample_each", {"sample_each": 1e9}), ("blocking", {"blocking": True}),
         ("native", {"native": True}), ("idle", {"idle": False}), ("subprocesses", {"subprocesses": True}),
-        ("async_stacks", {"async_stacks": True}),
+        ("async_stacks", {"async_stacks": True}), ("allow_dumpable", {"allow_dumpable": True}),
         pytest.param("gil", {"gil": True}, marks=pytest.mark.gil),
     ],
 )  # fmt: skip
@@ -47,8 +47,6 @@ def test_options_about_samples_are_refused(option: str, options: dict[str, objec
 
 
 def test_others_are_accepted() -> None:
-    options = SamplerOptions(
-        CALLS_ONLY, scope="process", max_duration_s=9.0, tags=("a",), allow_dumpable=True
-    )
+    options = SamplerOptions(CALLS_ONLY, scope="process", max_duration_s=9.0, tags=("a",))
     (rung,) = registry.rungs(options)
     assert rung.sampler.plan(options, LiveStacks(1, 5)).tags == ("a",)
