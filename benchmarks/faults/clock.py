@@ -57,7 +57,7 @@ def _with_clock_set(box: Sandbox, injection: Injection, way: str, step_s: int, a
         "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }  # fmt: skip
     seed = f"{injection.seed}.{injection.number}"
-    argv = [str(PROGRAMS / "caller.py"), str(box.log), way, seed, str(_DURATION_S)]
+    argv = [str(PROGRAMS / "caller.py"), str(box.log), way, seed, str(_DURATION_S), "auto"]
     with box.started(argv, changes) as target:
         await_line(box.log, "begun")
         time.sleep(after_s)

@@ -38,7 +38,9 @@ def inject(injection: Injection) -> Outcome:
     where = f"{variant}, {options}, depth {depth}"
     with sandbox() as box:
         argv[1] = str(box.log)
-        status = _signalled(box, argv, variant, rng.uniform(0.02, _LATEST_S))
+        signalled, status = _signalled(box, argv, variant, rng.uniform(0.02, _LATEST_S))
+        if not signalled:
+            return Outcome(injected=0, not_run="no sampler ran")
         outcome = Outcome(taken=1)
         if status != 0 or box.output("stdout") != "done\n":
             outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
@@ -62,18 +64,22 @@ def _options(rng: random.Random) -> dict[str, object]:
     }
 
 
-def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> int | None:
-    """Return the target's exit status; None if it had to be killed."""
+def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> tuple[int, int | None]:
+    """Return the number of signalled samplers, and the target's exit status; None if it had to be killed."""
+    signalled = 0
     with box.started(argv) as target:
         await_line(box.log, "begun")
         time.sleep(after_s)
         for sampler in samplers(box):
             with suppress(ProcessLookupError):
                 os.kill(sampler.pid, signal.Signals[f"SIG{variant}"])
+                signalled += 1
+        if not signalled:
+            return 0, None
         try:
-            return target.wait(_ENDS_WITHIN_S)
+            return signalled, target.wait(_ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:
-            return None
+            return signalled, None
 
 
 def samplers(box: Sandbox) -> list[MarkedProcess]:

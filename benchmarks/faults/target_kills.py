@@ -13,7 +13,7 @@ from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
 
-_VARIANTS = {
+VARIANTS = {
     "KILL": -signal.SIGKILL, "TERM": -signal.SIGTERM, "INT": -signal.SIGINT, "HUP": -signal.SIGHUP,
     "abort": -signal.SIGABRT, "segfault": -signal.SIGSEGV, "_exit": 7, "memory": 1,
 }  # fmt: skip
@@ -22,49 +22,60 @@ _SIGNALS = ("KILL", "TERM", "INT", "HUP")
 _ORDERLY = ("INT", "memory")
 """Ways in which Python's exit handlers run, so that every finished call has to be counted."""
 _WAYS = ("steady", "restless", "threads", "coroutines")
+_SAMPLERS = ("auto", "auto", "inprocess")
+"""Samplers to choose from; one in three targets is sampled from inside."""
+_LOST_S = {"auto": 0.0, "inprocess": 1.0}
+"""Maximum time of samples in the memory of the target, which end with it."""
 _OWN_THREADS = "Exception in thread Thread-"
 """Message of the target's own threads, which run out of memory, too."""
 _NO_RUNS = 6
-_LATEST_S = 2.5
+_LATEST_S = {"auto": 2.5, "inprocess": 4.0}
 _ENDS_WITHIN_S = 30.0
 
 
 def inject(injection: Injection) -> Outcome:
     """Start a target, end it, and compare `profkit list` with its log."""
-    variant = variant_of(injection, tuple(_VARIANTS))
+    variant = variant_of(injection, tuple(VARIANTS))
     way = generator(injection, "way").choice(_WAYS)
+    sampler = sampler_of(injection)
+    where = f"{way}, {variant}, {sampler}"
     with sandbox() as box:
-        status = _ended(box, injection, variant, way)
+        status = _ended(box, injection, variant, way, sampler)
         log = read_log(box.log)
-        outcome = Outcome(taken=len(taken(log)))
-        if status != _VARIANTS[variant] and not (status == 1 and _was_importing(variant, way, log)):
-            outcome = outcome.with_problem(
-                f"{way}, {variant}: exit status {status}: {box.output()[-600:]}", changed=1
-            )
+        due = taken(read_log(box.log, _LOST_S[sampler]))
+        outcome = Outcome(taken=len(due))
+        if status != VARIANTS[variant] and not (status == 1 and _was_importing(variant, way, log)):
+            outcome = outcome.with_problem(f"{where}: exit status {status}: {box.output()[-600:]}", changed=1)
         short_of_memory = variant == "memory"
         for line in odd_lines(box.output(), warnings=2 if short_of_memory else 0):
             if short_of_memory and line.startswith(_OWN_THREADS):
                 continue
-            outcome = outcome.with_problem(f"{way}, {variant}: stderr: {line}", changed=1)
+            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
         box.await_end()
         listed = box.command("list", "--json")
-        problem = listed.problem((0,) if taken(log) else (0, _NO_RUNS))
+        problem = listed.problem((0,) if due else (0, _NO_RUNS))
         if problem or (listed.code == 0 and listed.stderr):
             outcome = outcome.with_problem(problem or listed.stderr)
-        found = taken(log) & sampled_labels(listed)
+        found = due & sampled_labels(listed)
         outcome = replace(outcome, recovered=len(found))
-        for label in sorted(taken(log) - found):
-            outcome = outcome.with_problem(f"{way}, {variant}: {label} is lost: {log[label]}")
+        for label in sorted(due - found):
+            outcome = outcome.with_problem(f"{where}: {label} is lost: {log[label]}")
         if variant in _ORDERLY:
-            outcome = _with_calls(outcome, log, listed.runs(), f"{way}, {variant}")
+            outcome = _with_calls(outcome, log, listed.runs(), where)
         return box.counted(outcome)
 
 
-def _ended(box: Sandbox, injection: Injection, variant: str, way: str) -> int | None:
+def sampler_of(injection: Injection) -> str:
+    """Return the sampler of the target."""
+    return generator(injection, "sampler").choice(_SAMPLERS)
+
+
+def _ended(box: Sandbox, injection: Injection, variant: str, way: str, sampler: str) -> int | None:
     """Return the exit status of a target that was ended at its moment; None if it did not end."""
-    after_s = moment_s(injection, _LATEST_S)
+    after_s = moment_s(injection, _LATEST_S[sampler])
     own = [] if variant in _SIGNALS else [variant, str(after_s)]
-    argv = [str(PROGRAMS / "caller.py"), str(box.log), way, f"{injection.seed}.{injection.number}", "60"]
+    seed = f"{injection.seed}.{injection.number}"
+    argv = [str(PROGRAMS / "caller.py"), str(box.log), way, seed, "60", sampler]
     with box.started([*argv, *own]) as target:
         await_line(box.log, "begun")
         if variant in _SIGNALS:

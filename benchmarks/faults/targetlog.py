@@ -26,17 +26,18 @@ class LabelLog:
     """Time in the calls of `finished_before_exit`, which may overlap."""
 
 
-def read_log(path: Path) -> dict[str, LabelLog]:
-    """Return the calls in a log, by label, without a line that a kill truncated."""
+def read_log(path: Path, lost_s: float = 0.0) -> dict[str, LabelLog]:
+    """Return the calls in a log, by label, without a line that a kill truncated, and its last `lost_s`."""
     text = path.read_text("utf-8") if path.exists() else ""
-    *lines, _cut = text.split("\n")
+    *whole, _cut = text.split("\n")
+    lines = [line.split() for line in whole]
+    end_ns = max((int(words[-1]) for words in lines), default=0) - round(lost_s * 1e9)
     open_ns: dict[tuple[str, str], int] = {}
     begun: dict[str, int] = defaultdict(int)
     finished: dict[str, int] = defaultdict(int)
     before_exit_ns: dict[str, list[int]] = defaultdict(list)
     exiting = False
-    for line in lines:
-        word, *rest = line.split()
+    for word, *rest in (words for words in lines if int(words[-1]) <= end_ns):
         if word == "begin":
             label, call, at_ns = rest
             open_ns[label, call] = int(at_ns)

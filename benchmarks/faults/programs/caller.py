@@ -1,4 +1,4 @@
-"""Call profiled code in one of several ways: `caller.py LOG WAY SEED DURATION_S [DEATH AFTER_S]`.
+"""Call profiled code in one of several ways: `caller.py LOG WAY SEED DURATION_S SAMPLER [DEATH AFTER_S]`.
 
 It logs each call. With a DEATH it ends itself that way AFTER_S seconds after its first call.
 """
@@ -22,6 +22,9 @@ from profkit import profile, profiled
 LOG = OwnLog(sys.argv[1])
 RNG = random.Random(sys.argv[3])
 END_S = time.monotonic() + float(sys.argv[4])
+SAMPLER = sys.argv[5]
+RATES_HZ = (50, 100) if SAMPLER == "inprocess" else (100, 200)
+"""From the first to below the second; from inside, 100 is the maximum before Python 3.15."""
 _HOARD: list[bytearray] = []
 _short_of_memory = threading.Event()
 
@@ -42,16 +45,16 @@ def running() -> bool:
 def steady() -> None:
     """Run a function, a block and a generator in one session."""
 
-    @profile(label="items")
+    @profile(label="items", sampler=SAMPLER)
     def items() -> Iterator[int]:
         for number in range(3):
             work(0.005, "items")
             yield number
 
-    function = profile(label="function")(work)
+    function = profile(label="function", sampler=SAMPLER)(work)
     while running():
         function(0.01, "function")
-        with profiled("block"):
+        with profiled("block", sampler=SAMPLER):
             work(0.01, "block")
         list(items())
 
@@ -59,7 +62,7 @@ def steady() -> None:
 def restless() -> None:
     """Start and end sessions: change options, and ask for results."""
     while running():
-        function = profile(label="restless", rate=RNG.randrange(100, 200))(work)
+        function = profile(label="restless", sampler=SAMPLER, rate=RNG.randrange(*RATES_HZ))(work)
         for _ in range(RNG.randrange(1, 12)):
             function(0.02, "restless")
         if RNG.random() < 0.3:
@@ -70,7 +73,7 @@ def threads() -> None:
     """Run three threads in their own functions, and the main thread in a fourth."""
 
     def loop(label: str) -> None:
-        function = profile(label=label)(work)
+        function = profile(label=label, sampler=SAMPLER)(work)
         while running():
             function(0.01, label)
 
@@ -82,7 +85,7 @@ def threads() -> None:
 def coroutines() -> None:
     """Run five tasks of one coroutine function."""
 
-    @profile(label="coroutine")
+    @profile(label="coroutine", sampler=SAMPLER)
     async def task() -> None:
         while running():
             work(0.004, "coroutine")
@@ -111,8 +114,8 @@ DEATHS: dict[str, Callable[[], object]] = {
 WAYS = {way.__name__: way for way in (steady, restless, threads, coroutines)}
 
 if __name__ == "__main__":
-    if len(sys.argv) > 5:
-        timer = threading.Timer(float(sys.argv[6]), DEATHS[sys.argv[5]])
+    if len(sys.argv) > 6:
+        timer = threading.Timer(float(sys.argv[7]), DEATHS[sys.argv[6]])
         timer.daemon = True
         timer.start()
     LOG.write("begun", time.monotonic_ns())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import profkit
+from benchmarks.faults import sampler_kills, target_kills
 from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.faults_table import table_json, table_text
 from benchmarks.faults.moments import chosen_numbers, generator, moment_s, variant_of
@@ -150,6 +152,34 @@ def test_the_target_log_knows_finished_calls(tmp_path: Path) -> None:
     assert ENOUGH_S < 0.3
     assert taken(log) == {"a"}
     assert read_log(tmp_path / "missing") == {}
+
+
+def test_the_last_seconds_of_a_target_log_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(
+        "begin a 0 100\nend a 0 300000100\nbegin b 1 300000200\nend b 1 1300000101\nexit 1300000102\n"
+    )
+    assert taken(read_log(path)) == {"a", "b"}
+    assert taken(read_log(path, lost_s=0.5)) == {"a"}
+    assert read_log(path, lost_s=0.5)["b"].begun == 1
+    assert read_log(path, lost_s=1.1) == {
+        "a": replace(read_log(path)["a"], finished=0, finished_before_exit=0, finished_s=0)
+    }
+
+
+def test_a_sampler_that_did_not_run_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampler_kills, "_signalled", lambda *_: (0, None))
+    outcome = sampler_kills.inject(Injection("sampler-kills", 4, 1))
+    assert (outcome.injected, outcome.not_run, outcome.verdict) == (0, "no sampler ran", NOT_RUN)
+
+
+def test_a_few_targets_are_killed_in_each_way_from_outside_and_from_inside() -> None:
+    numbers = range(FAULTS["target-kills"].full)
+    injections = [Injection("target-kills", 4, number) for number in numbers]
+    kills = {
+        (variant_of(each, tuple(target_kills.VARIANTS)), target_kills.sampler_of(each)) for each in injections
+    }
+    assert kills == set(itertools.product(target_kills.VARIANTS, ("auto", "inprocess")))
 
 
 def test_lines_of_profkit_on_stderr_are_odd_but_its_frames_are_not() -> None:
