@@ -44,12 +44,12 @@ def own_python() -> str:
     return sys.executable
 
 
-def plain_python() -> str | None:
-    """Return the path of this interpreter, None if `sys.executable` is another program.
+def plain_python(preferred: str | None = None) -> str | None:
+    """Return the path of this interpreter, None if it is another program; `preferred` instead, if given.
 
     In a frozen or embedding program it is the program itself, which would start again.
     """
-    executable = sys.executable or ""
+    executable = preferred or sys.executable or ""
     return executable if _PYTHON.search(executable) and not hasattr(sys, "frozen") else None
 
 

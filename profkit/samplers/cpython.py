@@ -13,6 +13,7 @@ from profkit.errors import DamagedFile, SamplerMissing
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
+from profkit.process.child import plain_python
 from profkit.process.redaction import secret_rule
 from profkit.samplers import cpython_plan, cpython_process
 from profkit.samplers.base import (
@@ -53,10 +54,10 @@ class CPythonSampler:
             raise SamplerMissing(self.name, "CPython 3.14 or later", "use sampler='pyspy'")
         if importlib.util.find_spec(_READER) is None:
             raise SamplerMissing(self.name, _READER, "use sampler='pyspy': this Python was built without it")
-        python = getattr(sys, "_base_executable", None) or sys.executable
-        if not python or hasattr(sys, "frozen"):
+        python = plain_python(getattr(sys, "_base_executable", None))
+        if python is None:
             raise SamplerMissing(self.name, "python", "use sampler='pyspy': Python is embedded in a program")
-        return str(python)
+        return python
 
     def version(self) -> str:
         """Return the version of this Python, which is that of its reader."""

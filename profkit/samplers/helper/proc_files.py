@@ -28,15 +28,20 @@ def command(pid: int) -> str:
 
 
 def children(pid: int) -> list[int]:
-    """Return the pids of a process's children, and of theirs, those first that have been found first."""
-    found = [pid]
+    """Return the pids of a process's children, and of theirs, those first that have been found first.
+
+    Leaves out this process and its parent, the watchdog: they are children of a program that is init of a
+    container, or a subreaper.
+    """
+    found, own = [pid], (posix.getpid(), posix.getppid())
     for parent in found:
         try:
             tids = posix.listdir(f"/proc/{parent}/task")
         except OSError:
             continue
         for tid in tids:
-            found += map(int, _read(f"/proc/{parent}/task/{tid}/children").split())
+            of_thread = map(int, _read(f"/proc/{parent}/task/{tid}/children").split())
+            found += [child for child in of_thread if child not in own]
     return found[1:]
 
 

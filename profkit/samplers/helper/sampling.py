@@ -23,6 +23,8 @@ _UNREADABLE_S = 2.0
 _CHILDREN_EVERY_S = 0.1
 _CHILD_STARTS_S = 2.0
 """Time in which a child process may become one that can be read."""
+_CHILD_UNREADABLE_S = 0.5
+"""Time without a readable stack after which a child is opened again: it may have been read before its `exec`."""
 
 
 class Unreadable(Exception):
@@ -41,6 +43,8 @@ class Sampling:
         self._first = first
         self._starting_s: dict[int, float] = {}
         """When each child was seen first that cannot be read yet."""
+        self._readable_s: dict[int, float] = {}
+        """When each child was read last."""
         self._left_out: set[int] = set()
         self._rounds = self._repeated = self._skipped = 0
 
@@ -55,7 +59,7 @@ class Sampling:
             if self._opened is not None and now_s - looked_s >= _CHILDREN_EVERY_S:
                 self._find_children(self._opened, now_s)
                 looked_s = now_s
-            if self._round():
+            if self._round(now_s):
                 readable_s = now_s
             elif not self._first.is_running():
                 return ENDED
@@ -75,13 +79,16 @@ class Sampling:
         if self._rounds:
             self._journal.write(self._rounds, self._repeated, self._skipped, reason)
 
-    def _round(self) -> bool:
+    def _round(self, now_s: float) -> bool:
         """Read each process; return whether the first one could be read."""
         readable = self._sample(self._first)
         self._rounds += readable
         for process in [*self._processes.values()][1:]:
             try:
-                self._sample(process)
+                if self._sample(process):
+                    self._readable_s[process.pid] = now_s
+                elif now_s - self._readable_s.get(process.pid, now_s) > _CHILD_UNREADABLE_S:
+                    self._forget(process.pid)
             except (Denied, Unexpected) as error:
                 self._leave_out(process.pid, str(error))
         return readable
@@ -155,6 +162,7 @@ class Sampling:
                     self._leave_out(pid, str(error))
                 continue
             self._processes[pid] = process
+            self._readable_s[pid] = now_s
             self._journal.add_child(pid, proc_files.command(pid))
 
     def _leave_out(self, pid: int, reason: str) -> None:
@@ -164,4 +172,5 @@ class Sampling:
 
     def _forget(self, pid: int) -> None:
         if pid != self._first.pid:
-            self._processes.pop(pid, None)
+            for known in (self._processes, self._readable_s, self._starting_s):
+                known.pop(pid, None)

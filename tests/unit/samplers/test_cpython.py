@@ -140,6 +140,9 @@ def test_an_embedded_python_is_no_program(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(SamplerMissing, match="embedded"):
         SAMPLER.find()
     monkeypatch.delattr(sys, "frozen")
+    monkeypatch.setattr(sys, "_base_executable", "/usr/bin/uwsgi")
+    with pytest.raises(SamplerMissing, match="embedded"):
+        SAMPLER.find()
     monkeypatch.setattr(sys, "_base_executable", "")
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(SamplerMissing, match="embedded"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -216,3 +218,48 @@ def test_a_child_that_ends_is_forgotten(tmp_path: Path, monkeypatch: pytest.Monk
         sum(s.weight for s in stage.read().profile.samples if stage.read().profile.threads[s.thread].pid == 8)
         == 2
     )
+
+
+def test_a_child_that_was_read_before_its_exec_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = [Scripted(["a", *changing(10_000)], 8), Scripted(["x"] * 300, 8)]
+    commands = iter(["before", "after"])
+    monkeypatch.setattr(proc_files, "children", lambda pid: [8])
+    monkeypatch.setattr(proc_files, "command", lambda pid: next(commands))
+    stage = Stage(tmp_path, Scripted([]), opened=lambda pid: images.pop(0))
+    stage.run(200)
+    journal = stage.read()
+    assert (journal.commands, journal.left_out) == ({8: "after"}, {})
+    weight = sum(s.weight for s in journal.profile.samples if journal.profile.threads[s.thread].pid == 8)
+    assert weight > 100
+
+
+def test_the_sampler_is_no_child_of_a_program_that_adopts_it(tmp_path: Path) -> None:
+    """The program is a subreaper, as init of a container is."""
+    program = f"""
+import ctypes, os, subprocess, sys, time
+sys.path.insert(0, {str(Path(__file__).parents[4])!r})
+from profkit.samplers.helper import proc_files
+
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+other = os.fork()
+if not other:
+    time.sleep(60)
+target, (reading, writing), (waiting, going) = os.getpid(), os.pipe(), os.pipe()
+launcher = os.fork()
+if not launcher:
+    if not os.fork():  # the watchdog
+        if not os.fork():  # the sampler
+            os.read(waiting, 1)
+            os.write(writing, repr(proc_files.children(target)).encode())
+            os._exit(0)
+        os.wait()
+    os._exit(0)
+os.waitpid(launcher, 0)
+os.write(going, b"!")
+print(os.read(reading, 100).decode() == repr([other]))
+os.kill(other, 9)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr) == ("True\n", "")
