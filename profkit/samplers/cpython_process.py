@@ -24,7 +24,7 @@ from profkit.samplers.attempts import (
 )
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
-from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU
+from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU, TOO_DEEP
 from profkit.samplers.process_attachment import ProcessAttachment, attach_process
 from profkit.samplers.stack_journal import has_ended
 
@@ -114,6 +114,9 @@ class CPythonProgram:
             )  # fmt: skip
         if word in (UNREADABLE, ENDED):
             why = f": {detail}" if detail else ""
+            if TOO_DEEP in detail:
+                problem = f"this Python's reader cannot read stacks as deep as the program's{why}"
+                return attempt.failed(stage, problem, "use sampler='pyspy'")
             return attempt.failed(
                 stage, f"process {attempt.pid} has ended, or its stacks cannot be read{why}",
                 "make sure that it still runs the same Python (not another program after exec)",

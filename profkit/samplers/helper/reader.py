@@ -49,6 +49,9 @@ _WALL, _ON_CPU_ONLY, _ALL_STATES = 0, 1, 3
 """Modes of the reader: PROFILING_MODE_WALL, PROFILING_MODE_CPU and PROFILING_MODE_ALL."""
 _FRAMELESS = "initial frame"
 """Part of the reader's message about a thread without frames."""
+TOO_DEEP = "Too many "
+"""Beginning of its messages about too many frames or tasks: about 1,500 with 3.15, 1,000 with 3.14."""
+_UNREADABLE = "<unreadable>"
 _FIRST_TRIES = 10
 _HAS_GIL_BIT, _ON_CPU_BIT = 1, 2
 _WANTED = {ALL_THREADS: 0, ON_CPU: _ON_CPU_BIT | _HAS_GIL_BIT, HOLDS_GIL: _HAS_GIL_BIT}
@@ -72,6 +75,10 @@ class Changing(Exception):
 
 class Frameless(Changing):
     """A thread has no frames, such as one that waits for the GIL to begin: no other can be read either."""
+
+
+class TooDeep(Changing):
+    """A stack has, or seems to have, too many frames for the reader: no thread can be read meanwhile."""
 
 
 class Process:
@@ -127,8 +134,7 @@ class Process:
         except ProcessLookupError as error:
             raise Ended from error
         except (RuntimeError, OSError, ValueError, MemoryError, SystemError) as error:
-            is_frameless = HAS_STATES and _FRAMELESS in str(error)
-            raise (Frameless if is_frameless else Changing)(str(error)) from error
+            raise _changing(str(error)) from error
         except (AttributeError, IndexError) as error:
             raise Unexpected(str(error)) from error
 
@@ -168,17 +174,33 @@ class Process:
         return threads
 
 
+def _changing(message: str) -> Changing:
+    """Return the exception for a message of the reader."""
+    if message.startswith(TOO_DEEP):
+        return TooDeep(message)
+    is_frameless = HAS_STATES and _FRAMELESS in message
+    return (Frameless if is_frameless else Changing)(message)
+
+
 def frames_of(found: list[object]) -> Frames:
     """Return frames as read; raises Unexpected."""
     try:
         if not HAS_STATES:
-            return [(frame.funcname, frame.filename, frame.lineno or 0) for frame in found]  # type: ignore[attr-defined]
+            return [
+                (_name(frame.funcname), _name(frame.filename), frame.lineno or 0)  # type: ignore[attr-defined]
+                for frame in found
+            ]
         return [
             (frame.funcname, frame.filename, frame.location.lineno or 0 if frame.location else 0)  # type: ignore[attr-defined]
             for frame in found
         ]
     except AttributeError as error:
         raise Unexpected(str(error)) from error
+
+
+def _name(text: str) -> str:
+    """Return a name as 3.14 has read it; if it is not ASCII, all of it is zeros (python/cpython#149214)."""
+    return _UNREADABLE if "\0" in text else text
 
 
 def _number(interpreter: object) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import proc_files
 from .journal import DURATION, ENDED, Journal
-from .reader import Changing, Denied, Ended, Frameless, Process, Unexpected, frames_of
+from .reader import Changing, Denied, Ended, Frameless, Process, TooDeep, Unexpected, frames_of
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _CHILDREN_EVERY_S = 0.1
 _CHILD_STARTS_S = 2.0
 """Time in which a child process may become one that can be read."""
 _CHILD_UNREADABLE_S = 0.5
-"""Time without a readable stack after which a child is opened again: it may have been read before its `exec`."""
+"""Time without a readable stack after which a child is opened again, since it may have called `exec`."""
 
 
 class Unreadable(Exception):
@@ -47,6 +47,8 @@ class Sampling:
         """When each child was read last."""
         self._left_out: set[int] = set()
         self._rounds = self._repeated = self._skipped = 0
+        self._problem = ""
+        """Why a stack could not be read last."""
 
     def run(self, period_s: float, duration_s: float, wait: Wait) -> str:
         """Sample until the end and return its reason; raises Denied, Unexpected, Unreadable or OSError."""
@@ -64,7 +66,7 @@ class Sampling:
             elif not self._first.is_running():
                 return ENDED
             elif now_s - readable_s > _UNREADABLE_S:
-                raise Unreadable(f"no stack could be read for {_UNREADABLE_S:g} s")
+                raise Unreadable(f"no stack could be read for {_UNREADABLE_S:g} s: {self._problem}")
             if self._rounds == 1 or now_s - written_s > _WRITE_EVERY_S:
                 self.write()
                 written_s = now_s
@@ -117,9 +119,12 @@ class Sampling:
             try:
                 threads = process.threads()
             except Changing as error:
+                self._problem = str(error)
                 is_frameless = isinstance(error, Frameless)
                 if is_frameless and process.is_partial:
                     break  # a thread may wait long for the GIL
+                if isinstance(error, TooDeep) and attempt:
+                    break  # not for a moment only, and each try takes long
             except Ended:
                 self._forget(process.pid)
                 return None

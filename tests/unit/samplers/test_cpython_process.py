@@ -74,6 +74,8 @@ def test_a_denied_read_is_denied_at_any_time(tmp_path: Path) -> None:
         (f"{PREFIX}unreadable: no stack could be read for 2 s\n",
          "process 4711 has ended, or its stacks cannot be read: no stack could be read for 2 s; make sure",
          True),
+        (f"{PREFIX}unreadable: no stack could be read for 2 s: Too many stack frames (possible infinite loop)\n",
+         "cannot read stacks as deep as the program's: no stack could be read for 2 s: Too many", False),
         (f"{PREFIX}ended: \n", "process 4711 has ended, or its stacks cannot be read; make sure", True),
         (f"{PREFIX}not written: [Errno 28] No space left on device: 'x'\n", "the disk is full", False),
         (f"{PREFIX}not written: [Errno 30] Read-only\nprofkit-watchdog: ended with exit status 1\n",
@@ -82,7 +84,7 @@ def test_a_denied_read_is_denied_at_any_time(tmp_path: Path) -> None:
          "cpython was stopped by signal 19 (SIGSTOP)", False),
         ("Fatal Python error\n", "it ended without its output, after printing 'Fatal Python error'", True),
     ],
-    ids=["unexpected", "unreadable", "ended", "full", "read-only", "stopped", "crashed"],
+    ids=["unexpected", "unreadable", "deep", "ended", "full", "read-only", "stopped", "crashed"],
 )  # fmt: skip
 def test_failures(text: str, said: str, passes: bool, tmp_path: Path) -> None:
     for stage in (START, STOP):

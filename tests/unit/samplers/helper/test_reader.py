@@ -18,6 +18,7 @@ from profkit.samplers.helper.reader import (
     Ended,
     Frameless,
     Process,
+    TooDeep,
     Unexpected,
     frames_of,
 )
@@ -60,6 +61,13 @@ def test_threads_of_3_14(monkeypatch: pytest.MonkeyPatch) -> None:
     assert frames_of(frames) == [("leaf", "leaf.py", 3), ("root", "root.py", 1)]
 
 
+def test_names_that_3_14_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    FakeReader(monkeypatch, has_states=False)
+    unreadable = old_frame("\0\0")
+    unreadable.filename = "/\0\0\0"
+    assert frames_of([old_frame("f"), unreadable]) == [("f", "f.py", 1), ("<unreadable>", "<unreadable>", 1)]
+
+
 def test_frames_without_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeReader(monkeypatch)
     assert frames_of([frame("<native>", None), frame("root")]) == [
@@ -93,6 +101,7 @@ def test_a_thread_that_runs_several_interpreters_has_their_stacks(monkeypatch: p
         (ProcessLookupError(3, "No such process"), Ended),
         (RuntimeError("Failed to parse initial frame in chain"), Frameless),
         (RuntimeError("Failed to read thread state"), Changing),
+        (RuntimeError("Too many stack frames (possible infinite loop)"), TooDeep),
         (OSError(14, "Bad address"), Changing),
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), Changing),
         (MemoryError(), Changing),

@@ -11,7 +11,7 @@ import pytest
 
 from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, Journal
-from profkit.samplers.helper.reader import Changing, Denied, Ended, Frameless, Process, Unexpected
+from profkit.samplers.helper.reader import Changing, Denied, Ended, Frameless, Process, TooDeep, Unexpected
 from profkit.samplers.helper.sampling import Sampling, Unreadable
 from profkit.samplers.stack_journal import StackJournal, read_journal
 
@@ -168,9 +168,16 @@ def test_the_duration_ends_it(tmp_path: Path) -> None:
 
 def test_after_two_seconds_without_a_stack_it_gives_up(tmp_path: Path) -> None:
     stage = Stage(tmp_path, Scripted(["a", *changing(10_000)]))
-    with pytest.raises(Unreadable, match="2 s"):
+    with pytest.raises(Unreadable, match="2 s: it moves"):
         stage.run(9999)
     assert 2 / PERIOD_S < stage.rounds < 2.1 / PERIOD_S
+
+
+def test_a_stack_that_is_too_deep_is_read_twice_at_most(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted(["a", *[TooDeep("Too many frames")] * 3, "b", "b"]), retries=9)
+    stage.run(4)
+    journal = stage.read()
+    assert (journal.rounds, journal.repeated, journal.dropped) == (3, 1, {("a", "a.py"): 1})
 
 
 def test_late_rounds_are_skipped_and_the_grid_is_kept(tmp_path: Path) -> None:
