@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from profkit.process.guard import reraise_signal_error
+
 _PR_GET_DUMPABLE = 3
 _PR_SET_DUMPABLE = 4
 _PR_SET_PTRACER = 0x59616D61
@@ -63,10 +65,11 @@ _RESTRICTED = 1
 
 
 def ptrace_scope(path: Path = SCOPE_FILE) -> int:
-    """Return Yama's ptrace_scope, 0 to 3; 0 if the kernel has no Yama."""
+    """Return Yama's ptrace_scope, 0 to 3; 0 if the kernel has no Yama, or its file cannot be read."""
     try:
         return int(path.read_text("ascii"))
-    except FileNotFoundError:
+    except (OSError, ValueError) as error:
+        reraise_signal_error(error)
         return 0
 
 

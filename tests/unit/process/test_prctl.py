@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,40 @@ def scope_file(folder: Path, scope: int) -> Path:
 def test_no_yama_is_scope_0(tmp_path: Path):
     assert ptrace_scope(tmp_path / "missing") == 0
     assert ptrace_scope(scope_file(tmp_path, 2)) == 2
+
+
+@pytest.mark.parametrize("text", ["", "strict\n", "\u00e9\n"])
+def test_a_scope_that_is_not_a_number_is_scope_0(tmp_path: Path, text: str):
+    path = tmp_path / "ptrace_scope"
+    path.write_text(text, "utf-8")
+    assert ptrace_scope(path) == 0
+    assert not allow_tracer(os.getpid(), path)
+
+
+def test_a_scope_that_may_not_be_read_is_scope_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def deny(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", deny)
+    assert ptrace_scope(tmp_path) == 0
+    assert not allow_tracer(os.getpid(), tmp_path)
+
+
+def test_a_time_limit_of_the_program_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def expire(*_: object) -> None:
+        raise TimeoutError("the program's")
+
+    def read(*_: object, **__: object) -> str:
+        signal.raise_signal(signal.SIGALRM)
+        return "1"
+
+    before = signal.signal(signal.SIGALRM, expire)
+    try:
+        monkeypatch.setattr(Path, "read_text", read)
+        with pytest.raises(TimeoutError, match="the program's"):
+            ptrace_scope(tmp_path)
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("scope", [0, 2, 3])
