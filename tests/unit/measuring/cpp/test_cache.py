@@ -166,3 +166,13 @@ def test_where_it_lies():
     assert default_folder({"XDG_CACHE_HOME": "/somewhere"}) == Path("/somewhere/profkit/cpp")
     for environ in ({}, {"XDG_CACHE_HOME": ""}, {"XDG_CACHE_HOME": "relative"}):
         assert default_folder(environ) == Path.home() / ".cache/profkit/cpp"
+
+
+def test_a_user_without_a_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    with pytest.raises(UsageError, match="no home folder for compiled statements; set XDG_CACHE_HOME"):
+        default_folder({})
+    assert default_folder({"XDG_CACHE_HOME": "/somewhere"}) == Path("/somewhere/profkit/cpp")
