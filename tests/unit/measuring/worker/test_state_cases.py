@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 from collections.abc import Callable
 
@@ -40,5 +41,17 @@ def test_functions_that_change_nothing_are_left_alone(case: Case) -> None:
 def test_all_of_them_can_be_sent() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # iterators of itertools
-        for _, make in (*changing_functions.CASES, *pure_functions.CASES):
-            pickle.dumps(make())
+        refused = {
+            function.__name__
+            for function, make in (*changing_functions.CASES, *pure_functions.CASES)
+            if not can_be_sent(make())
+        }
+    assert refused == ({"label_batch"} if sys.version_info >= (3, 14) else set()), "itertools.count"
+
+
+def can_be_sent(call: Call) -> bool:
+    try:
+        pickle.dumps(call)
+    except TypeError:
+        return False
+    return True
