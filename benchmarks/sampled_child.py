@@ -22,6 +22,8 @@ from profkit.store.files import open_spool
 
 HAS_READER = sys.version_info >= (3, 14)
 """True if this Python has the reader of the sampler `cpython`."""
+PREFERS_READER = sys.version_info >= (3, 15)
+"""True if this reader follows stacks through C code, so that `auto` prefers it to py-spy."""
 _TIMEOUT_S = 30.0
 _LIVE = LiveStacks(threads=1, frames=5)
 

@@ -1,6 +1,6 @@
 """Time the first call where samplers are denied, then py-spy by hand until it fails: `denied_start.py SCENE`.
 
-SCENE is `plain`, `not dumpable` or `traced`. Prints both times in seconds as JSON.
+SCENE is `plain`, `not dumpable` or `traced`. Prints both times in seconds, and the call's sampler, as JSON.
 """
 
 from __future__ import annotations
@@ -50,11 +50,15 @@ def scene(name: str) -> Iterator[None]:
             tracer.kill()
 
 
-def first_call_s() -> float:
-    """Return how long the first call is held up; nothing but the import came before."""
+def first_call() -> dict[str, object]:
+    """Return how long the first call is held up, and its sampler; nothing but the import came before."""
     first = profile(perf_counter, label="first", rate=100.0)
     start_s = perf_counter()
-    return first() - start_s
+    call_s = first() - start_s
+    run = first.last_run
+    if run is None or run.info.error is not None:
+        raise RuntimeError(f"nothing was sampled: {run.info.error if run else 'no session'}")
+    return {"call_s": call_s, "sampler": run.info.plan.sampler, "blocking": run.info.plan.blocking}
 
 
 def by_hand_s(folder: Path) -> float:
@@ -73,4 +77,4 @@ def by_hand_s(folder: Path) -> float:
 
 if __name__ == "__main__":
     with scene(sys.argv[1]), tempfile.TemporaryDirectory() as hand:
-        print(json.dumps([first_call_s(), by_hand_s(Path(hand))]))
+        print(json.dumps(first_call() | {"by_hand_s": by_hand_s(Path(hand))}))
