@@ -10,11 +10,12 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 from benchmarks.attached import finished_run
-from benchmarks.figures import Figure
-from benchmarks.sampled_child import HAS_READER
+from benchmarks.figures import Figure, check_enough
+from benchmarks.sampled_child import PREFERS_READER
 from benchmarks.work import fixed_work, renamed, turns_for
 from profkit import Run, profile
 from profkit.calls.options import ProfilerOptions
@@ -27,6 +28,9 @@ RATE_HZ = 250
 LENGTHS_S = {"4 µs": 4e-6, "50 µs": 5e-5, "0.5 ms": 5e-4, "5 ms": 5e-3}
 _BOUND_FROM_S, _BOUND_PERCENT = 5e-3, 1.0
 _COROUTINES = 10
+_ROUND_S, _MOST_ROUNDS = 5.0, 12
+_ENOUGH_SAMPLES, _FEWEST_SAMPLES = 2_000, 500
+"""Rounds end with the first number; fewer than the second are no measurement."""
 
 Work = Callable[[int], int]
 
@@ -44,7 +48,7 @@ class Mode:
 MODES = (
     Mode("blocking", {"sampler": "pyspy", "blocking": True}, exact=True),
     Mode("nonblocking", {"sampler": "pyspy", "blocking": False}, exact=False),
-    *([Mode("cpython", {"sampler": "cpython"}, exact=True)] if HAS_READER else []),
+    *([Mode("cpython", {"sampler": "cpython"}, exact=True)] if PREFERS_READER else []),
 )
 
 
@@ -68,19 +72,29 @@ class Tally:
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Measure two alternating regions, two threads in one region, and ten coroutines, by sampler."""
-    duration_s = 0.3 if quick else 10.0
+    """Measure alternating regions, threads in one region, and coroutines, by sampler and length of calls."""
+    round_s, enough, fewest = (0.3, 1, 1) if quick else (_ROUND_S, _ENOUGH_SAMPLES, _FEWEST_SAMPLES)
     figures = []
     for mode in MODES:
         options: ProfilerOptions = {**mode.options, "rate": RATE_HZ}
         for length, length_s in LENGTHS_S.items():
             turns = turns_for(length_s)
-            tally = alternating(turns, duration_s, options)
-            figures.append(_figure(f"two regions alternately, {length} each", tally, mode, length_s))
-        for what, tallied in (("two threads in one region", two_threads), ("ten coroutines", coroutines)):
-            tally = tallied(turns_for(_BOUND_FROM_S), duration_s, options)
-            figures.append(_figure(what, tally, mode, _BOUND_FROM_S))
+            for what, tallied in _CASES.items():
+                described = f"{what}, {length} each, {mode.what}"
+                tally = _repeated(partial(tallied, turns, round_s, options), enough)
+                check_enough(tally.kept, fewest, described)
+                figures.append(_figure(described, tally, mode, length_s))
     return figures
+
+
+def _repeated(case: Callable[[], Tally], enough: int) -> Tally:
+    """Repeat a case until it has enough samples, or has had its rounds."""
+    tally = Tally()
+    for _ in range(_MOST_ROUNDS):
+        tally += case()
+        if tally.kept >= enough:
+            break
+    return tally
 
 
 def alternating(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
@@ -130,6 +144,14 @@ def coroutines(turns: int, duration_s: float, options: ProfilerOptions) -> Tally
     asyncio.run(gather())
     tallies = [_tally(region, {*names} - {name}) for name, region in zip(names, regions, strict=True)]
     return sum(tallies, Tally())
+
+
+_CASES: dict[str, Callable[[int, float, ProfilerOptions], Tally]] = {
+    "two regions alternately": alternating,
+    "two threads in one region": two_threads,
+    "ten coroutines": coroutines,
+}
+"""Functions of the turns of a call, the duration, and the sampler's options."""
 
 
 def _region(name: str, options: ProfilerOptions) -> ProfiledFunction[[int], int]:
@@ -183,10 +205,10 @@ def _other(tids: dict[str, int], tid: int) -> str:
 def _figure(what: str, tally: Tally, mode: Mode, length_s: float) -> Figure:
     low, high = share_interval(tally.wrong, tally.kept)
     bound = 0.0 if mode.exact else _BOUND_PERCENT if length_s >= _BOUND_FROM_S else None
-    torn_share = tally.torn / max(1, tally.kept + tally.torn)
+    torn_share = tally.torn / (tally.kept + tally.torn)
     return Figure(
-        NAME, f"{what}, {mode.what}: samples in a wrong one",
-        100 * tally.wrong / max(1, tally.kept), "%", bound,
+        NAME, f"{what}: samples in a wrong one",
+        100 * tally.wrong / tally.kept, "%", bound,
         certain=mode.exact, interval=(low * 100, high * 100),
         detail=f"{tally.wrong} of {tally.kept:,}; {torn_share:.1%} torn{', the run warns' * tally.warned}",
     )  # fmt: skip

@@ -45,6 +45,12 @@ class Figure:
         return {**asdict(self), "verdict": self.verdict}
 
 
+def check_enough(found: int, least: int, what: str) -> None:
+    """Raise RuntimeError if something was sampled too rarely: shares of no samples are within any bound."""
+    if found < least:
+        raise RuntimeError(f"{what}: {found:,} samples, of at least {least:,}")
+
+
 def figure_from(document: Mapping[str, Any]) -> Figure:
     """Return the figure that `to_object` wrote."""
     fields = {name: value for name, value in document.items() if name != "verdict"}

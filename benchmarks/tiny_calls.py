@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 
-from benchmarks.figures import Figure
+from benchmarks.figures import Figure, check_enough
 from benchmarks.sampled_child import HAS_READER, running, sampled
 from profkit.model.profile import Profile
 from profkit.samplers import cpython_process
@@ -18,6 +18,7 @@ from profkit.samplers.options import SamplerOptions
 NAME = "tiny_calls"
 _RATE_HZ, _SLOW_HZ = 1000.0, 250.0
 _BOUND_POINTS = 2.0
+_FEWEST_SAMPLES = 5_000
 PROGRAM = """
 import json, select, sys, time
 
@@ -51,15 +52,17 @@ print(json.dumps(spent_s))
 
 def measure(quick: bool) -> list[Figure]:
     """Measure the error of the calls' share for each sampler."""
-    duration_s = 0.5 if quick else 30.0
+    duration_s, fewest = (0.5, 1) if quick else (30.0, _FEWEST_SAMPLES)
     cases = [("py-spy, blocking", SamplerOptions("pyspy", rate_hz=_SLOW_HZ, blocking=True), 0)]
     if HAS_READER:
         options = SamplerOptions("cpython", rate_hz=_RATE_HZ)
         cases += [("cpython", options, cpython_process.RETRIES), ("cpython without retries", options, 0)]
-    return [figure for case in cases for figure in _figures(*case, duration_s)]
+    return [figure for case in cases for figure in _figures(*case, duration_s, fewest)]
 
 
-def _figures(what: str, options: SamplerOptions, retries: int, duration_s: float) -> list[Figure]:
+def _figures(
+    what: str, options: SamplerOptions, retries: int, duration_s: float, fewest: int
+) -> list[Figure]:
     with running(PROGRAM) as process:
         recorded = sampled(process.pid, options, duration_s, retries)
         output, _ = process.communicate("end\n")
@@ -67,6 +70,7 @@ def _figures(what: str, options: SamplerOptions, retries: int, duration_s: float
     true = spent_s["calls"] / math.fsum(spent_s.values())
     weights, leaves = _weights(recorded.profile)
     samples = weights["calls"] + weights["loop"]
+    check_enough(samples, fewest, what)
     seen = weights["calls"] / samples
     dropped = recorded.recording.errors
     chance_points = 300 * math.sqrt(true * (1 - true) / samples)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from benchmarks.figures import Figure
+from benchmarks.figures import Figure, check_enough
 from benchmarks.sampled_child import HAS_READER, running, sampled
 from profkit.model.profile import Profile
 from profkit.samplers.options import SamplerOptions
@@ -16,6 +16,7 @@ from profkit.stats import share_interval
 
 NAME = "torn_stacks"
 _RATE_HZ = 1000.0
+_FEWEST_STACKS = 10_000
 _CHAINS, _LINKS = 8, "abcd"
 
 
@@ -35,21 +36,22 @@ while True:
 
 def measure(quick: bool) -> list[Figure]:
     """Count torn stacks for each sampler."""
-    duration_s = 0.5 if quick else 15.0
+    duration_s, fewest = (0.5, 1) if quick else (15.0, _FEWEST_STACKS)
     cases = {"py-spy, blocking": ("pyspy", True), "py-spy, nonblocking": ("pyspy", False)}
     if HAS_READER:
         cases["cpython, not stopping the program"] = ("cpython", False)
-    return [_figure(what, name, blocking, duration_s) for what, (name, blocking) in cases.items()]
+    return [_figure(what, *case, duration_s, fewest) for what, case in cases.items()]
 
 
-def _figure(what: str, sampler: str, blocking: bool, duration_s: float) -> Figure:
+def _figure(what: str, sampler: str, blocking: bool, duration_s: float, fewest: int) -> Figure:
     options = SamplerOptions(sampler, rate_hz=_RATE_HZ, blocking=blocking)
     with running(PROGRAM) as process:
         recording = sampled(process.pid, options, duration_s).recording
     torn, stacks = torn_and_all(recording.profile)
+    check_enough(stacks, fewest, what)
     low, high = share_interval(torn, stacks)
     return Figure(
-        NAME, f"{what}: torn stacks", 100 * torn / max(1, stacks), "%",
+        NAME, f"{what}: torn stacks", 100 * torn / stacks, "%",
         0.0 if blocking or sampler == "cpython" else None, certain=True,
         interval=(100 * low, 100 * high), detail=f"{torn} of {stacks:,}, {recording.errors} rounds dropped",
     )  # fmt: skip

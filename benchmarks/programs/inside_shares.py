@@ -104,6 +104,8 @@ def main(rate_hz: float, duration_s: float, place: str, mix: str) -> dict[str, o
         names = [run.profile.frames[frame].name for frame in run.profile.stacks[sample.stack]]
         seen[next((name for name in names if name in spent_s), "")] += sample.weight
     total_s, total = fsum(spent_s.values()), sum(seen.values())
+    if not total:
+        raise RuntimeError("nothing was sampled")
     return {
         "true": {name: taken_s / total_s for name, taken_s in spent_s.items()},
         "seen": {name: seen[name] / total for name in spent_s},

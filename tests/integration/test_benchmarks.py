@@ -40,7 +40,7 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     [
         ("first_result", 3),
         pytest.param("accuracy", 4, marks=pytest.mark.torch),
-        ("attribution", 18 if PREFERS_READER else 12),
+        ("attribution", 36 if PREFERS_READER else 24),
         ("recovery", 3),
     ],
 )
@@ -55,6 +55,13 @@ def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
     assert {figure["measurement"] for figure in found} == {name}
     assert {figure["verdict"] for figure in found} <= VERDICTS
     assert all(figure["value"] >= 0 for figure in found)
+
+
+@pytest.mark.gil
+def test_denials_reach_the_samplers_that_are_left(tmp_path: Path) -> None:
+    found = json.loads(sampling(tmp_path, "--json", "--only", "denials")[0])["figures"]
+    assert len(found) == (6 if PREFERS_READER else 7)
+    assert {figure["bound"] for figure in found} == {1.0}
 
 
 @pytest.mark.outside
