@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
 from profkit.samplers.base import Attachment, LiveStacks, Recording, output_path
 from profkit.samplers.cpython import CPythonSampler
+from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, fastest
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.stack_journal import read_journal
@@ -285,6 +287,7 @@ def test_a_program_that_is_no_python(tmp_path: Path) -> None:
 def test_a_denied_read_is_explained(tmp_path: Path) -> None:
     program = """
 from profkit.samplers.cpython import CPythonSampler
+from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, fastest
 SAMPLER = CPythonSampler()
 PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
 try:
@@ -433,14 +436,28 @@ def test_a_damaged_journal_is_named(target: int, tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_it_keeps_its_rate(target: int, tmp_path: Path) -> None:
-    plan = SAMPLER.plan(SamplerOptions(rate_hz=1000), SMALL)
-    attachment = attach(target, tmp_path, plan)
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    ("rate_hz", "fewest"), [(DEFAULT_RATE_HZ, 0.6), (fastest(sys.version_info[:2]), 0.5)]
+)
+def test_it_keeps_its_rate(rate_hz: int, fewest: float, target: int, tmp_path: Path) -> None:
+    """A busy machine delays rounds, which are skipped then: one of three seconds is enough."""
+    shares = (share_of_rounds(target, tmp_path, rate_hz, index) for index in range(3))
+    assert any(share >= fewest for share in shares)
+
+
+def share_of_rounds(target: int, folder: Path, rate_hz: int, index: int) -> float:
+    """Rounds in a second, as a share of those that were asked for."""
+    start_s = time.monotonic()
+    attachment = attach(target, folder, SAMPLER.plan(SamplerOptions(rate_hz=rate_hz), SMALL), index)
+    running_s = time.monotonic()
     SYSTEM_CLOCK.sleep(1.0)
+    sampled_s = time.monotonic() - running_s
     stop(attachment)
-    journal = read_journal(output_path(tmp_path, 0, "cpython").read_bytes())
-    assert 500 < journal.rounds + journal.skipped < 2000
-    assert journal.profile.period_ns == 1e6
+    journal = read_journal(output_path(folder, index, "cpython").read_bytes())
+    assert journal.rounds + journal.skipped <= rate_hz * (time.monotonic() - start_s)
+    assert journal.profile.period_ns == pytest.approx(1e9 / rate_hz)
+    return journal.rounds / sampled_s / rate_hz
 
 
 def test_it_is_the_version_of_this_python() -> None:
