@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +13,15 @@ from profkit.model.checkup import Check, Group, Status
 
 _GROUP = Group.NOISE
 _MUCH_LOAD = 0.5
-"""Runnable tasks per core from which on timing processes often wait."""
+"""Runnable tasks per core at which timing processes begin to wait often."""
 _MUCH_STEAL = 0.01
 _FEWEST_TICKS = 20
 _TOTAL, _STEAL = 8, 7
 """Number of fields of a line of /proc/stat that are time, and the index of the stolen time."""
 _NO_RANDOM_LAYOUT = 0x0040000
 """ADDR_NO_RANDOMIZE in personality(2)."""
+_GROUPS = re.compile(r"^\d+:(.*?):/?(.*)$", re.MULTILINE)
+"""Lines of /proc/self/cgroup: controllers, none for version 2, and the path of the group."""
 _SCATTER = "times scatter and drift"
 _NO_TURBO = "/sys/devices/system/cpu/intel_pstate/no_turbo"
 _BOOST = "/sys/devices/system/cpu/cpufreq/boost"
@@ -169,15 +172,35 @@ def _stolen(before: Use, after: Use) -> float | None:
 
 
 def _quota(root: Path) -> float | None:
-    """Return the CPU quota of the control group in cores, of version 2 or 1; see cgroups(7)."""
+    """Return the CPU quota of this process in cores: the smallest of its control group and all above it."""
+    quotas = (_quota_of(folder) for folder in _groups_with_quotas(root))
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _groups_with_quotas(root: Path) -> Iterator[Path]:
+    """Yield the folders in which this process's groups of version 2 and 1 would be; see cgroups(7)."""
     base = root / "sys/fs/cgroup"
-    own = re.search(r"^0::/?(.*)$", text_of(root / "proc/self/cgroup"), re.MULTILINE)
-    for folder in (base / (own[1] if own else ""), base):
-        quota, _, period = text_of(folder / "cpu.max").partition(" ")
-        if quota.isdecimal() and period.strip().isdecimal():
-            return int(quota) / int(period)
-    quota, period = (text_of(base / f"cpu/cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
-    return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() else None
+    groups = dict(_GROUPS.findall(text_of(root / "proc/self/cgroup")))
+    yield from _with_parents(base, groups.get("", ""))
+    controllers = next((names for names in groups if "cpu" in names.split(",")), "cpu")
+    for mount in {"cpu", "cpu,cpuacct", controllers}:
+        yield from _with_parents(base / mount, groups.get(controllers, ""))
+
+
+def _with_parents(base: Path, group: str) -> Iterator[Path]:
+    """Yield the folder of a group, and those above it; in a container, often only the last one exists."""
+    parts = [part for part in group.split("/") if part not in ("", "..")]
+    yield from (base.joinpath(*parts[:length]) for length in range(len(parts), -1, -1))
+
+
+def _quota_of(folder: Path) -> float | None:
+    """Return the quota of one group in cores: of version 2, else of version 1; None without a quota."""
+    quota, _, period = text_of(folder / "cpu.max").strip().partition(" ")
+    if not period:
+        quota, period = (text_of(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
+    if not quota.isdecimal() or not period.isdecimal() or not int(period):
+        return None
+    return int(quota) / int(period)
 
 
 def _turbo(root: Path) -> tuple[bool | None, str]:

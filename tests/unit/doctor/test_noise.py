@@ -12,10 +12,16 @@ from profkit.model.checkup import Check, Status
 
 QUIET = NoiseFacts(cores=8, all_cores=8, load=0.3, stolen=0.0)
 CPU = "sys/devices/system/cpu"
+V2, V1 = "sys/fs/cgroup", "sys/fs/cgroup/cpu,cpuacct"
 
 
 def checked(facts: NoiseFacts) -> dict[str, Check]:
     return {check.name: check for check in noise_checks(facts)}
+
+
+def quota_files(folder: str, quota: int, period: int = 100_000) -> dict[str, str]:
+    """Return the files of a quota of version 1."""
+    return {f"{folder}/cpu.cfs_quota_us": f"{quota}\n", f"{folder}/cpu.cfs_period_us": f"{period}\n"}
 
 
 def read(root: Path, files: dict[str, str]) -> NoiseFacts:
@@ -42,20 +48,53 @@ def test_few_cores() -> None:
 @pytest.mark.parametrize(
     ("files", "quota"),
     [
-        ({"proc/self/cgroup": "0::/app.slice\n", "sys/fs/cgroup/app.slice/cpu.max": "150000 100000\n"}, 1.5),
-        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 0.5),
-        ({"sys/fs/cgroup/cpu.max": "max 100000\n"}, None),
+        ({"proc/self/cgroup": "0::/app.slice\n", f"{V2}/app.slice/cpu.max": "150000 100000\n"}, 1.5),
+        ({"proc/self/cgroup": "0::/\n", f"{V2}/cpu.max": "50000 100000\n"}, 0.5),
+        ({f"{V2}/cpu.max": "max 100000\n"}, None),
+        # A group above has the least quota.
         (
             {
-                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "25000\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                "proc/self/cgroup": "0::/pod.slice/app.scope\n",
+                f"{V2}/pod.slice/app.scope/cpu.max": "400000 100000\n",
+                f"{V2}/pod.slice/cpu.max": "150000 100000\n",
+                f"{V2}/cpu.max": "max 100000\n",
             },
-            0.25,
+            1.5,
         ),
         (
-            {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n"},
-            None,
+            {
+                "proc/self/cgroup": "0::/pod.slice/app.scope\n",
+                f"{V2}/pod.slice/app.scope/cpu.max": "max 100000\n",
+                f"{V2}/pod.slice/cpu.max": "300000 100000\n",
+            },
+            3,
         ),
+        # The own group is outside the namespace that is visible.
+        ({"proc/self/cgroup": "0::/../other\n", f"{V2}/cpu.max": "50000 100000\n"}, 0.5),
+        (quota_files(f"{V2}/cpu", 25_000), 0.25),
+        (quota_files(f"{V2}/cpu", -1), None),
+        (quota_files(V1, 50_000), 0.5),
+        # Version 1: the own path of the controller `cpu`, and what is above it.
+        (
+            {
+                "proc/self/cgroup": "9:memory:/m\n4:cpu,cpuacct:/a/b\n0::/c\n",
+                **quota_files(f"{V1}/a/b", 75_000),
+            },
+            0.75,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:cpu,cpuacct:/a/b\n1:name=systemd:/c\n",
+                **quota_files(f"{V1}/a/b", 200_000),
+                **quota_files(f"{V1}/a", 75_000),
+                **quota_files(V1, -1),
+            },
+            0.75,
+        ),
+        ({"proc/self/cgroup": "3:cpu:/a\n", **quota_files(f"{V2}/cpu/a", 10_000)}, 0.1),
+        # A container sees its own group as the topmost one.
+        ({"proc/self/cgroup": "4:cpu,cpuacct:/docker/01\n", **quota_files(V1, 50_000)}, 0.5),
+        ({f"{V2}/cpu.max": "50000 0\n"}, None),
         ({}, None),
     ],
 )
