@@ -1,4 +1,4 @@
-"""Container and PID namespace of this process, and the commands that grant permissions in it."""
+"""Container and PID namespace of this process, and the commands that start a container with more rights."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.doctor.places import text_of
-from profkit.model.checkup import Check, Group, Status
 
 INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 """Link of the first PID namespace (PROC_PID_INIT_INO in the kernel's proc_ns.h)."""
 
+DOCKER, PODMAN, KUBERNETES = "docker", "podman", "kubernetes"
+_OWN_KERNEL = "wsl"
+"""A virtual machine that looks like a container: its users can change settings of its kernel."""
 _CGROUPS = (
-    ("kubernetes", re.compile(r"kubepods")),
-    ("docker", re.compile(r"/docker[-/]")),
-    ("podman", re.compile(r"libpod")),
+    (KUBERNETES, re.compile(r"kubepods")),
+    (DOCKER, re.compile(r"/docker[-/]")),
+    (PODMAN, re.compile(r"libpod")),
     ("containerd", re.compile(r"containerd")),
     ("lxc", re.compile(r"/lxc[./]")),
 )
-_NAMES = {"docker": "Docker", "podman": "Podman", "kubernetes": "Kubernetes", "lxc": "LXC"}
-_NO_PROC = "/proc shows another PID namespace"
+_NAMES = {DOCKER: "Docker", PODMAN: "Podman", KUBERNETES: "Kubernetes", "lxc": "LXC", _OWN_KERNEL: "WSL"}
+_GPUS = {
+    DOCKER: "docker run --gpus all …",
+    PODMAN: "podman run --device nvidia.com/gpu=all …",
+    KUBERNETES: "set resources: {limits: {nvidia.com/gpu: 1}} in the pod",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,52 +41,48 @@ class ContainerFacts:
     """File or variable that shows it."""
     own_pids: bool | None = False
     """True if the PID namespace is not the first one; None if unknown."""
-    foreign_proc: bool = False
-    """True if /proc is that of another PID namespace."""
+
+    @property
+    def name(self) -> str:
+        """Name in the report."""
+        return "none found" if self.kind is None else f"{_NAMES.get(self.kind, self.kind)} ({self.sign})"
+
+    @property
+    def shares_kernel(self) -> bool:
+        """Whether settings of the kernel are those of a host outside the container."""
+        return self.kind not in (None, _OWN_KERNEL)
+
+    def run_with(self, options: str) -> str | None:
+        """Return the command that starts a container with options; None if there is none for this kind."""
+        return f"{self.kind} run {options} …" if self.kind in (DOCKER, PODMAN) else None
+
+    def grant_ptrace(self, *, to_root: bool = False) -> str | None:
+        """Return how to let a container trace its processes, None if that is unknown for this kind.
+
+        With the capability, runtimes permit the system calls to every user. To use the capability itself, a
+        process must be root's (`to_root`).
+        """
+        if self.kind == KUBERNETES:
+            user = "runAsUser: 0, " if to_root else ""
+            return f'set securityContext: {{{user}capabilities: {{add: ["SYS_PTRACE"]}}}} in the pod'
+        return self.run_with("--cap-add SYS_PTRACE" + (" --user root" if to_root else ""))
+
+    def grant_gpus(self) -> str:
+        """Return how to let a container use the GPUs of its host."""
+        return _GPUS.get(self.kind or "", "give the container the devices /dev/nvidia* of its host")
 
 
 def container_facts(root: Path = Path("/"), environ: Mapping[str, str] = os.environ) -> ContainerFacts:
     """Return the facts from the files that container runtimes leave, and from /proc."""
     kind, sign = _kind_and_sign(root, environ)
-    proc = root / "proc/self"
-    namespaces = re.search(r"^NSpid:(.*)$", text_of(proc / "status"), re.MULTILINE)
-    return ContainerFacts(
-        kind, sign, _has_own_pids(proc / "ns/pid"), len(namespaces[1].split()) > 1 if namespaces else False
-    )
-
-
-def container_checks(facts: ContainerFacts) -> tuple[Check, ...]:
-    """Return the checks of the container and of the PID namespace."""
-    found = f"{_NAMES.get(facts.kind, facts.kind)} ({facts.sign})" if facts.kind else "none found"
-    return Check(Group.PERMISSIONS, "container", Status.OK, found), _namespace_check(facts)
-
-
-def docker_like(facts: ContainerFacts, option: str) -> str:
-    """Return the command that starts a container with an option, for Docker unless it is Podman."""
-    return f"{'podman' if facts.kind == 'podman' else 'docker'} run {option} …"
-
-
-def grant_ptrace(facts: ContainerFacts) -> str:
-    """Return how to let a container trace its processes; with the capability, runtimes permit the calls."""
-    if facts.kind == "kubernetes":
-        return 'set securityContext: {capabilities: {add: ["SYS_PTRACE"]}} in the pod'
-    return docker_like(facts, "--cap-add SYS_PTRACE")
-
-
-def _namespace_check(facts: ContainerFacts) -> Check:
-    if facts.foreign_proc:
-        cost = "samplers cannot find the processes that they sample"
-        fix = "sudo mount -t proc proc /proc"
-        return Check(Group.PERMISSIONS, "PID namespace", Status.SHORTFALL, _NO_PROC, cost, fix)
-    words = {None: "unknown", True: "its own, with its /proc", False: "the first one"}
-    return Check(Group.PERMISSIONS, "PID namespace", Status.OK, words[facts.own_pids])
+    return ContainerFacts(kind, sign, _has_own_pids(root / "proc/self/ns/pid"))
 
 
 def _kind_and_sign(root: Path, environ: Mapping[str, str]) -> tuple[str | None, str]:
     if "KUBERNETES_SERVICE_HOST" in environ:
-        return "kubernetes", "KUBERNETES_SERVICE_HOST"
-    for kind, name in (("podman", "run/.containerenv"), ("docker", ".dockerenv")):
-        if (root / name).exists():
+        return KUBERNETES, "KUBERNETES_SERVICE_HOST"
+    for kind, name in ((PODMAN, "run/.containerenv"), (DOCKER, ".dockerenv")):
+        if os.path.exists(root / name):  # a method of Path raises PermissionError
             return kind, f"/{name}"
     cgroup = text_of(root / "proc/self/cgroup")
     for kind, pattern in _CGROUPS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,11 +40,11 @@ class Symbols:
         if self.build_id is None:
             return None
         path = root / DEBUG_FOLDER / self.build_id[:2] / f"{self.build_id[2:]}.debug"
-        return path if path.is_file() else None
+        return path if os.path.isfile(path) else None  # a method of Path raises PermissionError
 
 
 def read_symbols(path: Path) -> Symbols | None:
-    """Return the symbols of a program or library; None if it is no 64-bit ELF file, or cannot be read."""
+    """Return the symbols of a program or library; None if it is not a 64-bit ELF file, or unreadable."""
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from profkit.config import Config
 from profkit.doctor.elf import Symbols, read_symbols
+from profkit.doctor.system import Manager, SystemFacts
 from profkit.model.checkup import Check, Group, Status
 from profkit.version import VERSION
 
@@ -20,8 +21,8 @@ FIRST, LAST = (3, 11), (3, 15)
 """First and last version of Python with which profkit is tested."""
 _LIBRARY = re.compile(r"(/\S*/libpython3[^/\s]*\.so[^/\s]*)$", re.MULTILINE)
 
-_PACKAGED = ("/usr/bin/", "/usr/lib/")
-"""Folders of programs and libraries that Debian's packages install."""
+_PACKAGED = ("/usr/bin/", "/usr/lib/", "/usr/lib64/")
+"""Folders of programs and libraries that the packages of distributions install."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class InterpreterFacts:
     """None if the file cannot be read."""
     debug_file: Path | None
     is_packaged: bool
-    """True if Debian or Ubuntu installed it."""
+    """True if it is where the packages of distributions install it."""
 
 
 def interpreter_facts(root: Path = Path("/")) -> InterpreterFacts:
@@ -56,13 +57,13 @@ def interpreter_facts(root: Path = Path("/")) -> InterpreterFacts:
         code=code,
         symbols=symbols,
         debug_file=None if symbols is None else symbols.debug_file(root),
-        is_packaged=(root / "etc/debian_version").exists() and str(code).startswith(_PACKAGED),
+        is_packaged=str(code).startswith(_PACKAGED),
     )
 
 
-def interpreter_checks(facts: InterpreterFacts) -> tuple[Check, ...]:
+def interpreter_checks(facts: InterpreterFacts, system: SystemFacts) -> tuple[Check, ...]:
     """Return the checks of the interpreter."""
-    return _version_check(facts), _threading_check(facts), _symbols_check(facts)
+    return _version_check(facts), _threading_check(facts), _symbols_check(facts, system)
 
 
 def switches_check(config: Config, environ: Mapping[str, str] = os.environ) -> Check:
@@ -107,9 +108,10 @@ def _threading_check(facts: InterpreterFacts) -> Check:
     return Check(Group.PYTHON, "threading", Status.SHORTFALL, found, cost, fix)
 
 
-def _symbols_check(facts: InterpreterFacts) -> Check:
+def _symbols_check(facts: InterpreterFacts, system: SystemFacts) -> Check:
     if facts.symbols is None:
-        return Check(Group.PYTHON, "symbols", Status.NOT_APPLICABLE, f"{facts.code} is no readable ELF file")
+        found = f"{facts.code} is not a readable ELF file"
+        return Check(Group.PYTHON, "symbols", Status.NOT_APPLICABLE, found)
     if facts.symbols.has_table or facts.debug_file is not None:
         where = f"in {facts.debug_file or facts.code}"
         return Check(Group.PYTHON, "symbols", Status.OK, where)
@@ -117,9 +119,19 @@ def _symbols_check(facts: InterpreterFacts) -> Check:
         "native stacks and instruction counts name exported functions of the interpreter only; memory "
         "allocators are not recognised, so stripped counts include them"
     )
+    found = f"none for {facts.code}"
+    return Check(Group.PYTHON, "symbols", Status.SHORTFALL, found, cost, _install_symbols(facts, system))
+
+
+def _install_symbols(facts: InterpreterFacts, system: SystemFacts) -> str:
+    """Return how to install the symbols of a package, else a Python that has its symbols."""
     release = _dotted(facts.release)
-    fix = f"sudo apt-get install python{release}-dbg" if facts.is_packaged else f"pyenv install {release}"
-    return Check(Group.PYTHON, "symbols", Status.SHORTFALL, f"none for {facts.code}", cost, fix)
+    if facts.is_packaged and system.manager is Manager.APT:
+        return system.install(f"python{release}-dbg")
+    if facts.is_packaged and system.manager is Manager.DNF:
+        package = f"python{release}-libs" if ".so" in facts.code.name else f"python{release}"
+        return system.as_root(f"sudo dnf debuginfo-install {package}")
+    return f"pyenv install {release}"
 
 
 def _code_file(proc: Path) -> Path:

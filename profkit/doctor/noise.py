@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from profkit.doctor.container import KUBERNETES
 from profkit.doctor.places import text_of
+from profkit.doctor.system import SystemFacts
 from profkit.model.checkup import Check, Group, Status
 
 _GROUP = Group.NOISE
@@ -89,30 +91,38 @@ def noise_facts(before: Use, root: Path = Path("/")) -> NoiseFacts:
     )
 
 
-def noise_checks(facts: NoiseFacts) -> tuple[Check, ...]:
+def noise_checks(facts: NoiseFacts, system: SystemFacts) -> tuple[Check, ...]:
     """Return the checks."""
     return (
-        _cores_check(facts),
+        _cores_check(facts, system),
         _load_check(facts),
         _steal_check(facts),
-        _governor_check(facts),
-        _turbo_check(facts),
-        _layout_check(facts),
+        _governor_check(facts, system),
+        _turbo_check(facts, system),
+        _layout_check(facts, system),
     )
 
 
-def _cores_check(facts: NoiseFacts) -> Check:
+def _cores_check(facts: NoiseFacts, system: SystemFacts) -> Check:
     found = f"{facts.cores} of {facts.all_cores}"
     if facts.quota is not None and facts.quota < facts.cores:
         found += f", quota of {facts.quota:.3g}"
         cost = "the control group stops programs that have used up their quota, in the middle of a block"
-        fix = f"docker run --cpuset-cpus 0-{facts.cores - 1} …, instead of --cpus"
-        return Check(_GROUP, "cores", Status.SHORTFALL, found, cost, fix)
+        return Check(_GROUP, "cores", Status.SHORTFALL, found, cost, _lift_quota(facts, system))
     if facts.cores == 1:
         cost = "the sampler, and everything else, takes time from the program"
         fix = f"taskset -c 0-{facts.all_cores - 1} COMMAND" if facts.all_cores > 1 else "use a larger machine"
         return Check(_GROUP, "cores", Status.SHORTFALL, found, cost, fix)
     return Check(_GROUP, "cores", Status.OK, found)
+
+
+def _lift_quota(facts: NoiseFacts, system: SystemFacts) -> str:
+    command = system.container.run_with(f"--cpuset-cpus 0-{facts.cores - 1}")
+    if command is not None:
+        return f"{command}, instead of --cpus"
+    if system.container.kind == KUBERNETES:
+        return "leave out limits: {cpu: …} of the pod's resources"
+    return "remove the quota of the control group (systemd: CPUQuota=)"
 
 
 def _load_check(facts: NoiseFacts) -> Check:
@@ -133,33 +143,34 @@ def _steal_check(facts: NoiseFacts) -> Check:
     return Check(_GROUP, "steal", Status.SHORTFALL, found, f"the host runs other machines: {_SCATTER}", fix)
 
 
-def _governor_check(facts: NoiseFacts) -> Check:
+def _governor_check(facts: NoiseFacts, system: SystemFacts) -> Check:
     if facts.governor is None:
         return Check(_GROUP, "frequency", Status.OK, "scaling is not visible")
     if facts.governor == "performance":
         return Check(_GROUP, "frequency", Status.OK, "governor performance")
     cost = f"the frequency follows the load: {_SCATTER}"
-    fix = "sudo cpupower frequency-set --governor performance"
+    fix = system.for_kernel("sudo cpupower frequency-set --governor performance")
     return Check(_GROUP, "frequency", Status.SHORTFALL, f"governor {facts.governor}", cost, fix)
 
 
-def _turbo_check(facts: NoiseFacts) -> Check:
+def _turbo_check(facts: NoiseFacts, system: SystemFacts) -> Check:
     if facts.turbo is None:
         return Check(_GROUP, "turbo", Status.OK, "not visible")
     if not facts.turbo:
         return Check(_GROUP, "turbo", Status.OK, "off")
     cost = f"the frequency depends on temperature and on other cores: {_SCATTER}"
-    return Check(_GROUP, "turbo", Status.SHORTFALL, "on", cost, facts.turbo_switch)
+    fix = system.for_kernel(facts.turbo_switch)
+    return Check(_GROUP, "turbo", Status.SHORTFALL, "on", cost, fix)
 
 
-def _layout_check(facts: NoiseFacts) -> Check:
+def _layout_check(facts: NoiseFacts, system: SystemFacts) -> Check:
     if facts.random_layout == 2 and not facts.fixed_layout:
         return Check(_GROUP, "ASLR", Status.OK, "on: each timing process has its own memory layout")
     cost = "all processes have one memory layout, so intervals leave out its effect of up to 10 %"
     found, fix = "off for this process", "start profkit without `setarch -R`"
     if facts.random_layout != 2:
         found = "off" if not facts.random_layout else "on without the heap"
-        fix = "sudo sysctl kernel.randomize_va_space=2"
+        fix = system.for_kernel("sudo sysctl kernel.randomize_va_space=2")
     return Check(_GROUP, "ASLR", Status.SHORTFALL, found, cost, fix)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from profkit.config import NO_FOLDER, is_nowhere
-from profkit.errors import SpoolUnavailable
+from profkit.config import HOME, NO_FOLDER, is_nowhere
 
 PREFIX = ".profkit-doctor-"
 """Beginning of the names of files and folders of trials; readers of a spool ignore hidden ones."""
@@ -40,14 +40,17 @@ def write_problem(path: Path) -> str | None:
     return None
 
 
+def can_use_home(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether $HOME is a folder in which profkit can create its own."""
+    home = environ.get("HOME", "")
+    return os.path.isabs(home) and os.path.isdir(home) and write_problem(Path(home, HOME)) is None
+
+
 def trial_folder(spool: Path) -> tempfile.TemporaryDirectory[str]:
     """Make a folder for trials in the spool, or where it would be created; removed after use.
 
     If nothing can be written there, it is among temporary files: samplers can be tried anyway. Raises
-    SpoolUnavailable if there are none either.
+    OSError if there are none either.
     """
     folder = None if write_problem(spool) is not None else nearest_folder(spool)
-    try:
-        return tempfile.TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise SpoolUnavailable(spool, error.strerror or str(error)) from error
+    return tempfile.TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True)

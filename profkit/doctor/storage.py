@@ -1,16 +1,17 @@
-"""Checks of the places where runs are kept: the spool, the store, and the space on their disks."""
+"""Checks of the places of files: the spool, the store, temporary files, and the space on their disks."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.config import SPOOL_LIMIT, Config, is_nowhere
-from profkit.doctor.places import nearest_folder, write_problem
+from profkit.doctor.places import can_use_home, nearest_folder, write_problem
+from profkit.doctor.system import SystemFacts
 from profkit.errors import SpoolUnavailable, StoreUnavailable
 from profkit.model.checkup import Check, Group, Status
 from profkit.store.clearing import parse_limit
@@ -21,9 +22,11 @@ from profkit.units import format_bytes
 
 _SQLITE = "sqlite:///"
 _OTHER_SPOOL = "export PROFKIT_SPOOL=$HOME/.profkit/spool"
+_ANY_SPOOL = "set PROFKIT_SPOOL to a folder that you can write to"
 _OTHER_STORE = "export PROFKIT_STORE=sqlite:///$HOME/.profkit/runs.db"
+_ANY_STORE = "set PROFKIT_STORE to sqlite:////FOLDER/runs.db, with a folder that you can write to"
 _FULL = 0.8
-"""Share of the spool's limit from which on it is a shortfall."""
+"""Share of the spool's limit above which it is a shortfall."""
 _LITTLE_BYTES = 2**30
 """Free space below which a disk is a shortfall: the default limit of a spool."""
 _BLOCK_BYTES = 512
@@ -44,6 +47,8 @@ class SpoolFacts:
     """Why PROFKIT_SPOOL_LIMIT is ignored."""
     problem: SpoolUnavailable | None = None
     """Why it cannot be written, or created."""
+    has_home: bool = True
+    """True if it could be in the user's home folder instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,17 @@ class StoreFacts:
     name: str
     schema: SchemaState | None = None
     problem: StoreUnavailable | None = None
+    has_home: bool = True
+    """True if it could be in the user's home folder instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemporaryFacts:
+    """Facts about the folder of temporary files."""
+
+    folder: Path | None
+    """None if no such folder can be written."""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +80,12 @@ class DiskFacts:
     total_bytes: int
 
 
-def spool_facts(config: Config) -> SpoolFacts:
+def spool_facts(config: Config, environ: Mapping[str, str] = os.environ) -> SpoolFacts:
     """Return the facts of the spool; a spool that does not exist is not created."""
     path = config.spool
     problem = _spool_problem(path, os.geteuid() if config.owner is None else config.owner)
     if problem is not None:
-        return SpoolFacts(path, problem=problem)
+        return SpoolFacts(path, problem=problem, has_home=can_use_home(environ))
     ignored = ""
     try:
         limit_bytes = parse_limit(config.spool_limit)
@@ -100,49 +116,71 @@ def _spool_problem(path: Path, owner: int) -> SpoolUnavailable | None:
     return None
 
 
-def store_facts(config: Config) -> StoreFacts:
+def store_facts(config: Config, environ: Mapping[str, str] = os.environ) -> StoreFacts:
     """Return the facts of the store; a SQLite file that does not exist is not created."""
     url = config.store_url
     path = Path(url.removeprefix(_SQLITE))
     if url.startswith(_SQLITE) and not os.path.exists(path):
         detail = write_problem(path.parent)
-        return StoreFacts(url, problem=None if detail is None else StoreUnavailable(url, detail))
+        if detail is None:
+            return StoreFacts(url)
+        return StoreFacts(url, problem=StoreUnavailable(url, detail), has_home=can_use_home(environ))
     try:
         schema = inspect_database(url)
     except StoreUnavailable as problem:
-        return StoreFacts(problem.url, problem=problem)
+        return StoreFacts(problem.url, problem=problem, has_home=can_use_home(environ))
     return StoreFacts(schema.name, schema)
 
 
-def disk_facts(config: Config) -> tuple[DiskFacts, ...]:
+def temporary_facts() -> TemporaryFacts:
+    """Return the facts of temporary files."""
+    try:
+        return TemporaryFacts(Path(tempfile.gettempdir()))
+    except OSError as error:
+        return TemporaryFacts(None, error.strerror or str(error))
+
+
+def disk_facts(config: Config, temporary: TemporaryFacts) -> tuple[DiskFacts, ...]:
     """Return the facts of the disks of the spool, the store and temporary files, each once."""
-    places = [config.spool, Path(tempfile.gettempdir())]
+    places = [config.spool] if temporary.folder is None else [config.spool, temporary.folder]
     if config.store_url.startswith(_SQLITE):
         places.append(Path(config.store_url.removeprefix(_SQLITE)).parent)
     found: dict[int, DiskFacts] = {}
     for folder in (nearest_folder(place) for place in places if not is_nowhere(place)):
-        space = os.statvfs(folder)
-        free_bytes, total_bytes = space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize
-        if total_bytes:  # else it is no disk, such as /proc
-            found.setdefault(os.stat(folder).st_dev, DiskFacts(folder, free_bytes, total_bytes))
+        with suppress(OSError):  # such as a network disk that does not answer
+            space = os.statvfs(folder)
+            free_bytes, total_bytes = space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize
+            if total_bytes:  # else it is not a disk, such as /proc
+                found.setdefault(os.stat(folder).st_dev, DiskFacts(folder, free_bytes, total_bytes))
     return tuple(found.values())
 
 
 def storage_checks(
-    spool: SpoolFacts, store: StoreFacts, disks: tuple[DiskFacts, ...]
-) -> tuple[Check, ...]:  # fmt: skip
-    """Return the checks of the spool, the store and the disks."""
-    return _spool_check(spool), _store_check(store), *(_disk_check(disk) for disk in disks)
+    spool: SpoolFacts,
+    store: StoreFacts,
+    temporary: TemporaryFacts,
+    disks: tuple[DiskFacts, ...],
+    system: SystemFacts,
+) -> tuple[Check, ...]:
+    """Return the checks of the spool, the store, temporary files and the disks."""
+    places = _spool_check(spool), _store_check(store), _temporary_check(temporary, system)
+    return *places, *(_disk_check(disk) for disk in disks)
+
+
+def other_temporary(system: SystemFacts) -> str:
+    """Return how to get a folder for temporary files."""
+    return system.container.run_with("--tmpfs /tmp") or "set TMPDIR to a folder that you can write to"
 
 
 def _spool_check(facts: SpoolFacts) -> Check:
     if facts.problem is not None:
         message, cost = str(facts.problem).partition(f"; {facts.problem.fix}")[0], "programs run unprofiled"
-        fix = _OTHER_SPOOL if "PROFKIT_SPOOL" in facts.problem.fix else facts.problem.fix
+        other = _OTHER_SPOOL if facts.has_home else _ANY_SPOOL
+        fix = other if "PROFKIT_SPOOL" in facts.problem.fix else facts.problem.fix
         return Check(Group.STORAGE, "spool", Status.FAILED, message, cost, fix)
     if facts.ignored_limit:
         found = f"{facts.path}, writable; PROFKIT_SPOOL_LIMIT is ignored: {facts.ignored_limit}"
-        cost = f"the default limit of {SPOOL_LIMIT} holds"
+        cost = f"the default limit of {SPOOL_LIMIT} applies"
         return Check(Group.STORAGE, "spool", Status.SHORTFALL, found, cost, "unset PROFKIT_SPOOL_LIMIT")
     if not facts.exists:
         return Check(Group.STORAGE, "spool", Status.OK, f"{facts.path} does not exist, and can be created")
@@ -165,7 +203,8 @@ def _store_check(facts: StoreFacts) -> Check:
         detail, _, fix = facts.problem.detail.partition("; ")
         cost = "runs stay in the spool, and no report can be made"
         found = f"{facts.name}: {detail}"
-        return Check(Group.STORAGE, "store", Status.FAILED, found, cost, fix or _OTHER_STORE)
+        fix = fix or (_OTHER_STORE if facts.has_home else _ANY_STORE)
+        return Check(Group.STORAGE, "store", Status.FAILED, found, cost, fix)
     if facts.schema is None:
         return Check(Group.STORAGE, "store", Status.OK, f"{facts.name} does not exist, and can be created")
     if facts.schema.missing:
@@ -174,6 +213,14 @@ def _store_check(facts: StoreFacts) -> Check:
         return Check(Group.STORAGE, "store", Status.OK, found)
     newest = facts.schema.applied[-1]
     return Check(Group.STORAGE, "store", Status.OK, f"{facts.name}, writable, schema {newest!r}")
+
+
+def _temporary_check(facts: TemporaryFacts, system: SystemFacts) -> Check:
+    if facts.folder is not None:
+        return Check(Group.STORAGE, "temporary files", Status.OK, f"{facts.folder}, writable")
+    cost = "no instruction counts (--mode callgrind), and samplers are not tried if the spool fails, too"
+    fix = other_temporary(system)
+    return Check(Group.STORAGE, "temporary files", Status.SHORTFALL, facts.problem, cost, fix)
 
 
 def _disk_check(facts: DiskFacts) -> Check:

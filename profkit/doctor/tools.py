@@ -1,31 +1,32 @@
-"""Checks of what measuring uses: Valgrind, a C++ compiler, torch, CUDA, machine code."""
+"""Checks of what measuring uses: Valgrind, a C++ compiler and its cache, machine code."""
 
 from __future__ import annotations
 
-import importlib.util
+import errno
 import os
 import platform
-import re
+import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.doctor.places import text_of
-from profkit.errors import ToolMissing
-from profkit.measuring.cpp.toolchain import toolchain
+from profkit.doctor.messages import without_fix
+from profkit.doctor.places import write_problem
+from profkit.doctor.system import SystemFacts
+from profkit.errors import MeasuringError, UsageError
+from profkit.measuring.cpp.cache import default_folder, open_cache
 from profkit.model.checkup import Check, Group, Status
-from profkit.process.child import run_child
+from profkit.process.captured import capture
 
 _GROUP = Group.MEASURING
-_TIMEOUT_S = 5.0
 _TESTED, _WRITTEN = ("x86_64",), ("x86_64", "aarch64")
 """Machines on which the requests to Callgrind are tested, and for which they are written."""
-_NO_COUNTS = "no instruction counts (--mode callgrind)"
-_VERSION = re.compile(r"^__version__ = '(.+)'", re.MULTILINE)
-_CUDA = re.compile(r"^cuda(?:: [^=]+)? = '(.+)'", re.MULTILINE)
-_DRIVER = re.compile(r"Kernel Module\s+(?:for \S+\s+)?([\d.]+)")
-_DEVICE = re.compile(r"nvidia\d+")
+_NO_COUNTS, _NO_CPP = "no instruction counts (--mode callgrind)", "no C++ statements (--language c++)"
+_OTHER_CACHE = "set XDG_CACHE_HOME to a folder that only you can write to"
+_BROKEN_FILE = (errno.ENOENT, errno.EACCES, errno.ENOEXEC)
+"""Errors of starting a program whose file, or whose interpreter, is missing or damaged."""
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,96 +38,100 @@ class ToolFacts:
     version: str = ""
     problem: str = ""
     """Why it did not report its version."""
+    variable: str = ""
+    """Environment variable that names it, if one does."""
+    is_broken: bool = True
+    """False if the problem is not one of the program, such as a lack of memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class TorchFacts:
-    """Facts about torch and CUDA, found without importing torch, which takes seconds."""
+class CacheFacts:
+    """Facts about the folder of compiled statements."""
 
-    version: str | None = None
-    """None if torch is not installed."""
-    cuda: str | None = None
-    """Version of CUDA for which torch is built; None for a build without CUDA."""
-    driver: str | None = None
-    """Version of NVIDIA's driver in the kernel; None if there is none."""
-    devices: int = 0
-    """Number of GPUs in /dev."""
+    folder: Path | None
+    """None if the user has no home folder."""
+    exists: bool = True
+    problem: str = ""
+    """Why nothing can be written to it, or why it cannot be created."""
+    fix: str = ""
 
 
-def valgrind_facts(folder: Path, environ: Mapping[str, str] = os.environ) -> ToolFacts:
-    """Return the facts of Valgrind, which is run; its output goes to a file in the folder."""
+def valgrind_facts(environ: Mapping[str, str] = os.environ) -> ToolFacts:
+    """Return the facts of Valgrind, which is run."""
     path = shutil.which("valgrind", path=environ.get("PATH"))
     if path is None:
         return ToolFacts()
-    output = folder / "valgrind.log"
-    try:
-        ended = run_child((os.path.abspath(path), "--version"), output, _TIMEOUT_S)
-    except OSError as error:  # TimeoutError is one
-        return ToolFacts(path, problem=error.strerror or str(error))
-    text = output.read_text("utf-8", "replace").strip()
-    problem = f"exit status {ended.code}: {text[-200:]}" if ended.code else ""
-    return ToolFacts(path, text.removeprefix("valgrind-"), problem)
+    facts = _version_of((os.path.abspath(path), "--version"))
+    return ToolFacts(path, facts.version.removeprefix("valgrind-"), facts.problem, is_broken=facts.is_broken)
 
 
 def compiler_facts(environ: Mapping[str, str] = os.environ) -> ToolFacts:
-    """Return the facts of the C++ compiler that $CXX names, else of g++ or c++."""
+    """Return the facts of the C++ compiler that $CXX names, else of g++ or c++; it is run."""
+    words: dict[str, list[str]] = {}
+    for variable in ("CXXFLAGS", "CXX"):
+        text = environ.get(variable, "")
+        try:
+            words[variable] = shlex.split(text)
+        except ValueError as error:
+            return ToolFacts(f"{variable}={text!r}", problem=str(error).lower(), variable=variable)
+    named = words["CXX"]
+    programs = named[:1] or ["g++", "c++"]
+    path = next((found for name in programs if (found := shutil.which(name, path=environ.get("PATH")))), None)
+    variable = "CXX" if named else ""
+    if path is None:
+        return ToolFacts(variable=variable)
+    facts = _version_of((os.path.abspath(path), *named[1:], "--version"))
+    first = facts.version.partition("\n")[0]
+    problem = facts.problem or ("" if first else "it does not report its version")
+    return ToolFacts(path, first, problem, variable, facts.is_broken)
+
+
+def cache_facts(folder: Callable[[], Path] = default_folder) -> CacheFacts:
+    """Return the facts of the folder of compiled statements; a folder that does not exist is not created."""
+    path = None
     try:
-        found = toolchain(environ, None)
-    except ToolMissing:
-        return ToolFacts()
-    except OSError as error:  # such as a script without an interpreter
-        return ToolFacts(environ.get("CXX", "g++"), problem=error.strerror or str(error))
-    first, *_ = [*found.version.splitlines(), ""]
-    return ToolFacts(found.compiler[0], first, "" if first else "it does not report its version")
+        path = folder()
+        if os.path.exists(path):
+            open_cache(path)
+        problem = write_problem(path)
+    except (MeasuringError, UsageError) as error:
+        message, fix = without_fix(error)
+        return CacheFacts(path, problem=message, fix=fix or _OTHER_CACHE)
+    if problem is not None:
+        return CacheFacts(path, problem=f"{path}: {problem}", fix=_OTHER_CACHE)
+    return CacheFacts(path, exists=os.path.exists(path))
 
 
-def torch_facts(root: Path = Path("/")) -> TorchFacts:
-    """Return the facts from the files of torch and of NVIDIA's driver."""
-    spec = importlib.util.find_spec("torch")
-    text = "" if spec is None or not spec.origin else text_of(Path(spec.origin).with_name("version.py"))
-    version, cuda = _VERSION.search(text), _CUDA.search(text)
-    driver = _DRIVER.search(text_of(root / "proc/driver/nvidia/version"))
-    dev = root / "dev"
-    return TorchFacts(
-        version=version[1] if version else None,
-        cuda=cuda[1] if cuda else None,
-        driver=driver[1] if driver else None,
-        devices=sum(bool(_DEVICE.fullmatch(name)) for name in os.listdir(dev)) if dev.is_dir() else 0,
-    )
-
-
-def valgrind_check(facts: ToolFacts) -> Check:
+def valgrind_check(facts: ToolFacts, system: SystemFacts) -> Check:
     """Return the check of Valgrind."""
     if facts.path is None:
-        fix = "sudo apt-get install valgrind"
+        fix = system.install("valgrind")
         return Check(_GROUP, "valgrind", Status.SHORTFALL, "not on PATH", _NO_COUNTS, fix)
     if facts.problem:
-        fix = "sudo apt-get install --reinstall valgrind"
+        fix = _repair(facts, "valgrind", system)
         return Check(_GROUP, "valgrind", Status.SHORTFALL, f"{facts.path}: {facts.problem}", _NO_COUNTS, fix)
     return Check(_GROUP, "valgrind", Status.OK, f"{facts.version}, {facts.path}")
 
 
-def compiler_check(facts: ToolFacts) -> Check:
+def compiler_check(facts: ToolFacts, system: SystemFacts) -> Check:
     """Return the check of the C++ compiler."""
-    cost = "no C++ statements (--language c++)"
     if facts.path is None:
-        fix = "sudo apt-get install g++"
-        return Check(_GROUP, "compiler", Status.SHORTFALL, "neither $CXX, g++ nor c++ on PATH", cost, fix)
+        found = "$CXX is not on PATH" if facts.variable else "neither g++ nor c++ on PATH"
+        fix = f"unset {facts.variable}" if facts.variable else system.install("g++")
+        return Check(_GROUP, "compiler", Status.SHORTFALL, found, _NO_CPP, fix)
     if facts.problem:
-        fix = "sudo apt-get install --reinstall g++"
-        return Check(_GROUP, "compiler", Status.SHORTFALL, f"{facts.path}: {facts.problem}", cost, fix)
+        found = f"{facts.path}: {facts.problem}"
+        fix = f"unset {facts.variable}" if facts.variable else _repair(facts, "g++", system)
+        return Check(_GROUP, "compiler", Status.SHORTFALL, found, _NO_CPP, fix)
     return Check(_GROUP, "compiler", Status.OK, f"{facts.version}, {facts.path}")
 
 
-def torch_checks(facts: TorchFacts) -> tuple[Check, ...]:
-    """Return the checks of torch and of CUDA."""
-    if facts.version is None:
-        cost = "no statements that use torch"
-        torch = Check(_GROUP, "torch", Status.SHORTFALL, "not installed", cost, "pip install torch")
-    else:
-        build = "without CUDA" if facts.cuda is None else f"for CUDA {facts.cuda}"
-        torch = Check(_GROUP, "torch", Status.OK, f"{facts.version}, built {build}")
-    return torch, _cuda_check(facts)
+def cache_check(facts: CacheFacts) -> Check:
+    """Return the check of the folder of compiled statements."""
+    if facts.problem:
+        return Check(_GROUP, "C++ cache", Status.SHORTFALL, facts.problem, _NO_CPP, facts.fix)
+    state = "writable" if facts.exists else "does not exist, and can be created"
+    return Check(_GROUP, "C++ cache", Status.OK, f"{facts.folder}{', ' if facts.exists else ' '}{state}")
 
 
 def machine_check(machine: str | None = None) -> Check:
@@ -142,16 +147,21 @@ def machine_check(machine: str | None = None) -> Check:
     return Check(_GROUP, "machine code", Status.SHORTFALL, f"{name}, not supported", _NO_COUNTS, fix)
 
 
-def _cuda_check(facts: TorchFacts) -> Check:
-    if not facts.devices and facts.driver is None:
-        return Check(_GROUP, "CUDA", Status.NOT_APPLICABLE, "no NVIDIA driver, no GPU")
-    gpus = f"{facts.devices} GPU{'' if facts.devices == 1 else 's'}"
-    found = f"{gpus}, driver {facts.driver or 'unknown'}"
-    cost = "torch does not use the GPU"
-    if not facts.devices:
-        found = f"no GPU in /dev, driver {facts.driver}"
-        return Check(_GROUP, "CUDA", Status.SHORTFALL, found, cost, "docker run --gpus all …")
-    if facts.version is not None and facts.cuda is None:
-        fix = "pip install --force-reinstall torch"
-        return Check(_GROUP, "CUDA", Status.SHORTFALL, f"{found}, torch without CUDA", cost, fix)
-    return Check(_GROUP, "CUDA", Status.OK, found)
+def _version_of(command: Sequence[str]) -> ToolFacts:
+    """Run a command that prints a version."""
+    try:
+        said = capture(command)
+    except TimeoutError as error:
+        return ToolFacts(command[0], problem=str(error), is_broken=False)
+    except OSError as error:  # such as a script without an interpreter
+        problem = error.strerror or str(error)
+        return ToolFacts(command[0], problem=problem, is_broken=error.errno in _BROKEN_FILE)
+    if said.code:
+        ended = f"exit status {said.code}" if said.code > 0 else f"ended by signal {-said.code}"
+        printed = (said.errors or said.output).partition("\n")[0][:_LONGEST]
+        return ToolFacts(command[0], problem=f"{ended}: {printed}" if printed else ended)
+    return ToolFacts(command[0], said.output)
+
+
+def _repair(facts: ToolFacts, package: str, system: SystemFacts) -> str:
+    return system.reinstall(package) if facts.is_broken else f"make sure that `{facts.path} --version` works"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +13,20 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import ProfkitError, SamplerMissing, UsageError
 from profkit.ingest.keep import ingest
 from profkit.model.measurement import AnyInfo
+from profkit.model.notes import Note, NoteCode
 from profkit.model.run import RunInfo
 from profkit.model.session import CALLS_ONLY
 from profkit.process.child import own_python, run_child
 from profkit.samplers import registry
 from profkit.samplers.base import Sampler
+from profkit.samplers.inprocess.ways import Kind
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.ptrace import DenialCause
 from profkit.store.runs import open_store
 from profkit.store.spool import read_session, session_folders
 
+_PYSPY = "pyspy"
+_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 _NOT_TRIED = (registry.AUTO, CALLS_ONLY)
 _RATE_HZ = 100.0
 """Rate of trials: a default one is lowered on busy machines, down to one sample per trial."""
@@ -44,8 +49,8 @@ run(options, Path(folder))
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way to sample: a sampler, and whether it stops the program."""
+class Candidate:
+    """One way to sample that is tried: a sampler, and whether it stops the program."""
 
     sampler: str
     blocking: bool | None = None
@@ -72,16 +77,20 @@ class TrialError:
 class Trial:
     """Result of sampling a program in one way."""
 
-    way: Way
+    candidate: Candidate
     version: str | None = None
     running_s: float | None = None
     """Time from the sampler's start until it was RUNNING; None if it never was."""
     samples: int = 0
     links: int = 0
     """Number of pages on which a remote sampler shows its samples."""
+    inside: tuple[Kind, ...] = ()
+    """How a sampler inside the program has read stacks."""
     kept: bool = False
     """True if a store kept the run."""
     missing: SamplerMissing | None = None
+    unsupported: str = ""
+    """Why the sampler can never sample this Python."""
     error: TrialError | None = None
     took_s: float = 0.0
 
@@ -91,21 +100,30 @@ class Trial:
         return self.error is None and self.kept and self.samples + self.links > 0
 
 
-def ways() -> tuple[Way, ...]:
+def candidates() -> tuple[Candidate, ...]:
     """Return the ways to sample of every registered sampler that takes samples."""
+    names = (name for name in registry.names() if name not in _NOT_TRIED)
+    return tuple(candidate for name in names for candidate in _candidates_of(registry.resolve(name)))
+
+
+def auto_order() -> tuple[Candidate, ...]:
+    """Return the candidates that `auto` takes with this Python, in its order of preference."""
     return tuple(
-        way for name in registry.names() if name not in _NOT_TRIED for way in _ways_of(registry.resolve(name))
+        candidate
+        for rung in registry.rungs(SamplerOptions())
+        for candidate in _candidates_of(rung.sampler)
+        if rung.missing is not None or candidate.blocking in (None, rung.options.blocking is not False)
     )
 
 
-def _ways_of(sampler: Sampler) -> Iterator[Way]:
+def _candidates_of(sampler: Sampler) -> Iterator[Candidate]:
     """Yield both ways of a sampler that can stop the program or not, else the only one."""
     choices = [
         blocking
         for blocking in (True, False)
         if _supports(sampler, SamplerOptions(sampler=sampler.name, blocking=blocking))
     ]
-    yield from (Way(sampler.name, one) for one in (choices if len(choices) == 2 else (None,)))
+    yield from (Candidate(sampler.name, one) for one in (choices if len(choices) == 2 else (None,)))
 
 
 def _supports(sampler: Sampler, options: SamplerOptions) -> bool:
@@ -116,18 +134,17 @@ def _supports(sampler: Sampler, options: SamplerOptions) -> bool:
     return True
 
 
-def try_way(way: Way, folder: Path, clock: Clock = SYSTEM_CLOCK) -> Trial:
+def try_candidate(candidate: Candidate, folder: Path, clock: Clock = SYSTEM_CLOCK) -> Trial:
     """Sample a new program in one way, and keep its run in a store of the folder, which must be empty.
 
     The program is ended in any case.
     """
-    sampler = registry.resolve(way.sampler)
-    try:
-        sampler.find()
-    except SamplerMissing as missing:
-        return Trial(way, missing=missing)
+    sampler = registry.resolve(candidate.sampler)
+    not_possible = _not_possible(candidate, sampler)
+    if not_possible is not None:
+        return not_possible
     started_s = clock.monotonic_s()
-    error = _run_program(_options_of(way, sampler), folder)
+    error = _run_program(_options_of(candidate, sampler), folder)
     try:
         running_s, info = _recorded(folder)
     except ProfkitError as unread:
@@ -137,26 +154,48 @@ def try_way(way: Way, folder: Path, clock: Clock = SYSTEM_CLOCK) -> Trial:
     if error is None and run is not None and run.error is not None:
         error = TrialError(run.error)
     return Trial(
-        way,
+        candidate,
         sampler.version(),
         running_s,
         samples=0 if run is None else run.samples,
         links=0 if run is None else len(run.links),
+        inside=() if run is None else _kinds_inside(run.notes),
         kept=run is not None,
         error=error,
         took_s=clock.monotonic_s() - started_s,
     )
 
 
-def _options_of(way: Way, sampler: Sampler) -> dict[str, object]:
+def not_tried(candidate: Candidate, error: TrialError) -> Trial:
+    """Return the trial of a candidate that cannot be tried because of an error."""
+    return _not_possible(candidate, registry.resolve(candidate.sampler)) or Trial(candidate, error=error)
+
+
+def _not_possible(candidate: Candidate, sampler: Sampler) -> Trial | None:
+    """Return the trial of a sampler that is missing, or cannot read this Python; None for others."""
+    try:
+        sampler.find()
+    except SamplerMissing as missing:
+        return Trial(candidate, missing=missing)
+    if _FREE_THREADED and sampler.name == _PYSPY:
+        return Trial(candidate, unsupported="py-spy does not read free-threaded Python")
+    return None
+
+
+def _kinds_inside(notes: Sequence[Note]) -> tuple[Kind, ...]:
+    inside = (note for note in notes if note.code is NoteCode.SAMPLED_INSIDE)
+    return tuple(Kind(dict(note.figures)["kind"]) for note in inside)
+
+
+def _options_of(candidate: Candidate, sampler: Sampler) -> dict[str, object]:
     options: dict[str, object] = {
-        "sampler": way.sampler,
+        "sampler": candidate.sampler,
         "timeout_wait_for_running_sec": _WAIT_S,
         "timeout_wait_for_finished_sec": _WAIT_S,
     }
-    if way.blocking is not None:
-        options["blocking"] = way.blocking
-    if _supports(sampler, SamplerOptions(sampler=way.sampler, rate_hz=_RATE_HZ)):
+    if candidate.blocking is not None:
+        options["blocking"] = candidate.blocking
+    if _supports(sampler, SamplerOptions(sampler=candidate.sampler, rate_hz=_RATE_HZ)):
         options["rate"] = _RATE_HZ
     return options
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from profkit.doctor.places import PREFIX
+from profkit.doctor.system import system_facts
 from profkit.model.session import CALLS_ONLY
 from profkit.samplers import registry
 from tests.integration.harness import (
@@ -29,6 +30,7 @@ from tests.support.seccomp_filters import PTRACE, READ, launcher
 
 STAND_INS = Path(__file__).parents[1] / "stand_ins"
 DOCTOR = ("-m", "profkit", "doctor")
+SUDO = "" if os.geteuid() == 0 else "sudo "
 HAS_READER = sys.version_info >= (3, 14)
 
 pytestmark = pytest.mark.sampler
@@ -76,6 +78,8 @@ def test_this_machine(tmp_path: Path) -> None:
     assert HAS_READER or said.status("cpython") == "not applicable"
     names = {check["name"].partition(",")[0] for check in said.document["checks"]}
     assert set(registry.names()) - {registry.AUTO, CALLS_ONLY} <= names
+    found = said.check("inprocess")["found"]
+    assert f" · {'subinterpreter' if sys.version_info >= (3, 15) else 'timer'} · RUNNING after" in found
     await_samplers_end(tmp_path)
     assert left_in(tmp_path) == [], "nothing is left behind"
 
@@ -114,7 +118,7 @@ def test_a_filter_that_refuses_ptrace(action: str, tmp_path: Path) -> None:
     assert f"ptrace ({failure}) refused" in seccomp["found"]
     for check in (blocking, seccomp):
         assert check["cost"]
-        assert "run --cap-add SYS_PTRACE …" in check["fix"] or "securityContext" in check["fix"]
+        assert "SYS_PTRACE" in check["fix"] or "SystemCallFilter=ptrace" in check["fix"]
     assert said.status("pyspy, nonblocking") == "ok"
 
 
@@ -134,14 +138,21 @@ def test_a_pid_namespace_without_its_proc(tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=("unshare", "--pid", "--fork"))
     check = said.check("pyspy, blocking")
     assert check["found"] == said.check("PID namespace")["found"] == "/proc shows another PID namespace"
-    assert check["fix"] == "sudo mount -t proc proc /proc"
+    assert check["fix"] == f"{SUDO}mount -t proc proc /proc"
+
+
+def test_children_in_another_pid_namespace(tmp_path: Path) -> None:
+    said = examined(tmp_path, prefix=("unshare", "--pid"))
+    check = said.check("PID namespace")
+    assert check["status"] == "shortfall"
+    assert check["fix"].startswith("begin profiling before unshare(CLONE_NEWPID)")
 
 
 def test_without_valgrind_and_a_compiler(tmp_path: Path) -> None:
     said = examined(tmp_path, env=environment(PATH=str(Path(sys.executable).parent)))
     assert said.code == 0
     valgrind = said.check("valgrind")
-    assert (valgrind["status"], valgrind["fix"]) == ("shortfall", "sudo apt-get install valgrind")
+    assert (valgrind["status"], valgrind["fix"]) == ("shortfall", system_facts().install("valgrind"))
     assert "no instruction counts" in valgrind["cost"]
     assert said.status("compiler") == "shortfall"
 
@@ -172,7 +183,7 @@ def test_strobeclient_on_path(tmp_path: Path) -> None:
 
 @pytest.mark.gil
 def test_a_spool_that_nobody_can_write(tmp_path: Path) -> None:
-    said = examined(tmp_path, env=environment(PROFKIT_SPOOL="/proc/spool"))
+    said = examined(tmp_path, env=environment(PROFKIT_SPOOL="/proc/spool", HOME=str(tmp_path)))
     assert (said.code, said.document["sampling"], said.document["timing"]) == (7, False, True)
     spool = said.check("spool")
     assert (spool["status"], spool["fix"]) == ("failed", "export PROFKIT_SPOOL=$HOME/.profkit/spool")
@@ -187,6 +198,30 @@ def test_a_folder_without_permission_to_write(tmp_path: Path) -> None:
     assert said.code == 7
     assert "Permission denied" in said.check("spool")["found"]
     assert "Permission denied" in said.check("store")["found"]
+
+
+@pytest.mark.parametrize("compiler", ['"g++', "false"])
+def test_a_compiler_that_is_none(compiler: str, tmp_path: Path) -> None:
+    check = examined(tmp_path, env=environment(CXX=compiler)).check("compiler")
+    assert (check["status"], check["fix"]) == ("shortfall", "unset CXX")
+
+
+def test_a_system_on_which_no_file_can_be_written(tmp_path: Path) -> None:
+    """The limit makes every write fail, as a read-only system and a full disk do."""
+    said = examined(tmp_path, prefix=("prlimit", "--fsize=0"))
+    assert (said.code, said.document["sampling"]) == (7, False)
+    for name in ("inprocess", "spool", "store"):
+        assert said.status(name) == "failed"
+    assert said.status("temporary files") == said.status("C++ cache") == "shortfall"
+    assert said.check("inprocess")["found"].startswith("not tried, since no file can be written: ")
+    assert said.status("interpreter") == said.status("machine code") == "ok"
+
+
+def test_a_user_without_a_home_folder(tmp_path: Path) -> None:
+    unset = ("env", "--unset=HOME", "--unset=XDG_CACHE_HOME")
+    said = examined(tmp_path, prefix=unset, env=environment(PROFKIT_SPOOL="/proc/spool"))
+    assert said.code == 7
+    assert said.check("spool")["fix"] == "set PROFKIT_SPOOL to a folder that you can write to"
 
 
 def test_one_memory_layout(tmp_path: Path) -> None:

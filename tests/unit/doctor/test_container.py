@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.doctor.container import (
-    INITIAL_PID_NAMESPACE,
-    ContainerFacts,
-    container_checks,
-    container_facts,
-    docker_like,
-    grant_ptrace,
-)
-from profkit.model.checkup import Status
+from profkit.doctor.container import INITIAL_PID_NAMESPACE, ContainerFacts, container_facts
 
 
 def root_with(folder: Path, files: dict[str, str]) -> Path:
@@ -43,44 +35,52 @@ def root_with(folder: Path, files: dict[str, str]) -> Path:
 def test_signs_of_containers(files: dict[str, str], kind: str | None, sign: str, tmp_path: Path) -> None:
     facts = container_facts(root_with(tmp_path, files), {})
     assert (facts.kind, facts.sign) == (kind, sign)
-    check = container_checks(facts)[0]
-    assert check.status is Status.OK
-    assert sign in check.found
+    assert facts.name.endswith(f"({sign})") if sign else facts.name == "none found"
+
+
+def test_signs_that_may_not_be_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without permission to search it makes `Path.exists` raise PermissionError."""
+
+    def deny(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", deny)
+    monkeypatch.setattr(Path, "exists", deny)
+    assert container_facts(tmp_path, {}).kind is None
 
 
 def test_a_pod_of_kubernetes(tmp_path: Path) -> None:
     facts = container_facts(tmp_path, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
     assert facts.kind == "kubernetes"
-    assert "SYS_PTRACE" in grant_ptrace(facts)
-    assert "docker" not in grant_ptrace(facts)
+    grant = 'set securityContext: {capabilities: {add: ["SYS_PTRACE"]}} in the pod'
+    assert facts.grant_ptrace() == grant
+    assert facts.grant_ptrace(to_root=True) == grant.replace("{cap", "{runAsUser: 0, cap")
 
 
-def test_commands_of_runtimes() -> None:
-    assert grant_ptrace(ContainerFacts("docker")) == "docker run --cap-add SYS_PTRACE …"
-    assert grant_ptrace(ContainerFacts("podman")) == "podman run --cap-add SYS_PTRACE …"
-    assert docker_like(ContainerFacts(), "--gpus all") == "docker run --gpus all …"
+@pytest.mark.parametrize("kind", ["docker", "podman"])
+def test_commands_of_runtimes(kind: str) -> None:
+    facts = ContainerFacts(kind)
+    assert facts.run_with("--runtime=runc") == f"{kind} run --runtime=runc …"
+    assert facts.grant_ptrace() == f"{kind} run --cap-add SYS_PTRACE …"
+    assert facts.grant_ptrace(to_root=True) == f"{kind} run --cap-add SYS_PTRACE --user root …"
+    assert facts.grant_gpus().startswith(f"{kind} run --")
+    assert facts.shares_kernel
+
+
+@pytest.mark.parametrize("kind", [None, "wsl", "lxc", "systemd-nspawn", "containerd"])
+def test_kinds_without_a_command(kind: str | None) -> None:
+    facts = ContainerFacts(kind)
+    assert facts.run_with("--gpus all") is None
+    assert facts.grant_ptrace() is None
+    assert " run " not in facts.grant_gpus()
+    assert facts.shares_kernel is (kind not in (None, "wsl"))
 
 
 @pytest.mark.parametrize(
-    ("link", "own", "found"),
-    [
-        (INITIAL_PID_NAMESPACE, False, "the first one"),
-        ("pid:[4026532000]", True, "its own, with its /proc"),
-        (None, None, "unknown"),
-    ],
+    ("link", "own"), [(INITIAL_PID_NAMESPACE, False), ("pid:[4026532000]", True), (None, None)]
 )
-def test_pid_namespaces(link: str | None, own: bool | None, found: str, tmp_path: Path) -> None:
-    root = root_with(tmp_path, {"proc/self/status": "Name:\tpython\nNSpid:\t500\n", "proc/self/ns/x": ""})
+def test_pid_namespaces(link: str | None, own: bool | None, tmp_path: Path) -> None:
+    root = root_with(tmp_path, {"proc/self/ns/x": ""})
     if link is not None:
         (root / "proc/self/ns/pid").symlink_to(link)
-    facts = container_facts(root, {})
-    assert (facts.own_pids, facts.foreign_proc) == (own, False)
-    check = container_checks(facts)[1]
-    assert (check.status, check.found) == (Status.OK, found)
-
-
-def test_proc_of_another_namespace(tmp_path: Path) -> None:
-    facts = container_facts(root_with(tmp_path, {"proc/self/status": "NSpid:\t500\t1\n"}), {})
-    assert facts.foreign_proc
-    check = container_checks(facts)[1]
-    assert (check.status, check.fix) == (Status.SHORTFALL, "sudo mount -t proc proc /proc")
+    assert container_facts(root, {}).own_pids is own

@@ -16,6 +16,7 @@ from profkit.doctor.interpreter import (
     interpreter_facts,
     switches_check,
 )
+from profkit.doctor.system import Manager, SystemFacts
 from profkit.model.checkup import Check, Status
 
 FACTS = InterpreterFacts(
@@ -26,8 +27,11 @@ FACTS = InterpreterFacts(
 STRIPPED = replace(FACTS, symbols=Symbols(has_table=False, build_id="ab12"))
 
 
-def checked(facts: InterpreterFacts) -> dict[str, Check]:
-    return {check.name: check for check in interpreter_checks(facts)}
+DEBIAN = SystemFacts(manager=Manager.APT)
+
+
+def checked(facts: InterpreterFacts, system: SystemFacts = DEBIAN) -> dict[str, Check]:
+    return {check.name: check for check in interpreter_checks(facts, system)}
 
 
 def test_a_python_that_is_tested() -> None:
@@ -43,7 +47,18 @@ def test_a_stripped_python_of_debian_and_of_others() -> None:
     assert (check.status, check.found) == (Status.SHORTFALL, "none for /usr/bin/python3.13")
     assert "memory allocators are not recognised" in check.cost
     assert check.fix == "sudo apt-get install python3.13-dbg"
+    root = replace(DEBIAN, is_root=True)
+    assert checked(STRIPPED, root)["symbols"].fix == "apt-get install python3.13-dbg"
     assert checked(replace(STRIPPED, is_packaged=False))["symbols"].fix == "pyenv install 3.13"
+
+
+def test_a_stripped_python_of_other_distributions() -> None:
+    fedora = SystemFacts(manager=Manager.DNF)
+    assert checked(STRIPPED, fedora)["symbols"].fix == "sudo dnf debuginfo-install python3.13"
+    library = replace(STRIPPED, code=Path("/usr/lib64/libpython3.13.so.1.0"))
+    assert checked(library, fedora)["symbols"].fix == "sudo dnf debuginfo-install python3.13-libs"
+    for manager in (Manager.APK, Manager.PACMAN, Manager.ZYPPER, None):
+        assert checked(STRIPPED, SystemFacts(manager=manager))["symbols"].fix == "pyenv install 3.13"
 
 
 def test_a_stripped_python_with_its_debug_file() -> None:
@@ -53,7 +68,10 @@ def test_a_stripped_python_with_its_debug_file() -> None:
 
 
 def test_a_python_whose_file_cannot_be_read() -> None:
-    assert checked(replace(FACTS, symbols=None))["symbols"].status is Status.NOT_APPLICABLE
+    check = checked(replace(FACTS, symbols=None))["symbols"]
+    assert (check.status, check.found) == (
+        Status.NOT_APPLICABLE, "/usr/bin/python3.13 is not a readable ELF file"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("has_gil", "word"), [(True, "on"), (False, "off")])
@@ -86,8 +104,6 @@ def test_the_library_of_a_python_has_its_code(tmp_path: Path) -> None:
     assert interpreter_facts(tmp_path).code == Path("/opt/libpython3.13.so.1.0")
     (own / "maps").write_text("7f-80 r-xp 00 fe:01 1 /usr/bin/python3.13\n")
     (own / "exe").symlink_to("/usr/bin/python3.13")
-    (tmp_path / "etc").mkdir()
-    (tmp_path / "etc" / "debian_version").touch()
     facts = interpreter_facts(tmp_path)
     assert (facts.code, facts.is_packaged) == (Path("/usr/bin/python3.13"), True)
 

@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from profkit.doctor.container import ContainerFacts
 from profkit.doctor.noise import NoiseFacts, Use, current_use, noise_checks, noise_facts
+from profkit.doctor.system import SystemFacts
 from profkit.model.checkup import Check, Status
 
 QUIET = NoiseFacts(cores=8, all_cores=8, load=0.3, stolen=0.0)
 CPU = "sys/devices/system/cpu"
+
+
 V2, V1 = "sys/fs/cgroup", "sys/fs/cgroup/cpu,cpuacct"
+NOT_CONTAINED = SystemFacts()
+DOCKER = SystemFacts(ContainerFacts("docker", "/.dockerenv"), is_root=True)
 
 
-def checked(facts: NoiseFacts) -> dict[str, Check]:
-    return {check.name: check for check in noise_checks(facts)}
+def checked(facts: NoiseFacts, system: SystemFacts = NOT_CONTAINED) -> dict[str, Check]:
+    return {check.name: check for check in noise_checks(facts, system)}
 
 
 def quota_files(folder: str, quota: int, period: int = 100_000) -> dict[str, str]:
@@ -105,7 +111,31 @@ def test_quotas(files: dict[str, str], quota: float | None, tmp_path: Path) -> N
 def test_a_quota_is_a_shortfall() -> None:
     check = checked(replace(QUIET, quota=1.5))["cores"]
     assert (check.status, check.found) == (Status.SHORTFALL, "8 of 8, quota of 1.5")
-    assert check.fix == "docker run --cpuset-cpus 0-7 …, instead of --cpus"
+    assert check.fix == "remove the quota of the control group (systemd: CPUQuota=)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        ("docker", "docker run --cpuset-cpus 0-7 …, instead of --cpus"),
+        ("podman", "podman run --cpuset-cpus 0-7 …, instead of --cpus"),
+        ("kubernetes", "leave out limits: {cpu: …} of the pod's resources"),
+        ("lxc", "remove the quota of the control group (systemd: CPUQuota=)"),
+    ],
+)
+def test_quotas_of_containers(kind: str, fix: str) -> None:
+    system = SystemFacts(ContainerFacts(kind))
+    assert checked(replace(QUIET, quota=1.5), system)["cores"].fix == fix
+
+
+def test_a_container_cannot_change_its_host() -> None:
+    facts = replace(QUIET, governor="powersave", turbo=True, turbo_switch="echo 1 | sudo tee /sys/x")
+    checks = checked(replace(facts, random_layout=0), DOCKER)
+    for name in ("frequency", "turbo", "ASLR"):
+        assert checks[name].fix.startswith("on the host: "), name
+        assert "sudo " in checks[name].fix, name
+    own = checked(replace(QUIET, fixed_layout=True), DOCKER)["ASLR"]
+    assert own.fix == "start profkit without `setarch -R`"
 
 
 def test_load() -> None:

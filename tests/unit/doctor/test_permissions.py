@@ -10,12 +10,15 @@ import pytest
 
 from profkit.doctor.container import ContainerFacts
 from profkit.doctor.permissions import PermissionFacts, fix_of_denial, permission_checks, permission_facts
+from profkit.doctor.system import SystemFacts
 from profkit.model.checkup import Check, Status
 from profkit.samplers.attach_facts import PTRACE, READ, AttachFacts
 from profkit.samplers.ptrace import DenialCause
 from tests.unit.samplers.proc_folders import write_proc
 
-NOT_CONTAINED, DOCKER = ContainerFacts(), ContainerFacts("docker", "/.dockerenv")
+NOT_CONTAINED, DOCKER = SystemFacts(), SystemFacts(ContainerFacts("docker", "/.dockerenv"))
+KUBERNETES, LXC, WSL = (SystemFacts(ContainerFacts(kind)) for kind in ("kubernetes", "lxc", "wsl"))
+UNSHARED = "begin profiling before unshare(CLONE_NEWPID), or run `unshare --pid --fork --mount-proc COMMAND`"
 GRANT = "docker run --cap-add SYS_PTRACE …"
 
 
@@ -26,16 +29,19 @@ def facts_of(
     return permission_facts(folder, None)
 
 
-def checked(facts: PermissionFacts, container: ContainerFacts = NOT_CONTAINED) -> dict[str, Check]:
-    return {check.name: check for check in permission_checks(facts, container)}
+def checked(facts: PermissionFacts, system: SystemFacts = NOT_CONTAINED) -> dict[str, Check]:
+    return {check.name: check for check in permission_checks(facts, system)}
 
 
 def test_a_user_without_any_restriction(tmp_path: Path) -> None:
+    (tmp_path / "proc" / "sys" / "kernel").mkdir(parents=True)
     checks = checked(facts_of(tmp_path))
     assert {check.status for check in checks.values()} == {Status.OK}
     assert checks["capabilities"].found == "no CAP_SYS_PTRACE, user 1000; programs of the same user need none"
     assert checks["no_new_privs"].found == "not set"
     assert checks["Yama"].found == "not in this kernel"
+    assert checks["container"].found == "none found"
+    assert checks["PID namespace"].found == "the first one"
 
 
 def test_root_with_capabilities(tmp_path: Path) -> None:
@@ -54,6 +60,20 @@ def test_yama_scopes_that_permit_samplers(scope: int, tmp_path: Path) -> None:
     check = checked(facts_of(tmp_path, yama_scope=scope))["Yama"]
     assert check.status is Status.OK
     assert check.found.startswith(f"ptrace_scope {scope}: ")
+
+
+def test_a_yama_that_cannot_be_seen(tmp_path: Path) -> None:
+    without = checked(facts_of(tmp_path))["Yama"]
+    assert (without.status, without.found) == (Status.OK, "unknown: /proc/sys/kernel cannot be read")
+    (tmp_path / "proc" / "sys" / "kernel" / "yama" / "ptrace_scope").mkdir(parents=True)
+    assert checked(permission_facts(tmp_path, None))["Yama"].found.startswith("unknown")
+
+
+def test_yama_in_a_container_is_that_of_the_host(tmp_path: Path) -> None:
+    check = checked(facts_of(tmp_path / "2", yama_scope=2), DOCKER)["Yama"]
+    assert check.fix == "on the host: sudo sysctl kernel.yama.ptrace_scope=1"
+    check = checked(facts_of(tmp_path / "3", yama_scope=3), DOCKER)["Yama"]
+    assert check.fix.startswith("on the host: echo ")
 
 
 def test_yama_scopes_that_do_not(tmp_path: Path) -> None:
@@ -75,7 +95,7 @@ def test_a_process_that_is_not_dumpable(tmp_path: Path) -> None:
     os.chown(maps, 0, -1)
     check = checked(permission_facts(tmp_path, None))["dumpable"]
     assert (check.status, check.found) == (Status.SHORTFALL, "no")
-    assert "prctl(PR_SET_DUMPABLE, 1)" in check.fix
+    assert check.fix.startswith("pass allow_dumpable=True to ")
     may = PermissionFacts(AttachFacts(dumpable=False, may_trace=True))
     assert checked(may)["dumpable"].status is Status.OK
     assert checked(PermissionFacts(AttachFacts(dumpable=None)))["dumpable"].found == "unknown"
@@ -85,11 +105,11 @@ def test_a_process_that_is_not_dumpable(tmp_path: Path) -> None:
     ("refusals", "found", "cost"),
     [
         ({PTRACE: "EPERM"}, "1 filter; ptrace (EPERM) refused", "py-spy cannot stop the program"),
-        ({READ: "ENOSYS"}, "1 filter; process_vm_readv (ENOSYS) refused", "/proc/PID/mem instead"),
+        ({READ: "ENOSYS"}, "1 filter; process_vm_readv (ENOSYS) refused", "reads /proc/PID/mem if it may"),
         (
             {PTRACE: "SIGSYS", READ: "SIGSYS"},
             "1 filter; ptrace (SIGSYS) and process_vm_readv (SIGSYS) refused",
-            "may be wrong; CPython's own reader",
+            "(blocking=True, native=True); CPython's own reader",
         ),
     ],
 )
@@ -98,7 +118,10 @@ def test_calls_that_filters_refuse(refusals: Mapping[str, str], found: str, cost
     check = checked(facts, DOCKER)["seccomp"]
     assert (check.status, check.found, check.fix) == (Status.SHORTFALL, found, GRANT)
     assert cost in check.cost
-    assert f"SystemCallFilter={' '.join(refusals)} " in checked(facts)["seccomp"].fix
+    for system in (NOT_CONTAINED, LXC, WSL):
+        fix = checked(facts, system)["seccomp"].fix
+        assert fix.startswith(f"allow {' and '.join(refusals)} in the filter")
+        assert f"SystemCallFilter={' '.join(refusals)})" in fix
 
 
 def test_filters_that_refuse_nothing() -> None:
@@ -115,20 +138,74 @@ def test_the_facts_of_this_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "container", "fix"),
+    ("own", "of_children", "status", "found", "fix"),
+    [
+        (
+            "500 1",
+            "pid:[1]",
+            Status.SHORTFALL,
+            "/proc shows another PID namespace",
+            "sudo mount -t proc proc /proc",
+        ),
+        (
+            "500",
+            "pid:[2]",
+            Status.SHORTFALL,
+            "child processes start in another PID namespace",
+            UNSHARED,
+        ),
+        ("500", "pid:[1]", Status.OK, "its own, with its /proc", ""),
+    ],
+)
+def test_pid_namespaces(
+    own: str, of_children: str, status: Status, found: str, fix: str, tmp_path: Path
+) -> None:
+    write_proc(tmp_path / "proc", {}, {"NSpid": own})
+    links = tmp_path / "proc" / "self" / "ns"
+    links.mkdir()
+    (links / "pid").symlink_to("pid:[1]")
+    (links / "pid_for_children").symlink_to(of_children)
+    facts, system = permission_facts(tmp_path, None), SystemFacts(ContainerFacts(own_pids=True))
+    check = checked(facts, system)["PID namespace"]
+    assert (check.status, check.found, check.fix) == (status, found, fix)
+    if fix:
+        assert fix_of_denial(DenialCause.PID_NAMESPACE, facts, system, "the error's advice") == fix
+
+
+@pytest.mark.parametrize(
+    ("cause", "system", "fix"),
     [
         (DenialCause.SECCOMP, DOCKER, GRANT),
+        (DenialCause.SECCOMP, LXC, "the error's advice"),
+        (DenialCause.SECCOMP, NOT_CONTAINED, "the error's advice"),
         (DenialCause.CAPABILITIES, DOCKER, GRANT),
         (DenialCause.CAPABILITIES, NOT_CONTAINED, "the error's advice"),
+        (DenialCause.CAPABILITIES, WSL, "the error's advice"),
         (DenialCause.OTHER_USER, DOCKER, GRANT),
-        (DenialCause.YAMA, DOCKER, "sudo sysctl kernel.yama.ptrace_scope=1"),
+        (DenialCause.YAMA, NOT_CONTAINED, "sudo sysctl kernel.yama.ptrace_scope=1"),
+        (DenialCause.YAMA, DOCKER, "on the host: sudo sysctl kernel.yama.ptrace_scope=1"),
+        (DenialCause.YAMA, WSL, "sudo sysctl kernel.yama.ptrace_scope=1"),
         (DenialCause.PID_NAMESPACE, DOCKER, "sudo mount -t proc proc /proc"),
         (DenialCause.NOT_IMPLEMENTED, DOCKER, "docker run --runtime=runc …"),
+        (DenialCause.NOT_IMPLEMENTED, KUBERNETES, "the error's advice"),
+        (DenialCause.NOT_IMPLEMENTED, NOT_CONTAINED, "the error's advice"),
         (DenialCause.SECURITY_MODULE, DOCKER, "docker run --security-opt apparmor=unconfined …"),
+        (DenialCause.SECURITY_MODULE, KUBERNETES, "the error's advice"),
         (DenialCause.SECURITY_MODULE, NOT_CONTAINED, "the error's advice"),
+        (DenialCause.NOT_DUMPABLE, DOCKER, "the error's advice"),
         (DenialCause.TRACED, DOCKER, "the error's advice"),
     ],
 )
-def test_fixes_of_denials(cause: DenialCause, container: ContainerFacts, fix: str) -> None:
+def test_fixes_of_denials(cause: DenialCause, system: SystemFacts, fix: str) -> None:
     facts = PermissionFacts(AttachFacts(yama_scope=2), refusals={PTRACE: "EPERM"})
-    assert fix_of_denial(cause, facts, container, "the error's advice") == fix
+    assert fix_of_denial(cause, facts, system, "the error's advice") == fix
+
+
+@pytest.mark.parametrize("cause", [DenialCause.CAPABILITIES, DenialCause.OTHER_USER])
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_capability_is_used_by_root_only(cause: DenialCause, user: int) -> None:
+    facts = PermissionFacts(AttachFacts(sampler_user=user))
+    to_root = " --user root" if user else ""
+    fix = fix_of_denial(cause, facts, DOCKER, "the error's advice")
+    assert fix == f"docker run --cap-add SYS_PTRACE{to_root} …"
+    assert ("runAsUser: 0" in fix_of_denial(cause, facts, KUBERNETES, "")) is bool(user)

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+
 from profkit.doctor.container import ContainerFacts
 from profkit.doctor.permissions import PermissionFacts
 from profkit.doctor.sampling import sampling_checks
-from profkit.doctor.trials import Trial, TrialError, Way
+from profkit.doctor.system import SystemFacts
+from profkit.doctor.trials import Candidate, Trial, TrialError
 from profkit.errors import SamplerMissing
 from profkit.model.checkup import Check, Status
 from profkit.samplers.attach_facts import PTRACE, AttachFacts
+from profkit.samplers.inprocess.ways import Kind
 from profkit.samplers.ptrace import DenialCause
 
-BLOCKING, NONBLOCKING = Way("pyspy", True), Way("pyspy", False)
+BLOCKING, NONBLOCKING = Candidate("pyspy", True), Candidate("pyspy", False)
+CPYTHON, INPROCESS = Candidate("cpython"), Candidate("inprocess")
+UNTIL_3_14 = (BLOCKING, NONBLOCKING, INPROCESS)
+"""Order of `auto`."""
+SINCE_3_15 = (CPYTHON, BLOCKING, NONBLOCKING, INPROCESS)
+FREE_THREADED_3_14 = (INPROCESS, CPYTHON, BLOCKING, NONBLOCKING)
+
 GOOD = Trial(NONBLOCKING, "0.4.3", 0.0812, samples=9, kept=True, took_s=0.5)
 DENIED = Trial(
     BLOCKING, "0.4.3", kept=True,
     error=TrialError("a seccomp filter refuses ptrace (EPERM)", "allow ptrace", DenialCause.SECCOMP),
 )  # fmt: skip
 MISSING = Trial(BLOCKING, missing=SamplerMissing("pyspy", "py-spy", "install it"))
+TORN = "callers of short functions may be wrong, as stacks are read while they change"
+INSIDE = "neither native stacks nor child processes are sampled"
 
 
-def checked(*trials: Trial) -> list[Check]:
+def checked(*trials: Trial, order: Sequence[Candidate] = UNTIL_3_14) -> list[Check]:
     permissions = PermissionFacts(AttachFacts(filters=1), refusals={PTRACE: "EPERM"})
-    return list(sampling_checks(trials, permissions, ContainerFacts("docker")))
+    return list(sampling_checks(trials, permissions, SystemFacts(ContainerFacts("docker")), order))
+
+
+def good(candidate: Candidate, *inside: Kind) -> Trial:
+    return Trial(candidate, samples=9, kept=True, inside=inside)
+
+
+def failed(candidate: Candidate) -> Trial:
+    return Trial(candidate, error=TrialError("it failed"))
 
 
 def test_a_sampler_that_works() -> None:
@@ -31,17 +53,102 @@ def test_a_sampler_that_works() -> None:
     assert check.found == "0.4.3 · RUNNING after 81.2 ms · 9 samples"
 
 
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ((Kind.INTERPRETER,), "subinterpreter"),
+        ((Kind.TIMER,), "timer"),
+        ((Kind.THREAD,), "thread"),
+        ((Kind.TIMER, Kind.THREAD), "timer · thread"),
+    ],
+)
+def test_how_a_sampler_inside_the_program_reads_stacks(kinds: tuple[Kind, ...], words: str) -> None:
+    (check,) = checked(Trial(INPROCESS, "3.15.2", 0.05, samples=9, inside=kinds, kept=True))
+    assert check.found == f"3.15.2 · {words} · RUNNING after 50.0 ms · 9 samples"
+
+
 def test_a_sampler_that_keeps_its_samples_elsewhere() -> None:
-    (check,) = checked(Trial(Way("strobeclient"), None, 0.5, links=3, kept=True))
+    (check,) = checked(Trial(Candidate("strobeclient"), None, 0.5, links=3, kept=True))
     assert (check.status, check.found) == (Status.OK, "RUNNING after 500 ms · 3 links")
 
 
 def test_a_denied_sampler_beside_one_that_works() -> None:
-    denied, good = checked(DENIED, GOOD)
-    assert (denied.status, good.status) == (Status.SHORTFALL, Status.OK)
+    denied, works = checked(DENIED, GOOD)
+    assert (denied.status, works.status) == (Status.SHORTFALL, Status.OK)
     assert denied.found == "a seccomp filter refuses ptrace (EPERM)"
-    assert denied.cost.startswith("callers of short functions may be wrong")
     assert denied.fix == "docker run --cap-add SYS_PTRACE …"
+
+
+@pytest.mark.parametrize(
+    ("order", "candidate", "working", "cost"),
+    [
+        (
+            UNTIL_3_14, BLOCKING, (good(NONBLOCKING),),
+            f"`auto` takes nonblocking pyspy instead: {TORN}; native=True cannot be used",
+        ),
+        (
+            UNTIL_3_14, BLOCKING, (good(INPROCESS, Kind.TIMER),),
+            f"`auto` takes inprocess instead: {INSIDE}; threads other than the main one are seen mostly "
+            "where they release the GIL",
+        ),
+        (
+            UNTIL_3_14, NONBLOCKING, (good(BLOCKING), good(INPROCESS, Kind.TIMER)),
+            "programs that must not be stopped, such as those with socket timeouts, are sampled by inprocess",
+        ),
+        (
+            UNTIL_3_14, NONBLOCKING, (good(BLOCKING),),
+            "programs that must not be stopped, such as those with socket timeouts, are not sampled",
+        ),
+        (
+            UNTIL_3_14, CPYTHON, (good(BLOCKING), good(NONBLOCKING)),
+            "`auto` takes blocking pyspy in any case, but sampler='cpython' cannot be used",
+        ),
+        (
+            UNTIL_3_14, INPROCESS, (good(BLOCKING),),
+            "`auto` takes blocking pyspy in any case, but sampler='inprocess' cannot be used",
+        ),
+        (
+            SINCE_3_15, BLOCKING, (good(CPYTHON), good(NONBLOCKING)),
+            "`auto` takes cpython in any case, but blocking=True and native=True cannot be used",
+        ),
+        (
+            SINCE_3_15, NONBLOCKING, (good(CPYTHON), good(BLOCKING)),
+            "`auto` takes cpython in any case, but sampler='pyspy', blocking=False cannot be used",
+        ),
+        (
+            SINCE_3_15, CPYTHON, (good(BLOCKING), good(NONBLOCKING)),
+            "`auto` takes blocking pyspy instead at 100 Hz, not 1,000 Hz: the program stops for each sample",
+        ),
+        (
+            SINCE_3_15, CPYTHON, (good(INPROCESS, Kind.INTERPRETER),),
+            f"`auto` takes inprocess instead at 100 Hz, not 1,000 Hz: {INSIDE}",
+        ),
+        (FREE_THREADED_3_14, INPROCESS, (good(CPYTHON),), "`auto` takes cpython instead"),
+        (
+            UNTIL_3_14, BLOCKING, (good(CPYTHON),),
+            "`auto` records calls and wall times without samples",
+        ),
+    ],
+)  # fmt: skip
+def test_costs_follow_from_what_auto_takes(
+    order: Sequence[Candidate], candidate: Candidate, working: tuple[Trial, ...], cost: str
+) -> None:
+    check, *_ = checked(failed(candidate), *working, order=order)
+    assert (check.status, check.cost) == (Status.SHORTFALL, cost)
+    assert check.fix
+
+
+def test_a_sampler_that_can_never_read_this_python() -> None:
+    trials = (
+        Trial(BLOCKING, unsupported="py-spy does not read free-threaded Python"),
+        Trial(NONBLOCKING, unsupported="py-spy does not read free-threaded Python"),
+    )
+    for works in (good(INPROCESS), failed(INPROCESS)):
+        *never, _ = checked(*trials, works, order=FREE_THREADED_3_14)
+        for check in never:
+            assert check.status is Status.NOT_APPLICABLE
+            assert check.found == "py-spy does not read free-threaded Python"
+            assert check.cost == check.fix == ""
 
 
 def test_no_sampler_that_works() -> None:
@@ -50,12 +157,13 @@ def test_no_sampler_that_works() -> None:
 
 
 def test_samplers_that_are_missing() -> None:
-    pyspy, strobeclient, _ = checked(
-        MISSING, Trial(Way("strobeclient"), missing=SamplerMissing("strobeclient", "strobeclient", "")), GOOD
+    strobeclient = Candidate("strobeclient")
+    pyspy, other, _ = checked(
+        MISSING, Trial(strobeclient, missing=SamplerMissing("strobeclient", "strobeclient", "")), GOOD
     )
     assert (pyspy.status, pyspy.found) == (Status.SHORTFALL, "py-spy is not on PATH")
     assert pyspy.fix == "python -m pip install py-spy"
-    assert (strobeclient.status, strobeclient.found) == (Status.NOT_APPLICABLE, "needs strobeclient")
+    assert (other.status, other.found) == (Status.NOT_APPLICABLE, "needs strobeclient")
 
 
 def test_a_sampler_without_samples() -> None:
@@ -65,8 +173,6 @@ def test_a_sampler_without_samples() -> None:
     assert empty.fix
 
 
-def test_a_sampler_that_is_not_known_here() -> None:
-    trial = Trial(Way("inprocess"), error=TrialError("it failed"))
-    check, _ = checked(trial, GOOD)
-    assert (check.status, check.cost) == (Status.SHORTFALL, "sampler='inprocess' cannot be used")
-    assert check.fix
+def test_a_sampler_that_somebody_added() -> None:
+    check, _ = checked(failed(Candidate("odd")), GOOD)
+    assert check.cost == "`auto` takes nonblocking pyspy in any case, but sampler='odd' cannot be used"

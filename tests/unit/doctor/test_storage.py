@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +13,21 @@ import pytest
 
 from profkit.config import NOWHERE, Config, read_config
 from profkit.doctor import storage
-from profkit.doctor.places import PREFIX, nearest_folder, trial_folder, write_problem
+from profkit.doctor.container import ContainerFacts
+from profkit.doctor.places import PREFIX, can_use_home, nearest_folder, trial_folder, write_problem
 from profkit.doctor.storage import (
     DiskFacts,
     SpoolFacts,
     StoreFacts,
+    TemporaryFacts,
     disk_facts,
     spool_facts,
     storage_checks,
     store_facts,
+    temporary_facts,
 )
-from profkit.errors import SpoolUnavailable, StoreUnavailable
+from profkit.doctor.system import SystemFacts
+from profkit.errors import StoreUnavailable
 from profkit.model.checkup import Check, Status
 from profkit.store.database import MIGRATIONS
 from profkit.store.runs import open_store
@@ -28,12 +35,37 @@ from tests.support.cli_runs import finished_session
 
 UNWRITABLE = Path("/proc/spool")
 """A folder that not even root can make."""
+NOT_CONTAINED = SystemFacts()
 SESSION = "20261121T113217-4711-9f3a07c2"
 
 
-def checked(config: Config) -> dict[str, Check]:
-    checks = storage_checks(spool_facts(config), store_facts(config), disk_facts(config))
-    return {check.name: check for check in checks}
+def checked(
+    config: Config, environ: Mapping[str, str] = os.environ, system: SystemFacts = NOT_CONTAINED
+) -> dict[str, Check]:
+    temporary = temporary_facts()
+    spool, store, disks = (
+        spool_facts(config, environ),
+        store_facts(config, environ),
+        disk_facts(config, temporary),
+    )
+    return {check.name: check for check in storage_checks(spool, store, temporary, disks, system)}
+
+
+@pytest.fixture
+def no_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no folder for temporary files be writable, as on a read-only system."""
+
+    def fail() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", fail)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """Return an environment with a home folder that can be written to."""
+    (tmp_path / "home").mkdir()
+    return {"HOME": str(tmp_path / "home")}
 
 
 def test_nothing_was_recorded_yet(config: Config, tmp_path: Path) -> None:
@@ -80,16 +112,50 @@ def test_a_limit_that_is_no_size(config: Config) -> None:
     check = checked(replace(config, spool_limit="much"))["spool"]
     assert (check.status, check.fix) == (Status.SHORTFALL, "unset PROFKIT_SPOOL_LIMIT")
     assert "'much' is not a size" in check.found
+    assert check.cost == "the default limit of 1GB applies"
 
 
-def test_a_spool_that_cannot_be_written(config: Config, tmp_path: Path) -> None:
-    check = checked(replace(config, spool=UNWRITABLE))["spool"]
+def test_a_spool_that_cannot_be_written(config: Config, tmp_path: Path, home: dict[str, str]) -> None:
+    check = checked(replace(config, spool=UNWRITABLE), home)["spool"]
     assert (check.status, check.fix) == (Status.FAILED, "export PROFKIT_SPOOL=$HOME/.profkit/spool")
     assert check.found == "the spool /proc/spool cannot be used: No such file or directory"
     file = tmp_path / "file"
     file.touch()
     assert "Not a directory" in checked(replace(config, spool=file / "spool"))["spool"].found
     assert "Not a directory" in checked(replace(config, spool=file))["spool"].found
+
+
+@pytest.mark.parametrize("value", [None, "", "relative", "/proc/home", "/dev/null"])
+def test_a_home_folder_that_cannot_be_used(value: str | None, config: Config) -> None:
+    environ = {} if value is None else {"HOME": value}
+    assert not can_use_home(environ)
+    checks = checked(replace(config, spool=UNWRITABLE, store_url="sqlite:////proc/store/runs.db"), environ)
+    assert checks["spool"].fix == "set PROFKIT_SPOOL to a folder that you can write to"
+    assert checks["store"].fix.startswith("set PROFKIT_STORE to sqlite:////FOLDER/runs.db")
+
+
+def test_a_home_folder_that_can_be_used(home: dict[str, str]) -> None:
+    assert can_use_home(home)
+    assert os.listdir(home["HOME"]) == []
+
+
+@pytest.mark.usefixtures("no_temporary_folder")
+def test_no_folder_for_temporary_files(config: Config) -> None:
+    checks = checked(config)
+    check = checks["temporary files"]
+    assert (check.status, check.fix) == (Status.SHORTFALL, "set TMPDIR to a folder that you can write to")
+    assert check.found == "No usable temporary directory found in ['/tmp']"
+    assert "disk" in checks, "the disks of other places are examined"
+    docker = SystemFacts(ContainerFacts("docker"))
+    assert checked(config, system=docker)["temporary files"].fix == "docker run --tmpfs /tmp …"
+
+
+def test_a_disk_that_does_not_answer(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "statvfs", fail)
+    assert disk_facts(config, temporary_facts()) == ()
 
 
 def test_a_spool_of_another_user(config: Config) -> None:
@@ -114,8 +180,10 @@ def test_a_current_folder_that_is_gone() -> None:
         ("nonsense", "it is not a database URL", "export PROFKIT_STORE="),
     ],
 )
-def test_stores_that_cannot_be_used(url: str, words: str, fix: str, config: Config) -> None:
-    check = checked(replace(config, store_url=url))["store"]
+def test_stores_that_cannot_be_used(
+    url: str, words: str, fix: str, config: Config, home: dict[str, str]
+) -> None:
+    check = checked(replace(config, store_url=url), home)["store"]
     assert check.status is Status.FAILED
     assert words in check.found
     assert check.fix.startswith(fix)
@@ -153,8 +221,9 @@ def test_a_store_without_tables(config: Config) -> None:
 
 
 def test_little_space() -> None:
-    store = StoreFacts("sqlite:///runs.db")
-    *_, check = storage_checks(SpoolFacts(Path("spool")), store, (DiskFacts(Path("/"), 2**29, 2**35),))
+    spool, store = SpoolFacts(Path("spool")), StoreFacts("sqlite:///runs.db")
+    disks = (DiskFacts(Path("/"), 2**29, 2**35),)
+    *_, check = storage_checks(spool, store, TemporaryFacts(Path("/tmp")), disks, NOT_CONTAINED)
     assert (check.status, check.fix) == (Status.SHORTFALL, "profkit gc --older-than 7d")
     assert check.found == "512 MiB free of 32.0 GiB at /"
 
@@ -175,5 +244,5 @@ def test_the_folder_of_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with trial_folder(UNWRITABLE) as name:
         assert Path(name).parent == tmp_path
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
-    with pytest.raises(SpoolUnavailable):
+    with pytest.raises(OSError, match="No such file or directory"):
         trial_folder(UNWRITABLE)

@@ -9,13 +9,21 @@ from pathlib import Path
 import pytest
 
 from profkit.clock import Clock
-from profkit.doctor import tried_program
-from profkit.doctor.trials import Trial, TrialError, Way, try_way, ways
+from profkit.doctor import trials, tried_program
+from profkit.doctor.trials import (
+    Candidate,
+    Trial,
+    TrialError,
+    auto_order,
+    candidates,
+    not_tried,
+    try_candidate,
+)
 from profkit.errors import AttachDenied, InvalidOption, SamplerFailed, SamplerMissing, SamplerTimeout
 from profkit.model.session import SamplerPlan
 from profkit.process.procfs import is_running
 from profkit.samplers import registry
-from profkit.samplers.base import Attachment, LiveStacks
+from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.ptrace import DenialCause
 
@@ -59,20 +67,82 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.mark.usefixtures("register")
-def test_every_registered_sampler_is_tried_in_all_ways() -> None:
-    inside, others = (Way("cpython"), Way("inprocess")), (
-        Way("pyspy", True), Way("pyspy", False), Way("strobeclient")
+def test_every_registered_sampler_is_tried_in_all_candidates() -> None:
+    inside, others = (Candidate("cpython"), Candidate("inprocess")), (
+        Candidate("pyspy", True), Candidate("pyspy", False), Candidate("strobeclient")
     )  # fmt: skip
-    assert ways() == (*inside, *others)
+    assert candidates() == (*inside, *others)
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
-    assert ways() == (*inside, Way("odd"), *others)
-    assert [way.name for way in ways()][2:5] == ["odd", "pyspy, blocking", "pyspy, nonblocking"]
+    assert candidates() == (*inside, Candidate("odd"), *others)
+    assert [candidate.name for candidate in candidates()][2:5] == [
+        "odd",
+        "pyspy, blocking",
+        "pyspy, nonblocking",
+    ]
+
+
+PYSPY = (Candidate("pyspy", True), Candidate("pyspy", False))
+
+
+@pytest.mark.parametrize(
+    ("version", "free_threaded", "order"),
+    [
+        ((3, 13), False, (*PYSPY, Candidate("inprocess"))),
+        ((3, 14), False, (*PYSPY, Candidate("inprocess"))),
+        ((3, 15), False, (Candidate("cpython"), *PYSPY, Candidate("inprocess"))),
+        ((3, 14), True, (Candidate("inprocess"), Candidate("cpython"), *PYSPY)),
+        ((3, 15), True, (Candidate("cpython"), Candidate("inprocess"), *PYSPY)),
+    ],
+)
+@pytest.mark.parametrize("is_missing", [False, True])
+def test_the_order_of_auto(
+    version: tuple[int, int], free_threaded: bool, order: tuple[Candidate, ...], is_missing: bool,
+    register: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def find(sampler: Sampler) -> str:
+        if is_missing:
+            raise SamplerMissing(sampler.name, "program", "install it")
+        return "/bin/true"
+
+    register.setattr(registry.shutil, "which", lambda _: None)
+    register.setattr(registry.sys, "version_info", version)
+    register.setattr(registry, "_FREE_THREADED", free_threaded)
+    for name in ("cpython", "inprocess", "pyspy"):
+        register.setattr(type(registry.resolve(name)), "find", find)
+    assert auto_order() == order
+
+
+@pytest.mark.usefixtures("register")
+def test_strobeclient_comes_first_if_it_is_on_path(register: pytest.MonkeyPatch) -> None:
+    register.setattr(registry.shutil, "which", lambda _: "/bin/strobeclient")
+    assert auto_order()[0] == Candidate("strobeclient")
+
+
+def test_py_spy_is_not_tried_with_a_free_threaded_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "_FREE_THREADED", True)
+    monkeypatch.setattr(type(registry.resolve("pyspy")), "find", lambda _: "/bin/true")
+    for candidate in PYSPY:
+        trial = try_candidate(candidate, tmp_path)
+        assert trial == not_tried(candidate, TrialError("no folder"))
+        assert trial.unsupported == "py-spy does not read free-threaded Python"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("register")
+def test_samplers_that_cannot_be_tried() -> None:
+    error = TrialError("no file can be written", "write elsewhere")
+    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+    assert not_tried(Candidate("odd"), error) == Trial(Candidate("odd"), error=error)
+    registry.register(Odd(missing=True))  # type: ignore[arg-type]
+    assert not_tried(Candidate("odd"), error).missing is not None
 
 
 @pytest.mark.usefixtures("register")
 def test_a_sampler_that_is_not_installed_is_not_tried(tmp_path: Path) -> None:
     registry.register(Odd(missing=True))  # type: ignore[arg-type]
-    trial = try_way(Way("odd"), tmp_path)
+    trial = try_candidate(Candidate("odd"), tmp_path)
     assert isinstance(trial.missing, SamplerMissing)
     assert not trial.worked
     assert list(tmp_path.iterdir()) == []
@@ -82,7 +152,7 @@ def test_a_sampler_that_is_not_installed_is_not_tried(tmp_path: Path) -> None:
 def test_an_option_that_the_program_refuses(tmp_path: Path) -> None:
     """The program knows only samplers that profkit registers itself."""
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
-    trial = try_way(Way("odd"), tmp_path)
+    trial = try_candidate(Candidate("odd"), tmp_path)
     assert trial.error is not None
     assert trial.error.message.startswith("sampler='odd' is not valid")
     assert trial.error.fix.startswith("give one of auto, ")
@@ -100,7 +170,7 @@ def test_an_option_that_the_program_refuses(tmp_path: Path) -> None:
 def test_programs_that_fail(text: str, words: str, tmp_path: Path, register: pytest.MonkeyPatch) -> None:
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
     register.setattr("profkit.doctor.trials._START", text)
-    trial = try_way(Way("odd"), tmp_path)
+    trial = try_candidate(Candidate("odd"), tmp_path)
     assert trial.error is not None
     assert words in trial.error.message
 
@@ -112,7 +182,7 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path, register: pytest.M
     text = f"import os, time; os.fork(); open({str(pids)!r}, 'a').write(f'{{os.getpid()}} '); time.sleep(60)"
     register.setattr("profkit.doctor.trials._START", text)
     register.setattr("profkit.doctor.trials._TIMEOUT_S", 1.0)
-    trial = try_way(Way("odd"), tmp_path)
+    trial = try_candidate(Candidate("odd"), tmp_path)
     assert trial.error is not None
     assert trial.error.message.endswith("did not end within 1 s")
     found = [int(pid) for pid in pids.read_text().split()]
@@ -121,12 +191,12 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path, register: pytest.M
 
 
 def test_what_works() -> None:
-    good = Trial(Way("odd"), samples=1, kept=True)
+    good = Trial(Candidate("odd"), samples=1, kept=True)
     assert good.worked
-    assert Trial(Way("odd"), links=1, kept=True).worked
-    assert not Trial(Way("odd"), samples=1).worked, "its run was not kept"
-    assert not Trial(Way("odd"), kept=True).worked, "it has no samples"
-    assert not Trial(Way("odd"), samples=1, kept=True, error=TrialError("it failed late")).worked
+    assert Trial(Candidate("odd"), links=1, kept=True).worked
+    assert not Trial(Candidate("odd"), samples=1).worked, "its run was not kept"
+    assert not Trial(Candidate("odd"), kept=True).worked, "it has no samples"
+    assert not Trial(Candidate("odd"), samples=1, kept=True, error=TrialError("it failed late")).worked
 
 
 _LOOK = "raise option or look at the sampler's log in the spool"
