@@ -26,6 +26,7 @@ from tests.integration.harness import (
     python_without_py_spy,
     run_program,
 )
+from tests.support.example_checkups import contained
 from tests.support.seccomp_filters import PTRACE, READ, launcher
 
 STAND_INS = Path(__file__).parents[1] / "stand_ins"
@@ -92,6 +93,12 @@ def test_the_text_begins_with_the_verdict(tmp_path: Path) -> None:
     assert lines[0].startswith("Sampling and timing work here")
     assert lines[1:3] == ["", "Python"]
     assert any(line.startswith("✓  pyspy, blocking ") for line in lines)
+
+
+def test_the_example_in_the_documentation_has_every_check(tmp_path: Path) -> None:
+    shown = [(check.group.value, check.name) for check in contained().checks]
+    printed = [(check["group"], check["name"]) for check in examined(tmp_path).document["checks"]]
+    assert list(dict.fromkeys(printed)) == shown, "this machine may have several disks"
 
 
 def test_a_spool_with_sessions_stays_as_it_is(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_text_and_json(profkit: Profkit, examined: Examined) -> None:
     examined(contained())
     said = profkit("doctor")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("Sampling and timing work here, with 3 shortfalls.\n\nPython\n")
+    assert said.out.startswith("Sampling and timing work here, with 4 shortfalls.\n\nPython\n")
     document = profkit("doctor", "--json").json()
     assert (document["works"], document["sampling"], document["timing"]) == (True, True, True)
 

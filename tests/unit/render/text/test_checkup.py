@@ -51,9 +51,9 @@ def test_control_characters_are_escaped() -> None:
     ("checkup", "sentence"),
     [
         (well(), "Sampling and timing work here, and nothing is missing."),
-        (contained(), "Sampling and timing work here, with 3 shortfalls."),
+        (contained(), "Sampling and timing work here, with 4 shortfalls."),
         (
-            replace(contained(), checks=contained().checks[:2]),
+            replace(contained(), checks=contained().checks[:4]),
             "Sampling and timing work here, with 1 shortfall.",
         ),
         (
