@@ -14,8 +14,17 @@ pytestmark = [pytest.mark.sampler, pytest.mark.alone]
 Seen = dict[str, dict[str, int]]
 
 
-def seen(folder: Path, scene: str) -> Seen:
-    done = run_program(folder, [str(PROGRAMS / "regions.py"), scene])
+@pytest.fixture(
+    params=[pytest.param("pyspy", marks=pytest.mark.gil), pytest.param("cpython", marks=pytest.mark.states)]
+)
+def sampler(request: pytest.FixtureRequest) -> str:
+    """A sampler whose stacks are exact; py-spy is when it stops the program."""
+    name: str = request.param
+    return name
+
+
+def seen(folder: Path, scene: str, sampler: str) -> Seen:
+    done = run_program(folder, [str(PROGRAMS / "regions.py"), scene, sampler])
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     found: Seen = json.loads(done.stdout)
@@ -26,9 +35,8 @@ def share(region: dict[str, int], function: str) -> float:
     return region.get(function, 0) / region["samples"]
 
 
-@pytest.mark.gil
-def test_two_threads_in_one_function(tmp_path: Path) -> None:
-    shared = seen(tmp_path, "two_threads")["shared"]
+def test_two_threads_in_one_function(sampler: str, tmp_path: Path) -> None:
+    shared = seen(tmp_path, "two_threads", sampler)["shared"]
     assert shared["calls"] == 2
     assert shared["torn"] == 0
     assert "blue" not in shared
@@ -37,9 +45,8 @@ def test_two_threads_in_one_function(tmp_path: Path) -> None:
     assert min(share(shared, "red"), share(shared, "green")) > 0.25
 
 
-@pytest.mark.gil
-def test_ten_coroutines_in_one_loop(tmp_path: Path) -> None:
-    regions = seen(tmp_path, "coroutines")
+def test_ten_coroutines_in_one_loop(sampler: str, tmp_path: Path) -> None:
+    regions = seen(tmp_path, "coroutines", sampler)
     for own, other in (("red", "green"), ("green", "red")):
         assert regions[own]["calls"] == 5
         assert regions[own]["torn"] == 0
@@ -48,9 +55,8 @@ def test_ten_coroutines_in_one_loop(tmp_path: Path) -> None:
         assert "blue" not in regions[own]
 
 
-@pytest.mark.gil
-def test_nested_and_recursive_regions(tmp_path: Path) -> None:
-    regions = seen(tmp_path, "nested")
+def test_nested_and_recursive_regions(sampler: str, tmp_path: Path) -> None:
+    regions = seen(tmp_path, "nested", sampler)
     outer, inner = regions["outer"], regions["inner"]
     assert (outer["calls"], inner["calls"]) == (4, 1)
     assert "red" not in inner
@@ -59,18 +65,16 @@ def test_nested_and_recursive_regions(tmp_path: Path) -> None:
     assert 0.45 < share(outer, "red") < 0.85  # 0.2 s of 0.3 s
 
 
-@pytest.mark.gil
-def test_generators_that_are_consumed_in_turn(tmp_path: Path) -> None:
-    regions = seen(tmp_path, "generators")
+def test_generators_that_are_consumed_in_turn(sampler: str, tmp_path: Path) -> None:
+    regions = seen(tmp_path, "generators", sampler)
     for own, other in (("red", "green"), ("green", "red")):
         assert share(regions[own], own) > 0.9
         assert other not in regions[own]
         assert "blue" not in regions[own]
 
 
-@pytest.mark.gil
-def test_blocks_in_loops_across_awaits_and_detached(tmp_path: Path) -> None:
-    regions = seen(tmp_path, "blocks")
+def test_blocks_in_loops_across_awaits_and_detached(sampler: str, tmp_path: Path) -> None:
+    regions = seen(tmp_path, "blocks", sampler)
     for label, own, other in (
         ("loop", "red", "green"),
         ("async", "green", "red"),
@@ -82,14 +86,13 @@ def test_blocks_in_loops_across_awaits_and_detached(tmp_path: Path) -> None:
     assert regions["loop"]["calls"] == 10
 
 
-@pytest.mark.gil
-def test_threads_that_a_region_starts(tmp_path: Path) -> None:
-    regions = seen(tmp_path, "every_thread")
+def test_threads_that_a_region_starts(sampler: str, tmp_path: Path) -> None:
+    regions = seen(tmp_path, "every_thread", sampler)
     assert "green" not in regions["callers"]
     assert min(regions["everyone"].get(name, 0) for name in ("red", "green")) > 10
     assert "blue" not in regions["everyone"]
 
 
 def test_processes_that_a_region_starts(tmp_path: Path) -> None:
-    family = seen(tmp_path, "processes")["family"]
+    family = seen(tmp_path, "processes", "auto")["family"]
     assert min(family.get(name, 0) for name in ("red", "green")) > 10

@@ -1,4 +1,4 @@
-"""Regions whose work is told apart by the names of their functions: `regions.py SCENE`.
+"""Regions whose work is told apart by the names of their functions: `regions.py SCENE SAMPLER`.
 
 Prints, for each region, the functions that its samples are of, with the number of samples.
 """
@@ -17,8 +17,8 @@ from collections import Counter
 from profkit import profile, profiled
 from profkit.model.run import Run
 
-OPTIONS = {"rate": 250.0, "blocking": True}
-SCENE = sys.argv[1]
+SCENE, SAMPLER = sys.argv[1:]
+OPTIONS = {"rate": 250.0, "sampler": SAMPLER, "blocking": True if SAMPLER == "pyspy" else "auto"}
 
 
 def spin(duration_s: float) -> None:
@@ -185,7 +185,7 @@ def every_thread() -> dict[str, Run | None]:
 def processes() -> dict[str, Run | None]:
     """A child that the region forks is sampled where subprocesses were asked for."""
 
-    @profile(label="family", scope="process", subprocesses=True, rate=100.0)
+    @profile(label="family", scope="process", subprocesses=True, rate=100.0, sampler=SAMPLER)
     def family():
         child = multiprocessing.get_context("fork").Process(target=green, args=(0.8,))
         child.start()
