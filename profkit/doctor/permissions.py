@@ -16,10 +16,13 @@ from profkit.samplers.attach_facts import PTRACE, READ, AttachFacts, attach_fact
 from profkit.samplers.ptrace import DenialCause
 
 _GROUP = Group.PERMISSIONS
-_COSTS = {
-    PTRACE: "py-spy cannot stop the program (blocking=True, native=True)",
-    READ: "CPython's own reader (3.14 and later) cannot be used; py-spy reads /proc/PID/mem if it may",
+_CANNOT_READ = "samplers outside the program cannot read it"
+_CANNOT_STOP = "py-spy cannot stop the program (blocking=True, native=True)"
+_COSTS_OF_READ = {
+    "ENOSYS": "samplers read /proc/PID/mem instead, if they may",
+    "EPERM": "CPython's own reader (3.14 and later) cannot be used; py-spy reads /proc/PID/mem if it may",
 }
+"""Costs of a refusal of READ by its error; see `samplers.ptrace`."""
 _YAMA_SCOPES = {
     0: "0: processes of the same user",
     1: "1: descendants, and whom the program permits; profkit permits its sampler",
@@ -27,7 +30,6 @@ _YAMA_SCOPES = {
     3: "3: nobody",
 }
 _YAMA_FILE = "/etc/sysctl.d/99-ptrace.conf"
-_CANNOT_READ = "samplers outside the program cannot read it"
 _UNSHARED = "begin profiling before unshare(CLONE_NEWPID), or run `unshare --pid --fork --mount-proc COMMAND`"
 
 
@@ -105,7 +107,8 @@ def _seccomp_check(facts: PermissionFacts, container: ContainerFacts) -> Check:
     if not facts.refusals:
         return Check(_GROUP, "seccomp", Status.OK, f"{filters}; {PTRACE} and {READ} are allowed")
     refused = " and ".join(f"{call} ({failure})" for call, failure in facts.refusals.items())
-    cost = "; ".join(_COSTS[call] for call in facts.refusals)
+    costs = {PTRACE: _CANNOT_STOP, READ: _COSTS_OF_READ.get(facts.refusals.get(READ, ""), _CANNOT_READ)}
+    cost = "; ".join(costs[call] for call in facts.refusals)
     fix = _permit_calls(facts.refusals, container)
     return Check(_GROUP, "seccomp", Status.SHORTFALL, f"{filters}; {refused} refused", cost, fix)
 

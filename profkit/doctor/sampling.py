@@ -110,7 +110,7 @@ def _after(candidate: Candidate, working: Sequence[Trial], order: Sequence[Candi
 def _instead(candidate: Candidate, trial: Trial) -> str:
     """Return the sampler that replaces a candidate, and what is worse with it."""
     rate_hz, best_hz = (_RATES_HZ.get(one.sampler, 0.0) for one in (trial.candidate, candidate))
-    slower = f" at {rate_hz:,.0f} Hz, not {best_hz:,.0f} Hz" if 0 < rate_hz < best_hz else ""
+    slower = f" ({rate_hz:,.0f} Hz, not {best_hz:,.0f} Hz)" if 0 < rate_hz < best_hz else ""
     drawbacks = (_DRAWBACKS.get(trial.candidate, ""), *(_BIASES.get(kind, "") for kind in trial.inside))
     worse = "; ".join(drawback for drawback in drawbacks if drawback)
     return f"{_words(trial.candidate)} instead{slower}{': ' if worse else ''}{worse}"

@@ -105,11 +105,20 @@ def test_a_process_that_is_not_dumpable(tmp_path: Path) -> None:
     ("refusals", "found", "cost"),
     [
         ({PTRACE: "EPERM"}, "1 filter; ptrace (EPERM) refused", "py-spy cannot stop the program"),
-        ({READ: "ENOSYS"}, "1 filter; process_vm_readv (ENOSYS) refused", "reads /proc/PID/mem if it may"),
+        (
+            {READ: "ENOSYS"},
+            "1 filter; process_vm_readv (ENOSYS) refused",
+            "samplers read /proc/PID/mem instead, if they may",
+        ),
+        (
+            {READ: "EPERM"},
+            "1 filter; process_vm_readv (EPERM) refused",
+            "CPython's own reader (3.14 and later) cannot be used; py-spy reads /proc/PID/mem if it may",
+        ),
         (
             {PTRACE: "SIGSYS", READ: "SIGSYS"},
             "1 filter; ptrace (SIGSYS) and process_vm_readv (SIGSYS) refused",
-            "(blocking=True, native=True); CPython's own reader",
+            "(blocking=True, native=True); samplers outside the program cannot read it",
         ),
     ],
 )

@@ -117,11 +117,11 @@ def test_a_denied_sampler_beside_one_that_works() -> None:
         ),
         (
             SINCE_3_15, CPYTHON, (good(BLOCKING), good(NONBLOCKING)),
-            "`auto` takes blocking pyspy instead at 100 Hz, not 1,000 Hz: the program stops for each sample",
+            "`auto` takes blocking pyspy instead (100 Hz, not 1,000 Hz): the program stops for each sample",
         ),
         (
             SINCE_3_15, CPYTHON, (good(INPROCESS, Kind.INTERPRETER),),
-            f"`auto` takes inprocess instead at 100 Hz, not 1,000 Hz: {INSIDE}",
+            f"`auto` takes inprocess instead (100 Hz, not 1,000 Hz): {INSIDE}",
         ),
         (FREE_THREADED_3_14, INPROCESS, (good(CPYTHON),), "`auto` takes cpython instead"),
         (
