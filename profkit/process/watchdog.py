@@ -59,19 +59,19 @@ def _main(argv: list[str]) -> int:
     _close_all_but(0, 1, 2)
     for number in _SET_BY_PYTHON:
         _signal.signal(number, _signal.SIG_DFL)
-    pid, errno = _start(argv)
+    # Before PROGRAM runs, which may find its target at once: without a watchdog, it might hold it forever.
+    inherited = {number: _signal.signal(number, _signal.SIG_IGN) for number in _IGNORED}
+    pid, errno = _start(argv, inherited)
     if errno:
         _print(CANNOT_START.format(errno))
         return 1
-    for number in _IGNORED:
-        _signal.signal(number, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGCHLD})
     _print(STARTED.format(pid, posix.getpid()))
     _await_end(pid, target)
     return 0
 
 
-def _start(argv: list[str]) -> tuple[int, int]:
+def _start(argv: list[str], handlers: dict[int, int]) -> tuple[int, int]:
     """Start PROGRAM and wait until it runs; return its pid, and the error number if the start failed."""
     reading, writing = posix.pipe2(posix.O_CLOEXEC)
     try:
@@ -79,16 +79,18 @@ def _start(argv: list[str]) -> tuple[int, int]:
     except OSError as error:
         return 0, error.errno or -1
     if pid == 0:
-        _become(argv, writing)
+        _become(argv, handlers, writing)
     posix.close(writing)
     failure = posix.read(reading, 16)  # ends with exec
     posix.close(reading)
     return pid, int(failure or 0)
 
 
-def _become(argv: list[str], report: int) -> None:
-    """Become PROGRAM; does not return."""
+def _become(argv: list[str], handlers: dict[int, int], report: int) -> None:
+    """Become PROGRAM with these handlers of signals; does not return."""
     try:
+        for number, handler in handlers.items():
+            _signal.signal(number, handler)
         posix.setsid()
         posix.umask(UMASK)
         posix.execv(argv[0], argv)

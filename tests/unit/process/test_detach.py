@@ -202,6 +202,15 @@ def test_the_watchdog_is_named_and_ends_with_its_program(tmp_path: Path):
     assert "profkit-watchdog: ended by signal 9\n" in log.read_text()
 
 
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
+def test_the_watchdog_ignores_signals_before_its_program_runs(tmp_path: Path, signum: signal.Signals):
+    log, mark = tmp_path / "log", str(tmp_path / "mark")
+    script = f"kill -{int(signum)} $PPID; exec sleep 0.2"
+    started = start_detached(("/bin/sh", "-c", script, mark), mark, log, SYSTEM_CLOCK, timeout_s=10)
+    assert started is not None
+    wait_for(lambda: "ended with exit status 0" in log.read_text("utf-8"))
+
+
 def test_no_launcher_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", "")
