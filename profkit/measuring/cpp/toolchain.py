@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from profkit.errors import CompileFailed, ToolMissing
+from profkit.errors import CompileFailed, InvalidOption, ToolMissing
 from profkit.measuring.cpp.source import Source
 from profkit.model.workorder import WorkOrder
 
@@ -189,8 +189,8 @@ class Toolchain:
 
 
 def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
-    """Return the compiler that an environment names; raise ToolMissing if it is not found."""
-    named = tuple(shlex.split(env.get("CXX", "")))
+    """Return the compiler that an environment names; raise ToolMissing or InvalidOption if there is none."""
+    named, flags = _words(env, "CXX"), _words(env, "CXXFLAGS")
     program = named[0] if named else "g++"
     path = shutil.which(program, path=env.get("PATH")) or (
         None if named else shutil.which("c++", path=env.get("PATH"))
@@ -201,10 +201,18 @@ def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
     return Toolchain(
         compiler=(path, *named[1:]),
         version=_version((path, *named[1:]), os.stat(path).st_mtime_ns),
-        own_flags=tuple(shlex.split(env.get("CXXFLAGS", ""))),
+        own_flags=flags,
         paths=tuple(f"{name}={env[name]}" for name in _PATH_VARIABLES if name in env),
         torch=torch,
     )
+
+
+def _words(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    text = env.get(name, "")
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise InvalidOption(name, text, f"quote its words as a shell does ({error})") from error
 
 
 @cache

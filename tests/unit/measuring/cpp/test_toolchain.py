@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from profkit.errors import CompileFailed
+from profkit.errors import CompileFailed, InvalidOption
 from profkit.measuring.cpp.building import worth_precompiling
 from profkit.measuring.cpp.cache import Cache
 from profkit.measuring.cpp.compilations import ObjectCompilation
 from profkit.measuring.cpp.source import ATEN, Source
-from profkit.measuring.cpp.toolchain import Toolchain, TorchBuild, read_build, torch_build
+from profkit.measuring.cpp.toolchain import Toolchain, TorchBuild, read_build, toolchain, torch_build
 from profkit.model.workorder import Language, WorkOrder
 
 TORCH = TorchBuild(Path("/site/torch"), "2.13.0+cpu", cxx11_abi=True, standard="c++20", built=1)
@@ -136,3 +136,9 @@ def test_an_interpreter_without_torch_is_named(tmp_path: Path):
     bare.chmod(0o755)
     with pytest.raises(CompileFailed, match=f"{bare} has no torch"):
         torch_build(WorkOrder("x", stmt="at::x", language=Language.CPP, python=str(bare)))
+
+
+@pytest.mark.parametrize("name", ["CXX", "CXXFLAGS"])
+def test_a_variable_with_an_open_quote_is_named(name: str):
+    with pytest.raises(InvalidOption, match=f"^{name}='\"g.*quote its words"):
+        toolchain({name: '"g++'}, None)
