@@ -7,7 +7,6 @@ acquiring and entering, so a KeyboardInterrupt cannot leak it. The hot path take
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +19,9 @@ from profkit.errors import ProfilerBusy, SamplerError, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import Cover
 from profkit.originals import REAL
+from profkit.process.fork_hooks import HOOKS, Hooks
 from profkit.process.guard import guarded, reraise_program_error, reraise_signal_error
+from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks before those of this module
 from profkit.samplers.registry import rungs
 from profkit.session import activity
 from profkit.session.activity import is_spawned
@@ -370,10 +371,6 @@ def _begin() -> None:
 MANAGER.on_start = _begin
 
 # Since 3.12 CPython warns if a process with several threads forks. The ticker is stopped first, so that a
-# single-threaded program gets no warning.
-os.register_at_fork(
-    before=guarded("preparing for a fork", _TICKER.stop),
-    after_in_parent=guarded("resuming after a fork", _TICKER.restart),
-    after_in_child=guarded("resetting in a forked child", MANAGER.become_child),
-)
+# single-threaded program gets no warning. Its thread may be waiting for the lock that `forks` takes then.
+HOOKS.add(Hooks(_TICKER.stop, _TICKER.restart, MANAGER.become_child))
 atexit.register(_close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from profkit.clock import SYSTEM_CLOCK, Clock
@@ -80,12 +81,17 @@ class Ticker:
             self._thread = None
 
     def stop(self) -> None:
-        """End the thread and wait for it."""
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            self._stop.release()
-            if not thread.is_current():
-                thread.await_end()
+        """End the thread and wait for it; call it again if something interrupts it."""
+        thread = self._thread
+        if thread is None:
+            return
+        with suppress(RuntimeError):  # another thread that forks has just released it
+            if self._stop.locked():
+                self._stop.release()
+        if not thread.is_current():
+            thread.await_end()
+        if self._thread is thread:  # else another one has been started meanwhile
+            self._thread = None
 
     def restart(self) -> None:
         """Start again after a fork, if there is still a session."""

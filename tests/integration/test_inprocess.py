@@ -13,6 +13,7 @@ import pytest
 
 from profkit.clock import SYSTEM_CLOCK
 from tests.integration.harness import FORKING, PROGRAMS, environment, run_program
+from tests.support.seccomp_filters import PTRACE, READ, launcher
 
 INSIDE = str(PROGRAMS / "inside.py")
 HAS_STATES = sys.version_info >= (3, 15)
@@ -57,6 +58,22 @@ def test_a_program_that_forks_often_does_without_a_subinterpreter(tmp_path: Path
 
 def test_a_timeout_of_the_kernel_comes_in_time(tmp_path: Path) -> None:
     assert outcome(tmp_path, "receiving", 0)["kinds"] == list(dict.fromkeys([IN_MAIN, IN_THREAD]))
+
+
+def test_time_limits_that_are_over_during_a_fork_are_raised(tmp_path: Path) -> None:
+    found = outcome(tmp_path, "limited", 30)
+    assert found["crashed"] == 0
+    assert found["raised"] + found["lost in logging"] == 30
+    assert found["raised"] > (20 if HAS_STATES else 0)
+
+
+@pytest.mark.sampler
+def test_a_fork_and_a_tick_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """`auto` imports this sampler late, when the session's own hooks of forks exist."""
+    prefix = launcher(PTRACE, READ, action="KILL")
+    done = run_program(tmp_path, [str(PROGRAMS / "forking_in_a_tick.py")], launcher=prefix)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"status": 0, "sampler": "inprocess"}
 
 
 @pytest.mark.full

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable
 
 from profkit.errors import SamplerFailed
 from profkit.model.session import Segment, SessionState
-from profkit.originals import REAL
-from profkit.process.guard import guarded
 from profkit.samplers.attempts import SAMPLING, START
+from profkit.samplers.inprocess.forks import FORKS
 from profkit.samplers.inprocess.interpreter import InterpreterWay
 from profkit.samplers.inprocess.thread import ThreadWay
 from profkit.samplers.inprocess.timer import TimerWay
@@ -24,41 +22,6 @@ WAYS: tuple[Callable[[Request], Way], ...] = (InterpreterWay, TimerWay, ThreadWa
 MOST_FORKS = 10
 """Most forks in `_FORKS_S` with a subinterpreter: to end one and make another takes 20 to 50 ms."""
 _FORKS_S = 10.0
-
-
-class Forks:
-    """Attachments of this process, and the forks that suspend them: one after the other."""
-
-    def __init__(self) -> None:
-        self.live: list[InProcessAttachment] = []
-        self.lock = REAL.rlock()
-        """Held during a fork, and while something starts: a fork beside a new subinterpreter would crash."""
-        self._depth = 0
-
-    def begin(self) -> None:
-        """Make the process one that can fork."""
-        self.lock.acquire()
-        self._depth += 1
-        for attachment in tuple(self.live):
-            attachment.before_fork()
-
-    def end(self) -> None:
-        """Continue in the parent; the handler of a signal may have forked meanwhile."""
-        self._depth -= 1
-        try:
-            for attachment in () if self._depth else tuple(self.live):
-                attachment.after_fork()
-        finally:
-            self.lock.release()
-
-    def in_child(self) -> None:
-        """Forget the threads and timers of the parent."""
-        live, self.live, self.lock, self._depth = self.live, [], REAL.rlock(), 0
-        for attachment in live:
-            attachment.in_child()
-
-
-FORKS = Forks()
 
 
 class InProcessAttachment:
@@ -173,10 +136,3 @@ class InProcessAttachment:
 def _failed(stage: str, detail: str) -> SamplerFailed:
     fix = "use sampler='none' to record calls and wall times without samples"
     return SamplerFailed(NAME, stage, detail, fix)
-
-
-os.register_at_fork(
-    before=guarded("preparing for a fork", FORKS.begin),
-    after_in_parent=guarded("resuming after a fork", FORKS.end),
-    after_in_child=guarded("resetting in a forked child", FORKS.in_child),
-)

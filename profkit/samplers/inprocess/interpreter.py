@@ -96,7 +96,8 @@ class InterpreterWay:
 
     def after_fork(self) -> None:
         """See `Way.after_fork`; waits a moment, because the next fork may come soon."""
-        self._start(_DELAY_S)
+        if self.has_ended():
+            self._start(_DELAY_S)
 
     def in_child(self) -> None:
         """See `Way.in_child`."""

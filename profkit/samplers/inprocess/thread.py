@@ -63,7 +63,8 @@ class ThreadWay:
 
     def after_fork(self) -> None:
         """See `Way.after_fork`."""
-        self.start()
+        if self.has_ended():
+            self.start()
 
     def in_child(self) -> None:
         """See `Way.in_child`."""

@@ -55,7 +55,10 @@ def check_idle(idle: bool) -> None:
 
 
 class Way(Protocol):
-    """One way to sample this process, from its start to its end; not thread-safe."""
+    """One way to sample this process, from its start to its end; not thread-safe.
+
+    Something may interrupt the methods for forks: they are called again then.
+    """
 
     kind: Kind
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -159,9 +160,49 @@ def receiving(_: float) -> dict[str, object]:
     return {"kinds": [dict(note.figures)["kind"] for note in block.run.info.notes]}
 
 
+class Limit(TimeoutError):
+    """The time limit of the program."""
+
+
+def limited(number: float) -> dict[str, object]:
+    """Time limits that are mostly over during a fork are raised, and no child crashes.
+
+    Those that are over when a hook of the module `logging` begins are lost without profkit, too.
+    """
+    attachment.MOST_FORKS = 10**9
+    outcomes: Counter[str] = Counter({"lost in logging": 0})
+
+    def over(*_: object) -> None:
+        raise Limit
+
+    def lost(unraisable: sys.UnraisableHookArgs) -> None:
+        assert unraisable.exc_traceback is not None
+        if "/logging/" in unraisable.exc_traceback.tb_frame.f_code.co_filename:
+            outcomes["lost in logging"] += 1
+        else:
+            sys.__unraisablehook__(unraisable)
+
+    sys.unraisablehook = lost
+    signal.signal(signal.SIGALRM, over)
+    with profiled("limited", sampler="inprocess"):
+        for turn in range(int(number)):
+            spend(0.12)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.001 * (turn % 10 + 1))
+                end_s = time.monotonic() + 0.5
+                while time.monotonic() < end_s:
+                    outcomes["crashed"] += forked(lambda: None) != 0
+            except Limit:
+                outcomes["raised"] += 1
+    with suppress(ChildProcessError):
+        while True:
+            outcomes["crashed"] += os.wait()[1] != 0
+    return {**outcomes}
+
+
 SCENES = {
     "shares": shares, "in_a_thread": in_a_thread, "children": children, "forking": forking,
-    "replaced": replaced, "killed": killed, "receiving": receiving,
+    "replaced": replaced, "killed": killed, "receiving": receiving, "limited": limited,
 }  # fmt: skip
 
 if __name__ == "__main__":

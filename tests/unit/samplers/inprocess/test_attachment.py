@@ -11,7 +11,8 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SessionState
-from profkit.samplers.inprocess.attachment import FORKS, MOST_FORKS, InProcessAttachment
+from profkit.samplers.inprocess.attachment import MOST_FORKS, InProcessAttachment
+from profkit.samplers.inprocess.forks import FORKS
 from profkit.samplers.inprocess.ways import Kind, Request, WayFailed
 
 
@@ -141,15 +142,6 @@ def test_what_was_asked_to_stop_is_not_resumed(request_: Request) -> None:
     FORKS.begin()
     FORKS.end()
     assert plot.calls == ["start", "stop", "before_fork"]
-    one.kill()
-
-
-def test_a_fork_within_a_fork_resumes_once(request_: Request) -> None:
-    plot = Plot(running=True)
-    one = InProcessAttachment(request_, 0, (plot.way,))
-    for step in (FORKS.begin, FORKS.begin, FORKS.end, FORKS.end):
-        step()
-    assert plot.calls == ["start", "before_fork", "before_fork", "after_fork"]
     one.kill()
 
 
