@@ -1,13 +1,15 @@
 """A function and a block while samplers may not attach: `denied.py OPTIONS SCENE`, OPTIONS as JSON.
 
-Prints as JSON what was logged, each run, and how long the first call took to begin.
+Prints as JSON what was logged, and each run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import logging
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +21,7 @@ from profkit.render.views.notes import note_text
 
 OPTIONS, SCENE = json.loads(sys.argv[1]), sys.argv[2]
 CALLS = 3
+CAP_SYS_PTRACE = 19
 TRACER = """
 import ctypes, os, time
 assert ctypes.CDLL(None).ptrace(0x4206, os.getppid(), 0, 0) == 0  # PTRACE_SEIZE
@@ -27,18 +30,31 @@ time.sleep(600)
 """
 
 
-def spin(duration_s: float = 0.1) -> float:
-    """Busy for a while; returns when it began."""
-    began_s = time.monotonic()
-    while time.monotonic() < began_s + duration_s:
+def spin(duration_s: float = 0.1) -> None:
+    end_s = time.monotonic() + duration_s
+    while time.monotonic() < end_s:
         pass
-    return began_s
+
+
+def drop_from_children(capability: int) -> None:
+    """Keep a capability that programs that this process starts do not get."""
+    assert ctypes.CDLL(None).prctl(24, capability, 0, 0, 0) == 0  # PR_CAPBSET_DROP
+
+
+def become(user: int) -> None:
+    """Change the effective user and keep all capabilities, so that root's Python can be read."""
+    assert ctypes.CDLL(None).prctl(28, 1 << 2, 0, 0, 0) == 0  # PR_SET_SECUREBITS, NO_SETUID_FIXUP
+    os.seteuid(user)
 
 
 @contextlib.contextmanager
 def scene() -> Iterator[None]:
     if SCENE == "not dumpable":
         assert set_dumpable(dumpable=False)
+    if SCENE == "another user":
+        become(65534)
+    if SCENE == "more capable":
+        drop_from_children(CAP_SYS_PTRACE)
     if SCENE != "traced":
         yield
         return
@@ -51,9 +67,7 @@ def scene() -> Iterator[None]:
 
 def main() -> dict[str, object]:
     function = profile(spin, label="function", **OPTIONS)
-    asked_s = time.monotonic()
-    delay_s = function() - asked_s
-    for _ in range(CALLS - 1):
+    for _ in range(CALLS):
         function()
     during = is_self_dumpable()
     for _ in range(CALLS):
@@ -61,7 +75,6 @@ def main() -> dict[str, object]:
             spin()
     runs = {"function": function.last_run, "block": block.run}
     return {
-        "delay_s": delay_s,
         "dumpable": [during, is_self_dumpable()],
         "runs": {
             label: {
