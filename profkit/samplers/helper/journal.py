@@ -8,7 +8,7 @@
     p PID COMMAND                      command line of a child process, its arguments separated by spaces
     r THREAD STACK WEIGHT              samples of a thread, WEIGHT in a row
     d FUNCTION ROUNDS                  rounds in which a process could not be read, by its last function
-    w ROUNDS                           rounds in which only the threads on a processor could be read
+    w ROUNDS                           rounds in which only threads on a processor, or with the GIL, could be read
     x PID REASON                       a child process that is not sampled
     n ROUNDS REPEATED SKIPPED          totals so far: rounds, those read more than once, those skipped
     e REASON                           the end; missing if the sampler was killed

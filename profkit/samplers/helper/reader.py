@@ -45,8 +45,9 @@ HAS_STATES = sys.version_info >= (3, 15)
 ALL_THREADS, ON_CPU, HOLDS_GIL = "all", "cpu", "gil"
 """Threads to sample: all, those on a processor or holding the GIL, and those holding the GIL."""
 
-_WALL, _ON_CPU_ONLY, _ALL_STATES = 0, 1, 3
-"""Modes of the reader: PROFILING_MODE_WALL, PROFILING_MODE_CPU and PROFILING_MODE_ALL."""
+_WALL, _ON_CPU_ONLY, _WITH_GIL_ONLY, _ALL_STATES = 0, 1, 2, 3
+"""Modes of the reader: PROFILING_MODE_WALL, PROFILING_MODE_CPU, PROFILING_MODE_GIL and PROFILING_MODE_ALL."""
+_MODES = {ON_CPU: _ON_CPU_ONLY, HOLDS_GIL: _WITH_GIL_ONLY}
 _FRAMELESS = "initial frame"
 """Part of the reader's message about a thread without frames."""
 TOO_DEEP = "Too many "
@@ -90,7 +91,8 @@ class Process:
         self._with_tasks = with_tasks
         self._start = proc_files.start_ticks(pid)
         self._reader = _reader(pid, _WALL if only == ALL_THREADS else _ALL_STATES, with_tasks=with_tasks)
-        self._reader_on_cpu: Reader | None = None
+        self._readers: dict[str, Reader] = {}
+        """Readers of some of the threads, by their state."""
         self.seen: dict[int, tuple[object, int]] = {}
         """By thread: its frames as read last, and the number of their stack."""
         self.function = -1
@@ -120,11 +122,15 @@ class Process:
         """
         return self._read(self._reader)
 
-    def threads_on_cpu(self) -> dict[int, list[object]]:
-        """Return the threads on a processor, even if another one has no frames; raises as `threads`."""
-        if self._reader_on_cpu is None:
-            self._reader_on_cpu = _reader(self.pid, _ON_CPU_ONLY, with_tasks=self._with_tasks)
-        return self._read(self._reader_on_cpu)
+    def threads_in(self, state: str) -> dict[int, list[object]]:
+        """Return the threads that are `ON_CPU` or `HOLDS_GIL`, even if another one has no frames.
+
+        Raises as `threads`.
+        """
+        reader = self._readers.get(state)
+        if reader is None:
+            reader = self._readers[state] = _reader(self.pid, _MODES[state], with_tasks=self._with_tasks)
+        return self._read(reader)
 
     def _read(self, reader: Reader) -> dict[int, list[object]]:
         try:
@@ -222,7 +228,7 @@ def _reader(pid: int, mode: int, *, with_tasks: bool) -> Reader:
                 pid,
                 all_threads=True,
                 mode=mode,
-                skip_non_matching_threads=mode == _ON_CPU_ONLY,
+                skip_non_matching_threads=mode in (_ON_CPU_ONLY, _WITH_GIL_ONLY),
                 cache_frames=False,
                 native=not with_tasks,
                 opcodes=not with_tasks,

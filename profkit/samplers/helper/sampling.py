@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from . import proc_files
 from .journal import DURATION, ENDED, Journal
-from .reader import Changing, Denied, Ended, Frameless, Process, TooDeep, Unexpected, frames_of
+from .reader import (
+    HOLDS_GIL,
+    ON_CPU,
+    Changing,
+    Denied,
+    Ended,
+    Frameless,
+    Process,
+    TooDeep,
+    Unexpected,
+    frames_of,
+)
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -132,7 +143,7 @@ class Sampling:
                 process.is_partial = False
                 self._repeated += attempt > 0 and process is self._first
                 return threads
-        found = self._threads_on_cpu(process) if is_frameless else None
+        found = self._some_threads(process) if is_frameless else None
         process.is_partial = found is not None
         if found is None and process.is_running():
             self._journal.drop(process.function)
@@ -142,11 +153,14 @@ class Sampling:
             self._journal.count_partial()
         return found
 
-    def _threads_on_cpu(self, process: Process) -> dict[int, list[object]] | None:
-        """Return the frames of the threads on a processor, None as `_threads`."""
-        for _ in range(self._most_retries + 1):
+    def _some_threads(self, process: Process) -> dict[int, list[object]] | None:
+        """Return the frames of the threads on a processor, or of the one with the GIL, None as `_threads`.
+
+        A thread that waits for the GIL to begin is on a processor now and then, and never has the GIL.
+        """
+        for attempt in range(self._most_retries + 1):
             try:
-                return process.threads_on_cpu()
+                return process.threads_in(HOLDS_GIL if attempt % 2 else ON_CPU)
             except Changing:
                 continue
             except Ended:

@@ -117,15 +117,16 @@ def test_errors_of_a_read(error: Exception, kind: type[Exception], monkeypatch: 
     assert raised.type is kind
 
 
-def test_threads_on_a_processor_are_read_by_another_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_in_a_state_are_read_by_another_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeReader(monkeypatch)
     process = Process(PID, HOLDS_GIL)
     fake.read = lambda: [interpreter(0, thread(1, "a", CPU), thread(2, "b", BOTH))]
-    for _ in range(2):
-        assert process.threads_on_cpu().keys() == {2}
+    for state in (ON_CPU, HOLDS_GIL) * 2:
+        assert process.threads_in(state).keys() == {2}
     assert [(made["mode"], made["skip_non_matching_threads"]) for made in fake.arguments] == [
         (3, False),
         (1, True),
+        (2, True),
     ]
 
 

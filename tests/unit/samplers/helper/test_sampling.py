@@ -11,7 +11,17 @@ import pytest
 
 from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, Journal
-from profkit.samplers.helper.reader import Changing, Denied, Ended, Frameless, Process, TooDeep, Unexpected
+from profkit.samplers.helper.reader import (
+    HOLDS_GIL,
+    ON_CPU,
+    Changing,
+    Denied,
+    Ended,
+    Frameless,
+    Process,
+    TooDeep,
+    Unexpected,
+)
 from profkit.samplers.helper.sampling import Sampling, Unreadable
 from profkit.samplers.stack_journal import StackJournal, read_journal
 
@@ -38,7 +48,7 @@ class Scripted(Process):
     def __init__(self, reads: Iterable[str | Exception], pid: int = 7) -> None:
         self.pid, self.seen, self.function, self.is_partial = pid, {}, -1, False
         self._reads = iter(reads)
-        self.running, self.read_on_cpu = True, 0
+        self.running, self.states = True, list[str]()
 
     def is_running(self) -> bool:
         return self.running
@@ -49,8 +59,8 @@ class Scripted(Process):
             raise read
         return {1: [Frame(name) for name in reversed(read)]}
 
-    def threads_on_cpu(self) -> dict[int, list[object]]:
-        self.read_on_cpu += 1
+    def threads_in(self, state: str) -> dict[int, list[object]]:
+        self.states.append(state)
         return self.threads()
 
 
@@ -128,7 +138,7 @@ def test_threads_on_a_processor_are_read_if_another_has_no_frames(tmp_path: Path
     stage.run(5)
     journal = stage.read()
     assert (journal.rounds, journal.repeated, journal.partial, journal.dropped) == (5, 1, 2, {})
-    assert process.read_on_cpu == 3
+    assert process.states == [ON_CPU, ON_CPU, HOLDS_GIL], "the holder of the GIL is read if that fails"
     weights = {journal.profile.frames[journal.profile.stacks[stack][0]].name: 0 for stack in range(2)}
     for sample in journal.profile.samples:
         weights[journal.profile.frames[journal.profile.stacks[sample.stack][0]].name] += sample.weight
