@@ -65,20 +65,18 @@ class ForkHooks:
         """Prepare for a fork that a frame calls; does nothing if that is done."""
         forks = self._under_way.setdefault(REAL.get_ident(), [])
         if caller not in forks:
-            self._keep(_finish(partial(self._prepare, forks, caller)))
+            self.keep(_finish(partial(self._prepare, forks, caller)))
 
     def after_in_parent(self, caller: FrameType | None) -> None:
         """Continue in the parent once the outermost of nested forks is over; does nothing if that is done."""
         forks = self._under_way.get(REAL.get_ident(), [])
         if caller in forks:
-            self._keep(_finish(partial(self._resume, forks, caller)))
+            self.keep(_finish(partial(self._resume, forks, caller)))
         if not forks:
             self._under_way.pop(REAL.get_ident(), None)
         if self.caught and _is_main():
             self._caller = caller
-            self._keep(_finish(self._borrow_signal))
-            if self._borrowed is None:
-                self._raise_now()  # CPython prints it, as it would without profkit's hooks
+            self.keep(_finish(self._borrow_signal))
 
     def after_in_child(self) -> None:
         """Forget the parent's threads and signals, and reset all parts."""
@@ -97,7 +95,7 @@ class ForkHooks:
         if caller in forks:
             forks.remove(caller)
 
-    def _keep(self, caught: tuple[BaseException, ...]) -> None:
+    def keep(self, caught: tuple[BaseException, ...]) -> None:
         """Keep exceptions for later; raise one of a thread in which no signal handlers run."""
         if not caught:
             return
@@ -106,7 +104,7 @@ class ForkHooks:
         self.caught += caught
 
     def _borrow_signal(self) -> None:
-        """Have the exception raised when the hooks are over, if a signal is unused."""
+        """Have the exception raised when the hooks are over; after a later fork, if no signal is unused now."""
         if self._borrowed is None:
             self._borrowed = _unused_signal()
         if self._borrowed is not None:
@@ -190,14 +188,21 @@ HOOKS = ForkHooks()
 
 
 def _before() -> None:
-    HOOKS.before(sys._getframe().f_back)
+    try:
+        HOOKS.before(sys._getframe().f_back)
+    except BaseException as error:  # noqa: BLE001 - kept
+        HOOKS.keep((error,))
 
 
 def _after_in_parent() -> None:
-    HOOKS.after_in_parent(sys._getframe().f_back)
+    try:
+        HOOKS.after_in_parent(sys._getframe().f_back)
+    except BaseException as error:  # noqa: BLE001 - kept
+        HOOKS.keep((error,))
 
 
-# Twice: an exception of a handler that runs just when a hook begins cannot be caught in it.
+# Twice: an exception of a handler that runs just when a hook begins cannot be caught in it, and the next one
+# finishes what an exception in the code above has left.
 os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=HOOKS.after_in_child)
 os.register_at_fork(before=_before, after_in_parent=_after_in_parent)
 # Sends the signal, if there is one, by C code: a sort calls its key for each item. No Python code runs until

@@ -60,10 +60,17 @@ def test_a_timeout_of_the_kernel_comes_in_time(tmp_path: Path) -> None:
     assert outcome(tmp_path, "receiving", 0)["kinds"] == list(dict.fromkeys([IN_MAIN, IN_THREAD]))
 
 
+def test_later_segments_are_sampled_in_the_same_way(tmp_path: Path) -> None:
+    found = outcome(tmp_path, "rotated", 4)
+    assert found["kinds"] == [IN_MAIN]
+    assert 0 < found["gap_s"] < 1
+    assert found["samples"] > 200
+
+
 def test_time_limits_that_are_over_during_a_fork_are_raised(tmp_path: Path) -> None:
     found = outcome(tmp_path, "limited", 30)
     assert found["crashed"] == 0
-    assert found["raised"] + found["lost in logging"] == 30
+    assert found["raised"] + found["lost"] == 30
     assert found["raised"] > (20 if HAS_STATES else 0)
 
 

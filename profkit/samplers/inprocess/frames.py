@@ -30,6 +30,7 @@ class FrameRounds:
         self._pid, self._names = request.pid, dict[int, str]()
         self._done_s = self._written_s = self._clock.monotonic_s()
         self._journal, self._rounds = self._new_journal(), 0
+        self._has_written = False
         self._failure: str | None = None
 
     def begin(self, first_after_s: float) -> None:
@@ -77,12 +78,14 @@ class FrameRounds:
         except OSError as error:
             reraise_signal_error(error)
             self._failure = error.strerror or str(error)
+        else:
+            self._has_written = True
 
     def check(self) -> bool:
-        """Return whether something was sampled; raises `WayFailed` if it could not be written."""
+        """Return whether the journal exists; raises `WayFailed` if it could not be written."""
         if self._failure is not None:
             raise WayFailed(self._failure)
-        return self._rounds > 0
+        return self._has_written
 
     def _new_journal(self) -> Journal:
         output = os.fspath(self._request.output)

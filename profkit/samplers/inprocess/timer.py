@@ -3,6 +3,9 @@
 Its signal is SIGURG, so SIGALRM, `alarm` and `setitimer` remain the program's. SIGURG has no effect by
 default, so one that comes late, as after `exec`, does no harm. While the main thread runs C code, the handler
 waits; its sample then counts for that time.
+
+Only the main thread can install a handler. So there is one for all sessions: other threads may then start and
+stop the timer, as when a segment ends.
 """
 
 from __future__ import annotations
@@ -28,6 +31,11 @@ _WAKING = frozenset({"asyncio", "trio", "twisted", "uvloop"})
 """Packages whose signal handlers wake an event loop through a pipe (`signal.set_wakeup_fd`)."""
 
 
+class _InUse:
+    way: TimerWay | None = None
+    """The way that the signals are for."""
+
+
 class TimerWay:
     """See `Way`."""
 
@@ -36,15 +44,16 @@ class TimerWay:
     def __init__(self, request: Request) -> None:
         self._idle = request.idle
         period_s = 1 / min(request.rate_hz, FASTEST_HZ[self.kind])
-        self._rounds = FrameRounds(request, self.kind, period_s)
+        self.rounds = FrameRounds(request, self.kind, period_s)
+        self.is_sampling = False
         self._timer: PosixTimer | None = None
-        self._sampling = False
         self._sockets = SocketWatch(clock=request.clock)
 
     def start(self) -> None:
-        """See `Way.start`; only the main thread may call it."""
+        """See `Way.start`; the main thread must have called it once, and the handler must be left."""
         check_idle(self._idle)
-        if REAL.get_native_id() != posix.getpid():
+        is_main = _is_main()
+        if not is_main and signal.getsignal(SIGNAL) is not _on_signal:
             raise WayFailed("the main thread has not started it")
         if not _is_free():
             raise WayFailed("the program uses SIGURG")
@@ -55,19 +64,22 @@ class TimerWay:
             timer = PosixTimer(SIGNAL, posix.getpid())
         except (OSError, AttributeError) as error:
             raise WayFailed(str(error)) from error
-        signal.signal(SIGNAL, self._handle)
-        signal.siginterrupt(SIGNAL, False)  # system calls of C code continue
-        self._timer = timer
-        self._rounds.begin(self._rounds.period_s)
-        timer.repeat(self._rounds.period_s)
+        if is_main:
+            signal.signal(SIGNAL, _on_signal)
+            signal.siginterrupt(SIGNAL, False)  # system calls of C code continue
+        else:
+            self.rounds.write()  # it runs, although the main thread may run C code for long
+        self._timer, _InUse.way = timer, self
+        self.rounds.begin(self.rounds.period_s)
+        timer.repeat(self.rounds.period_s)
 
     def is_running(self) -> bool:
         """See `Way.is_running`; raises `WayFailed` once the signal would change what the program does."""
         if self._timer is not None:
-            if signal.getsignal(SIGNAL) != self._handle:
+            if signal.getsignal(SIGNAL) is not _on_signal:
                 raise WayFailed("the program uses SIGURG")
             self._check_disturbance()
-        return self._rounds.check()
+        return self.rounds.check()
 
     def has_ended(self) -> bool:
         """See `Way.has_ended`."""
@@ -81,7 +93,7 @@ class TimerWay:
         timer.delete()
         self._release_signal()
         if self._await_sample():
-            self._rounds.write(ASKED)
+            self.rounds.write(ASKED)
 
     def await_end(self) -> None:
         """See `Way.await_end`."""
@@ -98,8 +110,10 @@ class TimerWay:
         self._release_signal()
 
     def _release_signal(self) -> None:
-        """Remove the handler, which only the main thread can do; it does nothing without a timer."""
-        if REAL.get_native_id() == posix.getpid() and signal.getsignal(SIGNAL) == self._handle:
+        """Remove the handler, which only the main thread can do; it does nothing without a way."""
+        if _InUse.way is self:
+            _InUse.way = None
+        if _InUse.way is None and _is_main() and signal.getsignal(SIGNAL) is _on_signal:
             signal.signal(SIGNAL, signal.SIG_DFL)
 
     def _check_disturbance(self) -> None:
@@ -117,29 +131,33 @@ class TimerWay:
 
     def _await_sample(self) -> bool:
         """Wait for a sample that the main thread is taking; return False if this call interrupts it."""
-        while self._sampling:
-            if REAL.get_native_id() == posix.getpid():
+        while self.is_sampling:
+            if _is_main():
                 return False
             REAL.sleep(_PAUSE_S)
         return True
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        """Sample, unless this interrupts a sample, or the sampling has ended."""
-        if self._timer is not None and not self._sampling:
-            self._sampling = True
-            try:
-                self._rounds.sample(REAL.get_ident(), frame)
-            finally:
-                self._sampling = False
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    """Sample, unless this interrupts a sample, or the sampling has ended."""
+    way = _InUse.way
+    if way is not None and not way.is_sampling:
+        way.is_sampling = True
+        try:
+            way.rounds.sample(REAL.get_ident(), frame)
+        finally:
+            way.is_sampling = False
 
 
 def _is_free() -> bool:
     """Return whether the program does nothing with the signal."""
+    if int(procfs.status("self").get("SigBlk", "0"), 16) >> (SIGNAL - 1) & 1:
+        return False
     handler = signal.getsignal(SIGNAL)
-    if getattr(handler, "__func__", None) is TimerWay._handle:  # of a session that another thread ended
-        return True
-    return (
-        handler is signal.SIG_DFL
-        and SIGNAL not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        and not procfs.catches_signal(posix.getpid(), SIGNAL)
+    return handler is _on_signal or (
+        handler is signal.SIG_DFL and not procfs.catches_signal(posix.getpid(), SIGNAL)
     )
+
+
+def _is_main() -> bool:
+    return REAL.get_native_id() == posix.getpid()

@@ -19,6 +19,7 @@ from contextlib import suppress
 from profkit import profile, profiled
 from profkit.model.notes import NoteCode
 from profkit.samplers.inprocess import attachment
+from profkit.session import ticker
 
 SPLIT = {"half": 50, "third": 30, "fifth": 20}
 
@@ -160,6 +161,15 @@ def receiving(_: float) -> dict[str, object]:
     return {"kinds": [dict(note.figures)["kind"] for note in block.run.info.notes]}
 
 
+def rotated(duration_s: float) -> dict[str, object]:
+    """Segments that end in profkit's thread are continued in the same way."""
+    ticker.SEGMENT_S = 1.0
+    sampled(duration_s)
+    info = sampled.last_run.info
+    kinds = [dict(note.figures)["kind"] for note in info.notes if note.code is NoteCode.SAMPLED_INSIDE]
+    return {"kinds": kinds, "gap_s": info.gap_s, "samples": info.samples}
+
+
 class Limit(TimeoutError):
     """The time limit of the program."""
 
@@ -167,18 +177,18 @@ class Limit(TimeoutError):
 def limited(number: float) -> dict[str, object]:
     """Time limits that are mostly over during a fork are raised, and no child crashes.
 
-    Those that are over when a hook of the module `logging` begins are lost without profkit, too.
+    Those that are over just when a hook begins are lost by CPython, most often in hooks of `logging`.
     """
     attachment.MOST_FORKS = 10**9
-    outcomes: Counter[str] = Counter({"lost in logging": 0})
+    outcomes: Counter[str] = Counter({"lost": 0})
 
     def over(*_: object) -> None:
         raise Limit
 
     def lost(unraisable: sys.UnraisableHookArgs) -> None:
-        assert unraisable.exc_traceback is not None
-        if "/logging/" in unraisable.exc_traceback.tb_frame.f_code.co_filename:
-            outcomes["lost in logging"] += 1
+        trace = unraisable.exc_traceback
+        if trace is not None and trace.tb_lineno == trace.tb_frame.f_code.co_firstlineno:
+            outcomes["lost"] += 1
         else:
             sys.__unraisablehook__(unraisable)
 
@@ -203,6 +213,7 @@ def limited(number: float) -> dict[str, object]:
 SCENES = {
     "shares": shares, "in_a_thread": in_a_thread, "children": children, "forking": forking,
     "replaced": replaced, "killed": killed, "receiving": receiving, "limited": limited,
+    "rotated": rotated,
 }  # fmt: skip
 
 if __name__ == "__main__":

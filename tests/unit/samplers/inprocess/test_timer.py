@@ -7,15 +7,15 @@ import os
 import signal
 import socket
 import struct
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK, Clock, ManualClock
-from profkit.samplers.inprocess.timer import SIGNAL, TimerWay
+from profkit.samplers.inprocess.timer import SIGNAL, TimerWay, _on_signal
 from profkit.samplers.inprocess.ways import Request, WayFailed
 from profkit.samplers.stack_journal import read_journal
 
@@ -62,16 +62,28 @@ def test_alarms_remain_the_programs(output: Path) -> None:
 def test_a_stop_by_another_thread_leaves_a_handler_that_does_nothing(output: Path) -> None:
     way = way_to(output)
     way.start()
-    stopping = threading.Thread(target=way.stop)
-    stopping.start()
-    stopping.join()
+    elsewhere(way.stop)
     before = output.read_bytes()
-    assert signal.getsignal(SIGNAL) == way._handle
+    assert signal.getsignal(SIGNAL) is _on_signal
     signal.raise_signal(SIGNAL)
     assert output.read_bytes() == before
     again = way_to(output)
     again.start()
     again.stop()
+    assert signal.getsignal(SIGNAL) is signal.SIG_DFL
+
+
+def test_another_thread_continues_what_the_main_thread_has_begun(output: Path) -> None:
+    """As the ticker does after a minute."""
+    clock = ManualClock()
+    first, second = way_to(output, clock=clock), way_to(output.with_suffix(".2"), clock=clock)
+    first.start()
+    elsewhere(lambda: (first.stop(), second.start()))
+    assert second.is_running()  # though the main thread may run C code for long, without a sample
+    clock.advance(1.0)
+    signal.raise_signal(SIGNAL)
+    second.stop()
+    assert read_journal(output.with_suffix(".2").read_bytes()).rounds == 1
     assert signal.getsignal(SIGNAL) is signal.SIG_DFL
 
 
@@ -85,18 +97,8 @@ def test_a_forked_child_gives_the_signal_back(output: Path) -> None:
 
 
 def test_other_threads_cannot_start_it(output: Path) -> None:
-    failures: list[str] = []
-
-    def start() -> None:
-        try:
-            way_to(output).start()
-        except WayFailed as failure:
-            failures.append(str(failure))
-
-    thread = threading.Thread(target=start)
-    thread.start()
-    thread.join()
-    assert failures == ["the main thread has not started it"]
+    with pytest.raises(WayFailed, match="the main thread has not started it"):
+        elsewhere(way_to(output).start)
 
 
 def test_it_does_not_know_which_threads_wait(output: Path) -> None:
@@ -144,6 +146,12 @@ def test_event_loops_are_not_woken(output: Path) -> None:
     with pytest.raises(WayFailed, match="wake an event loop"):
         way_to(output).start()
     loop.close()
+
+
+def elsewhere(work: Callable[[], object]) -> None:
+    """Run something in another thread, and raise its exception here."""
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(work).result()
 
 
 @contextmanager
