@@ -118,21 +118,35 @@ def test_an_exception_after_the_fork_is_raised_too(steps: list[str]) -> None:
     assert steps == ["a before", "a after"]
 
 
+NESTED = """
+import os, signal
+from profkit.process.fork_hooks import HOOKS, Hooks
+
+steps, left = [], [signal.SIGUSR1]
+
+def fork():
+    pid = os.fork()
+    if not pid:
+        os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+def prepare():
+    if left:
+        os.kill(os.getpid(), left.pop())
+    steps.append("before")
+
+signal.signal(signal.SIGUSR1, lambda *_: steps.append(f"status {fork()}"))
+HOOKS.add(Hooks(prepare, lambda: steps.append("after"), lambda: None))
+print(fork(), *steps, sep=", ")
+"""
+
+
 def test_a_handler_that_forks_resumes_nothing() -> None:
-    """No real fork: that of the handler would wait for a lock which the module concurrent.futures holds."""
-    hooks, steps = ForkHooks(), list[str]()
-
-    def handle(*_: object) -> None:
-        steps.append("handler")
-        for step in (hooks.before, hooks.before, hooks.after_in_parent, hooks.after_in_parent):
-            step(sys._getframe())
-
-    signal.signal(ONE, handle)
-    interrupted = once(lambda: interrupt(ONE))
-    hooks.add(Hooks(lambda: (interrupted(), steps.append("before")), lambda: steps.append("after"), int))
-    for step in (hooks.before, hooks.before, hooks.after_in_parent, hooks.after_in_parent):
-        step(sys._getframe())
-    assert steps == ["handler", "before", "before", "after"]
+    """In a process of its own: the lock that `concurrent.futures` takes at a fork is not reentrant."""
+    done = subprocess.run(
+        [sys.executable, "-c", NESTED], env=environment(), capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("7, before, status 7, before, after\n", "")
 
 
 def test_a_failure_of_profkit_is_logged_and_the_others_go_on(
