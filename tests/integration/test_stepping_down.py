@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -43,6 +44,12 @@ WITHOUT_READ = ways(before=(PYSPY,), since=(READER, PYSPY), since_t=(READER, INS
 BY_MEM_FILE = ways(before=(PYSPY, UNSTOPPED), since=(READER, UNSTOPPED), since_t=(READER, INSIDE))
 LAST = ways(before=(PYSPY, INSIDE), since=(READER, INSIDE), since_t=(READER, INSIDE))
 CALLS = 3
+REFUSED = (
+    "Failed to find the PyRuntime section"  # python/cpython#149619: 3.14.4 has it, 3.14.10 does not
+    if (3, 14) <= sys.version_info < (3, 14, 10)
+    else "seccomp filter refuses"
+)
+"""Why CPython's reader fails under a filter."""
 READING_ALL = ("setpriv", "--inh-caps=+dac_override,+dac_read_search",
                "--ambient-caps=+dac_override,+dac_read_search")  # fmt: skip
 """Launches a program whose samplers may read root's Python although they have another effective user."""
@@ -123,16 +130,21 @@ def test_a_process_is_made_dumpable_only_while_it_is_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "sampler",
-    [pytest.param(PYSPY, marks=pytest.mark.gil), pytest.param(READER, marks=pytest.mark.reader)],
+    ("sampler", "refused"),
+    [
+        pytest.param(PYSPY, "seccomp filter refuses", marks=pytest.mark.gil),
+        pytest.param(READER, REFUSED, marks=pytest.mark.reader),
+    ],
 )
-def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(sampler: str, folder: Path) -> None:
+def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(
+    sampler: str, refused: str, folder: Path
+) -> None:
     found = outcome(folder, Case((), prefix=launcher(PTRACE, READ), options=json.dumps({"sampler": sampler})))
     for run in found["runs"].values():
         assert (run["calls"], run["samples"], run["sampler"]) == (CALLS, 0, "none")
-        assert "seccomp filter refuses" in run["error"]
+        assert refused in run["error"]
     (line,) = found["said"]
-    assert "seccomp" in line
+    assert refused in line
 
 
 @pytest.mark.outside

@@ -23,10 +23,13 @@ OPTIONS, SCENE = json.loads(sys.argv[1]), sys.argv[2]
 CALLS = 3
 CAP_SYS_PTRACE = 19
 TRACER = """
-import ctypes, os, time
-assert ctypes.CDLL(None).ptrace(0x4206, os.getppid(), 0, 0) == 0  # PTRACE_SEIZE
+import ctypes, os
+libc, pid = ctypes.CDLL(None), os.getppid()
+assert libc.ptrace(0x4206, pid, 0, 0) == 0  # PTRACE_SEIZE
 print("ready", flush=True)
-time.sleep(600)
+while True:
+    _, status = os.waitpid(pid, 0x40000000)  # __WALL
+    libc.ptrace(7, pid, 0, os.WSTOPSIG(status))  # PTRACE_CONT: a traced process stops at each signal
 """
 
 
