@@ -33,7 +33,8 @@ class NoteCode(enum.Enum):
     SAMPLER_INTERRUPTED = "sampler-interrupted"  # detail
     SAMPLER_LATE = "sampler-late"  # behind_s
     SAMPLER_REPLACED = "sampler-replaced"  # sampler, by, detail
-    SAMPLED_INSIDE = "sampled-inside"  # kind
+    SAMPLED_INSIDE = "sampled-inside"  # kind, gil, detail: better ways that failed
+    SAMPLED_RARELY = "sampled-rarely"  # rate_hz, requested_hz
     NOT_SAMPLED = "not-sampled"  # detail
     STACKS_CUT = "stacks-cut"
     ROUNDS_REPEATED = "rounds-repeated"  # repeated, rounds: including repeated ones

@@ -104,7 +104,7 @@ class ForkHooks:
         self.caught += caught
 
     def _borrow_signal(self) -> None:
-        """Have the exception raised when the hooks are over; after a later fork, if no signal is unused now."""
+        """Have the exception raised when the hooks are over; needs a signal that is unused."""
         if self._borrowed is None:
             self._borrowed = _unused_signal()
         if self._borrowed is not None:

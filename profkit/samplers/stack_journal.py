@@ -24,6 +24,17 @@ class DamagedJournal(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Inside:
+    """How a sampler in the sampled process itself read the stacks."""
+
+    kind: str
+    gil: bool = True
+    """False if the interpreter ran without a GIL."""
+    left: tuple[tuple[str, str], ...] = ()
+    """Better ways that could not be used, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class StackJournal:
     """Content of a journal."""
 
@@ -44,8 +55,10 @@ class StackJournal:
     """Command lines of child processes by pid."""
     left_out: Mapping[int, str]
     """Reasons why child processes were not sampled, by pid."""
-    kinds: tuple[str, ...]
+    inside: tuple[Inside, ...]
     """How a sampler in the sampled process itself read the stacks, in order; empty for others."""
+    rarest: int
+    """The largest number of rounds of which one was taken, since samples took long; 1 if all were."""
 
     @property
     def ended_normally(self) -> bool:
@@ -83,7 +96,8 @@ def read_journal(data: bytes) -> StackJournal:
         try:
             _PARSERS[line[:2]](parsed, line[2:])
         except (KeyError, ValueError, IndexError, TypeError) as error:
-            raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
+            if not _ends_part(parsed, number, line, *lines[number - 1 : number]):
+                raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
     rounds, repeated, skipped = map(sum, zip(*parsed.totals, strict=True))
     return StackJournal(
         pid=pid,
@@ -96,7 +110,8 @@ def read_journal(data: bytes) -> StackJournal:
         partial=parsed.partial,
         commands=parsed.commands,
         left_out=parsed.left_out,
-        kinds=tuple(parsed.kinds),
+        inside=tuple(dict.fromkeys(parsed.inside)),
+        rarest=parsed.rarest,
     )
 
 
@@ -113,13 +128,28 @@ def _header(line: str, number: int = 1) -> tuple[int, int]:
         raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
 
 
+def _ends_part(parsed: _Parsed, number: int, line: str, following: str = "") -> bool:
+    """Return whether a damaged line is the end of a part: a write that failed in it, then another part.
+
+    That part may begin in the same line.
+    """
+    _, header, rest = line.partition(_HEADER)
+    if header:
+        _header(header + rest, number)
+        parsed.begin_part()
+    return bool(header) or following.startswith(_HEADER)
+
+
 @dataclass(slots=True)
 class _Parsed:
     """Tables of the lines that have been parsed."""
 
     builder: ProfileBuilder = field(default_factory=ProfileBuilder)
     functions: list[tuple[str, str]] = field(default_factory=list)
-    stacks: list[tuple[int, ...]] = field(default_factory=list)
+    stacks: list[tuple[int, int]] = field(default_factory=list)
+    """Number of the stack without the leaf, -1 if there is none, and the leaf's frame."""
+    whole: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Frames of the stacks that have samples, root first: those of all would be quadratic in their depth."""
     threads: list[int] = field(default_factory=list)
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     partial: int = 0
@@ -128,11 +158,12 @@ class _Parsed:
     totals: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
     """Totals of each part."""
     end: str | None = None
-    kinds: dict[str, None] = field(default_factory=dict)
+    inside: list[Inside] = field(default_factory=list)
+    rarest: int = 1
 
     def begin_part(self) -> None:
         """Forget the numbers of the part before."""
-        for table in (self.functions, self.stacks, self.threads):
+        for table in (self.functions, self.stacks, self.threads, self.whole):
             table.clear()
         self.totals.append((0, 0, 0))
         self.end = None
@@ -145,9 +176,22 @@ def _function(parsed: _Parsed, text: str) -> None:
 
 def _stack(parsed: _Parsed, text: str) -> None:
     parent, function, line = map(int, text.split(" "))
-    below = () if parent < 0 else parsed.stacks[parent]
+    if parent >= len(parsed.stacks):
+        raise IndexError(parent)
     frame = Frame(*parsed.functions[_index(function)], line)
-    parsed.stacks.append((*below, parsed.builder.frame(frame)))
+    parsed.stacks.append((parent, parsed.builder.frame(frame)))
+
+
+def _whole(parsed: _Parsed, stack: int) -> tuple[int, ...]:
+    """Return the frames of a stack, root first."""
+    known = parsed.whole.get(stack)
+    if known is None:
+        frames, number = list[int](), stack
+        while number >= 0:
+            number, frame = parsed.stacks[number]
+            frames.append(frame)
+        known = parsed.whole[stack] = tuple(reversed(frames))
+    return known
 
 
 def _thread(parsed: _Parsed, text: str) -> None:
@@ -157,7 +201,7 @@ def _thread(parsed: _Parsed, text: str) -> None:
 
 def _samples(parsed: _Parsed, text: str) -> None:
     thread, stack, weight = map(int, text.split(" "))
-    parsed.builder.add_indexed(parsed.stacks[_index(stack)], parsed.threads[_index(thread)], weight)
+    parsed.builder.add_indexed(_whole(parsed, _index(stack)), parsed.threads[_index(thread)], weight)
 
 
 def _drops(parsed: _Parsed, text: str) -> None:
@@ -185,7 +229,21 @@ def _partial(parsed: _Parsed, text: str) -> None:
 
 
 def _kind(parsed: _Parsed, text: str) -> None:
-    parsed.kinds[_quoted(text)] = None
+    parsed.inside.append(Inside(_quoted(text)))
+
+
+def _no_gil(parsed: _Parsed, _: str) -> None:
+    parsed.inside[-1] = replace(parsed.inside[-1], gil=False)
+
+
+def _left(parsed: _Parsed, text: str) -> None:
+    kind, end = _DECODER.raw_decode(text)
+    last = parsed.inside[-1]
+    parsed.inside[-1] = replace(last, left=(*last.left, (_word(kind), _quoted(text[end + 1 :]))))
+
+
+def _rarer(parsed: _Parsed, text: str) -> None:
+    parsed.rarest = max(parsed.rarest, int(text))
 
 
 def _end(parsed: _Parsed, text: str) -> None:
@@ -195,6 +253,7 @@ def _end(parsed: _Parsed, text: str) -> None:
 _PARSERS = {
     "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "d ": _drops, "p ": _child,
     "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind, "w ": _partial,
+    "g": _no_gil, "l ": _left, "q ": _rarer,
 }  # fmt: skip
 _DECODER = json.JSONDecoder()
 

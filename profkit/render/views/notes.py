@@ -48,19 +48,32 @@ def _started_twice(figures: Figures) -> str:
 
 
 _INSIDE = {
-    "interpreter": (
-        "Sampled from inside the process, by a subinterpreter, which reads all threads as a sampler outside "
-        "would."
-    ),
+    "interpreter": "by a subinterpreter, which reads all threads as a sampler outside would.",
     "timer": (
-        "Sampled from inside the process, by a signal handler of the main thread: C code of the main thread "
-        "counts for the line that called it, and other threads are seen mostly where they release the GIL."
+        "by a signal handler of the main thread: C code of the main thread counts for the line that called "
+        "it, and other threads are seen mostly where they release the GIL."
     ),
     "thread": (
-        "Sampled from inside the process, by one of its threads: the others are seen mostly where they "
-        "release the GIL, so waiting and some C code have too many samples, and pure Python too few."
+        "by one of its threads: the others are seen mostly where they release the GIL, so waiting and some C "
+        "code have too many samples, and pure Python too few."
     ),
 }
+_INSIDE_WITHOUT_GIL = _INSIDE | {
+    "timer": (
+        "by a signal handler of the main thread, which stops the other threads for a moment: C code counts "
+        "for the line that called it."
+    ),
+    "thread": (
+        "by one of its threads, which stops the others for a moment: C code counts for the line that called "
+        "it."
+    ),
+}
+
+
+def _sampled_inside(figures: Figures) -> str:
+    ways = _INSIDE if figures["gil"] else _INSIDE_WITHOUT_GIL
+    text = f"Sampled from inside the process, {ways[str(figures['kind'])]}"
+    return f"{text} Better ways failed: {figures.detail()}" if figures["detail"] else text
 
 
 def _rounds_dropped(figures: Figures) -> str:
@@ -169,7 +182,12 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.SAMPLER_REPLACED: lambda figures: (
         f"{figures['by']} sampled instead of {figures['sampler']}: {figures.detail()}"
     ),
-    NoteCode.SAMPLED_INSIDE: lambda figures: _INSIDE[str(figures["kind"])],
+    NoteCode.SAMPLED_INSIDE: _sampled_inside,
+    NoteCode.SAMPLED_RARELY: lambda figures: (
+        f"At times only {figures.number('rate_hz'):.1f} samples per second were taken instead of "
+        f"{figures.number('requested_hz'):g}, because each took long, as with deep stacks or many threads. "
+        "Each counts for the time since the last one."
+    ),
     NoteCode.NOT_SAMPLED: lambda figures: (
         f"Only calls and wall times were recorded, without samples: {figures.detail()}"
     ),

@@ -35,7 +35,8 @@ def run(shared: memoryview, options: dict[str, str], interpreter: int) -> None:
         return ASKED
 
     pid, period_s = int(options["pid"]), 1 / float(options["rate"])
-    journal = Journal(options["output"], pid, period_s, proc_files.thread_name, options["kind"])
+    journal = Journal(options["output"], pid, period_s, proc_files.thread_name)
+    journal.describe(options["kind"])
     try:
         process = Process(pid, options["only"], without=interpreter)
         process.try_to_read()

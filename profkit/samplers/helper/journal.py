@@ -2,13 +2,16 @@
 
     profkit-stacks 1 PID PERIOD_NS     first line: version of the format, sampled process, intended period
     i KIND                             the sampler is in the sampled process itself: how it reads the stacks
+    g                                  there is no GIL
+    l KIND REASON                      a better way to read them, and why it could not be used
+    q ROUNDS                           from here on, one round in ROUNDS is taken, and counts for all of them
     f NAME FILE                        a function; functions are numbered from 0 in order, and so are
     s PARENT FUNCTION LINE             stacks: a function called by the leaf of stack PARENT, -1 for none
     t PID TID NAME                     threads
     p PID COMMAND                      command line of a child process, its arguments separated by spaces
     r THREAD STACK WEIGHT              samples of a thread, WEIGHT in a row
     d FUNCTION ROUNDS                  rounds in which a process could not be read, by its last function
-    w ROUNDS                           rounds in which only threads on a processor, or with the GIL, could be read
+    w ROUNDS                           rounds in which only threads on a processor, or with the GIL, were read
     x PID REASON                       a child process that is not sampled
     n ROUNDS REPEATED SKIPPED          totals so far: rounds, those read more than once, those skipped
     e REASON                           the end; missing if the sampler was killed
@@ -24,7 +27,7 @@ from _json import encode_basestring_ascii as quoted
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 VERSION = 1
 _APPEND = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
@@ -41,13 +44,9 @@ Frames = list[tuple[str, str, int]]
 class Journal:
     """Writer of a journal: tables of functions, stacks and threads, and samples."""
 
-    def __init__(
-        self, path: str, pid: int, period_s: float, name_of: Callable[[int, int], str], kind: str = ""
-    ) -> None:  # fmt: skip
+    def __init__(self, path: str, pid: int, period_s: float, name_of: Callable[[int, int], str]) -> None:
         self._path, self._name_of = path, name_of
         self._lines = [f"profkit-stacks {VERSION} {pid} {round(period_s * 1e9)}"]
-        if kind:
-            self._lines.append(f"i {quoted(kind)}")
         self._functions: dict[tuple[str, str], int] = {}
         self._stacks: dict[tuple[int, int, int], int] = {}
         self._threads: dict[tuple[int, int], int] = {}
@@ -55,6 +54,17 @@ class Journal:
         """By thread: its last stack, and how often it was seen since the last line about it."""
         self._dropped: dict[int, int] = {}
         self._partial = 0
+
+    def describe(self, kind: str, *, gil: bool = True, left: Iterable[tuple[str, str]] = ()) -> None:
+        """Record how a sampler in the sampled process reads the stacks, and why not in better ways."""
+        self._lines.append(f"i {quoted(kind)}")
+        if not gil:
+            self._lines.append("g")
+        self._lines += [f"l {quoted(way)} {quoted(reason)}" for way, reason in left]
+
+    def take_one_in(self, rounds: int) -> None:
+        """Record that from now on each round that is taken counts for so many."""
+        self._lines.append(f"q {rounds}")
 
     def add(self, pid: int, tid: int, stack: int, weight: int = 1) -> None:
         """Add one sample of a thread, or several of the same stack."""
@@ -96,9 +106,9 @@ class Journal:
         """Record that a child process is not sampled."""
         self._lines.append(f"x {pid} {quoted(reason)}")
 
-    def drop(self, function: int) -> None:
-        """Count a round in which a process could not be read; `function` is the last that it was seen in."""
-        self._dropped[function] = self._dropped.get(function, 0) + 1
+    def drop(self, function: int, rounds: int = 1) -> None:
+        """Count rounds in which a process could not be read; `function` is the last that it was seen in."""
+        self._dropped[function] = self._dropped.get(function, 0) + rounds
 
     def count_partial(self) -> None:
         """Count a round in which only the threads on a processor could be read."""
@@ -107,7 +117,7 @@ class Journal:
     def write(self, rounds: int, repeated: int, skipped: int, reason: str | None = None) -> None:
         """Append everything to the file, and the reason of the end if there is one.
 
-        Creates the file if it is missing. Raises OSError if that fails.
+        Creates the file if it is missing. Raises OSError if that fails; the journal must not be used then.
         """
         self._lines += [f"r {thread} {stack} {weight}" for thread, (stack, weight) in self._last.items()]
         self._last.clear()
@@ -121,13 +131,7 @@ class Journal:
             self._lines.append(f"e {quoted(reason)}")
         data = "".join([f"{line}\n" for line in self._lines]).encode("ascii")
         self._lines.clear()
-        # Not kept open: inside the sampled process, the program may close it and reuse its number.
-        file = posix.open(self._path, _APPEND, 0o600)
-        try:
-            while data:
-                data = data[posix.write(file, data) :]
-        finally:
-            posix.close(file)
+        _append(self._path, data)
 
     def _thread(self, pid: int, tid: int) -> int:
         number = self._threads.get((pid, tid))
@@ -135,3 +139,19 @@ class Journal:
             number = self._threads[pid, tid] = len(self._threads)
             self._lines.append(f"t {pid} {tid} {quoted(self._name_of(pid, tid))}")
         return number
+
+
+def _append(path: str, data: bytes) -> None:
+    """Append to a file; if that fails, the file is as before."""
+    # Not kept open: inside the sampled process, the program may close it and reuse its number.
+    file = posix.open(path, _APPEND, 0o600)
+    try:
+        size = posix.fstat(file).st_size
+        try:
+            while data:
+                data = data[posix.write(file, data) :]
+        except BaseException:  # part of a line would make the following lines unreadable
+            posix.ftruncate(file, size)
+            raise
+    finally:
+        posix.close(file)

@@ -1,37 +1,60 @@
-"""Rounds of `sys._current_frames()`, kept in a journal.
+"""Rounds of `current_frames()`, kept in a journal.
 
-A round may be late, because it needs the GIL. It then counts for all periods since the last one.
+A round may be late, because it needs the GIL. It then counts for all periods since the last one. If a round
+takes long, as with very deep stacks, fewer are taken, which count in the same way.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 from profkit.process.frames import current_frames
 from profkit.process.guard import reraise_signal_error
-from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import Frames, Journal
-from profkit.samplers.inprocess.ways import Kind, Request, WayFailed
+from profkit.samplers.inprocess.threads import Threads, has_other_interpreters
+from profkit.samplers.inprocess.ways import Kind, Request, WayFailed, other_interpreters
 
 _WRITE_EVERY_S = 0.4
 """Time between two writes: if the process is killed, less than a second of samples is lost."""
 _ROUNDING = 1e-6
+_LARGEST_SHARE = 0.05
+"""Largest share of a processor that rounds may take, except if each takes more than 0.1 s."""
+_LONGEST_S = 2.0
+"""Longest time between two rounds."""
+_ACCEPTED = (RecursionError, MemoryError)
+"""Failures that cost a round: the program is at the limit of recursion or memory, and may leave it."""
 
 
 class FrameRounds:
     """The rounds of one way, with their journal."""
 
-    def __init__(self, request: Request, kind: Kind, period_s: float) -> None:
-        self._clock, self._request, self._kind, self.period_s = request.clock, request, kind, period_s
-        self._pid, self._names = request.pid, dict[int, str]()
+    def __init__(
+        self, request: Request, kind: Kind, period_s: float, cpu_s: Callable[[], float] = time.thread_time
+    ) -> None:
+        self._clock, self._cpu_s, self.period_s = request.clock, cpu_s, period_s
+        # Made here, as a round should run no Python code but profkit's: see `timer._on_signal`.
+        self._pid, self._output = request.pid, os.fspath(request.output)
+        self._kind, self._left = kind.value, request.left
+        self.error: BaseException | None = None
+        """Exception of the last round, if it failed; the samples since the last write are lost then."""
+        self._threads = Threads(request.pid)
         self._done_s = self._written_s = self._clock.monotonic_s()
-        self._journal, self._rounds = self._new_journal(), 0
-        self._has_written = False
-        self._failure: str | None = None
+        self._journal: Journal | None = self._new_journal()
+        """None during a round: if it fails, the journal's tables may not agree with its lines."""
+        self._rounds = self._unwritten = 0
+        self._every, self._cost_of_last_s = 1, 0.0
+        self._has_written = self._is_closed = False
+        self._failure: WayFailed | None = None
+
+    @property
+    def interval_s(self) -> float:
+        """Time between two rounds."""
+        return self.period_s * self._every
 
     def begin(self, first_after_s: float) -> None:
         """Count from now on; the first round is due after this time.
@@ -42,66 +65,89 @@ class FrameRounds:
         self._done_s = self._clock.monotonic_s() + first_after_s - self.period_s
 
     def sample(self, without: int, interrupted: FrameType | None = None) -> None:
-        """Record the stacks of all threads but `without`; `interrupted` is the caller's own, if wanted.
+        """Record the stacks of all threads but `without`.
 
-        Raises only what signal handlers of the program raise. The samples since the last write are lost then.
+        A handler in the main thread passes the frame that it interrupts, and its own thread as `without`.
+        Raises what signal handlers of the program raise, and RecursionError and MemoryError.
         """
-        try:
-            self._sample(without, interrupted)
-        except BaseException:  # the tables of the journal may not agree with its lines
-            self._journal, self._rounds = self._new_journal(), 0
-            raise
-
-    def _sample(self, without: int, interrupted: FrameType | None) -> None:
-        now_s = self._clock.monotonic_s()
-        periods = int((now_s - self._done_s) / self.period_s + _ROUNDING)
-        if periods < 1:
+        periods = int((self._clock.monotonic_s() - self._done_s) / self.period_s + _ROUNDING)
+        if periods < self._every or self._is_closed:
             return
+        if has_other_interpreters():
+            self._fail(other_interpreters())
+            return
+        began_s = self._cpu_s()
+        journal, self._journal = self._journal or self._next_journal(), None
         self._done_s += periods * self.period_s
-        first = not self._rounds
+        self._unwritten += periods
+        self._record(journal, periods, without, interrupted)
         self._rounds += periods
-        found = current_frames()
+        if not self._has_written or self._clock.monotonic_s() - self._written_s > _WRITE_EVERY_S:
+            self._write(journal)
+        self._adapt(journal, self._cpu_s() - began_s)
+        self._journal = journal
+
+    def _record(self, journal: Journal, periods: int, without: int, interrupted: FrameType | None) -> None:
+        pid, found = self._pid, current_frames()
         found.pop(without, None)
         if interrupted is not None:
-            found[without] = interrupted
+            journal.add(pid, pid, journal.stack(frames_of(interrupted)), periods)
         for ident, frame in found.items():
-            tid = self._tid(ident)
-            self._journal.add(self._pid, tid, self._journal.stack(frames_of(frame)), periods)
-        if first or now_s - self._written_s > _WRITE_EVERY_S:
-            self._written_s = now_s
-            self.write()
+            journal.add(pid, self._threads.tid(ident), journal.stack(frames_of(frame)), periods)
+
+    def _adapt(self, journal: Journal, cost_s: float) -> None:
+        """Take fewer rounds if two in a row took long, and more again if they take much less."""
+        usual_s, self._cost_of_last_s = min(cost_s, self._cost_of_last_s), cost_s
+        needed = max(1, math.ceil(min(usual_s / _LARGEST_SHARE, _LONGEST_S) / self.period_s))
+        if needed > self._every or needed < self._every // 2:
+            self._every = needed + needed // 4
+            journal.take_one_in(self._every)
 
     def write(self, reason: str | None = None) -> None:
         """Write what is not written yet; `check` reports a failure."""
+        self._journal = self._journal or self._next_journal()
+        self._write(self._journal, reason)
+
+    def _write(self, journal: Journal, reason: str | None = None) -> None:
+        if self._is_closed:
+            return
         try:
-            self._journal.write(self._rounds, 0, 0, reason)
+            journal.write(self._rounds, 0, 0, reason)
         except OSError as error:
             reraise_signal_error(error)
-            self._failure = error.strerror or str(error)
+            self._fail(WayFailed(error.strerror or str(error), "make sure that the spool can be written"))
         else:
-            self._has_written = True
+            self._has_written, self._unwritten, self._written_s = True, 0, self._clock.monotonic_s()
+
+    def close(self) -> None:
+        """Record nothing any more."""
+        self._is_closed = True
+
+    def _fail(self, failure: WayFailed) -> None:
+        self._failure = self._failure or failure
+        self.close()
 
     def check(self) -> bool:
-        """Return whether the journal exists; raises `WayFailed` if it could not be written."""
+        """Return whether the journal exists; raises `WayFailed` if sampling has failed."""
+        if self._failure is None and self.error is not None and not isinstance(self.error, _ACCEPTED):
+            self._fail(WayFailed(f"{type(self.error).__name__}: {self.error}"))
         if self._failure is not None:
-            raise WayFailed(self._failure)
+            raise self._failure
         return self._has_written
 
+    def _next_journal(self) -> Journal:
+        """Return a journal after a round that failed, which counts the rounds that are lost."""
+        journal = self._new_journal()
+        journal.drop(-1, self._unwritten)
+        self._rounds = self._unwritten = 0
+        if self._every > 1:
+            journal.take_one_in(self._every)
+        return journal
+
     def _new_journal(self) -> Journal:
-        output = os.fspath(self._request.output)
-        return Journal(output, self._pid, self.period_s, self._name, self._kind.value)
-
-    def _tid(self, ident: int) -> int:
-        """Return the kernel's number of a thread, else Python's, and note its name."""
-        thread = _threads().get(ident)
-        tid = getattr(thread, "native_id", None)
-        if not isinstance(tid, int):
-            return self._pid if ident == main_ident() else ident
-        self._names[tid] = str(getattr(thread, "name", ""))
-        return tid
-
-    def _name(self, pid: int, tid: int) -> str:
-        return self._names.get(tid) or proc_files.thread_name(pid, tid)
+        journal = Journal(self._output, self._pid, self.period_s, self._threads.name)
+        journal.describe(self._kind, gil=_is_gil_enabled(), left=self._left)
+        return journal
 
 
 def frames_of(frame: FrameType | None) -> Frames:
@@ -114,14 +160,6 @@ def frames_of(frame: FrameType | None) -> Frames:
     return found
 
 
-def main_ident() -> int | None:
-    """Return Python's number of the main thread; None if the program has no `threading`."""
-    threading = sys.modules.get("threading")
-    main = getattr(threading, "_main_thread", None)
-    return getattr(main, "ident", None)
-
-
-def _threads() -> Mapping[int, Any]:
-    """Return the threads that `threading` knows, by Python's number."""
-    known = getattr(sys.modules.get("threading"), "_active", None)
-    return known if isinstance(known, dict) else {}
+def _is_gil_enabled() -> bool:
+    enabled: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return enabled

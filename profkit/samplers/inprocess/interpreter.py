@@ -49,7 +49,9 @@ class InterpreterWay:
         if not HAS_STATES:
             raise WayFailed("it needs CPython 3.15")
         if not _may_read_itself(self._request):
-            raise WayFailed("a seccomp filter refuses process_vm_readv")
+            raise WayFailed(
+                "a seccomp filter refuses process_vm_readv", "allow process_vm_readv in its profile"
+            )
         self._start(delay_s=0.0)
 
     def _start(self, delay_s: float) -> None:

@@ -25,7 +25,14 @@ from profkit.samplers.inprocess.attachment import NAME, InProcessAttachment
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 from profkit.samplers.process_attachment import check_folder
-from profkit.samplers.stack_journal import DamagedJournal, of_one_process, partial_notes, read_journal
+from profkit.samplers.stack_journal import (
+    DamagedJournal,
+    Inside,
+    StackJournal,
+    of_one_process,
+    partial_notes,
+    read_journal,
+)
 from profkit.transforms.simplify import without_own_threads
 
 Version = tuple[int, int]
@@ -95,20 +102,31 @@ class InProcessSampler:
         name = output_name(segment.index, NAME)
         try:
             journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
-            kinds = tuple(map(Kind, journal.kinds))
+            notes = tuple(map(_note_of, journal.inside))
         except (DamagedJournal, ValueError) as damage:
             raise DamagedFile(files.path / name, str(damage)) from damage
-        if not kinds:
+        if not notes:
             raise DamagedFile(files.path / name, "it does not say how it was sampled")
         return Recording(
             profile=of_one_process(without_own_threads(journal.profile)),
             rounds=journal.rounds,
             errors=sum(journal.dropped.values()),
-            notes=(
-                *(Note.of(NoteCode.SAMPLED_INSIDE, kind=kind.value) for kind in kinds),
-                *partial_notes(journal),
-            ),
+            notes=(*notes, *_rarity_notes(journal), *partial_notes(journal)),
         )
+
+
+def _note_of(inside: Inside) -> Note:
+    """Return what to say about a way to sample; raises ValueError for an unknown one."""
+    left = "; ".join(f"{Kind(kind).value}: {reason}" for kind, reason in inside.left)
+    return Note.of(NoteCode.SAMPLED_INSIDE, kind=Kind(inside.kind).value, gil=int(inside.gil), detail=left)
+
+
+def _rarity_notes(journal: StackJournal) -> tuple[Note, ...]:
+    """Return a note if fewer samples were taken than requested, because each took long."""
+    if journal.rarest == 1:
+        return ()
+    rate_hz = 1e9 / journal.profile.period_ns
+    return (Note.of(NoteCode.SAMPLED_RARELY, rate_hz=rate_hz / journal.rarest, requested_hz=rate_hz),)
 
 
 def _check_rate(options: SamplerOptions, version: Version) -> None:

@@ -5,11 +5,21 @@ So it sees mostly places at which the GIL is released: waiting, and C code that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from profkit.originals import REAL
 from profkit.process.background import BackgroundThread
 from profkit.samplers.helper.journal import ASKED
 from profkit.samplers.inprocess.frames import FrameRounds
-from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, WayFailed, check_idle
+from profkit.samplers.inprocess.ways import (
+    FASTEST_HZ,
+    Kind,
+    Request,
+    WayFailed,
+    check_idle,
+    check_interpreters,
+)
 
 
 class ThreadWay:
@@ -28,6 +38,7 @@ class ThreadWay:
     def start(self) -> None:
         """See `Way.start`."""
         check_idle(self._idle)
+        check_interpreters()
         self._rounds.begin(0.0)
         self._stop = REAL.allocate_lock()
         self._stop.acquire()
@@ -36,7 +47,7 @@ class ThreadWay:
             self._thread.start()
         except RuntimeError as error:
             self._thread = None
-            raise WayFailed(str(error)) from error
+            raise WayFailed(str(error), "raise the limit of threads (ulimit -u)") from error
 
     def is_running(self) -> bool:
         """See `Way.is_running`."""
@@ -72,7 +83,14 @@ class ThreadWay:
 
     def _run(self) -> None:
         me, stop = REAL.get_ident(), self._stop
-        self._rounds.sample(me)
-        while not stop.acquire(timeout=self._rounds.period_s):
-            self._rounds.sample(me)
-        self._rounds.write(ASKED)
+        self._try(partial(self._rounds.sample, me))
+        while not stop.acquire(timeout=self._rounds.interval_s):
+            self._try(partial(self._rounds.sample, me))
+        self._try(partial(self._rounds.write, ASKED))
+
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - the poll reports it
+            error.__traceback__ = None  # it refers to the frames of the program
+            self._rounds.error = error

@@ -17,18 +17,30 @@ from typing import TYPE_CHECKING
 
 from profkit.originals import REAL
 from profkit.process import procfs
+from profkit.process.guard import reraise_program_error
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.helper.journal import ASKED
 from profkit.samplers.inprocess.frames import FrameRounds
-from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, WayFailed, check_idle
+from profkit.samplers.inprocess.ways import (
+    FASTEST_HZ,
+    Kind,
+    Request,
+    WayFailed,
+    check_idle,
+    check_interpreters,
+)
 
 if TYPE_CHECKING:
     from profkit.samplers.inprocess.posix_timer import PosixTimer
 
 SIGNAL = signal.SIGURG
-_PAUSE_S = 0.0005
+_PAUSE_S, _LONGEST_WAIT_S = 0.0005, 0.5
 _WAKING = frozenset({"asyncio", "trio", "twisted", "uvloop"})
 """Packages whose signal handlers wake an event loop through a pipe (`signal.set_wakeup_fd`)."""
+
+
+_FOLDER = __file__.removesuffix("samplers/inprocess/timer.py")
+_FOLDER_LENGTH = len(_FOLDER)
 
 
 class _InUse:
@@ -52,11 +64,12 @@ class TimerWay:
     def start(self) -> None:
         """See `Way.start`; the main thread must have called it once, and the handler must be left."""
         check_idle(self._idle)
+        check_interpreters()
         is_main = _is_main()
         if not is_main and signal.getsignal(SIGNAL) is not _on_signal:
-            raise WayFailed("the main thread has not started it")
+            raise WayFailed("the main thread has not started it", "begin with a call in the main thread")
         if not _is_free():
-            raise WayFailed("the program uses SIGURG")
+            raise _signal_is_used()
         self._check_disturbance()
         from profkit.samplers.inprocess.posix_timer import PosixTimer  # imports ctypes
 
@@ -77,7 +90,7 @@ class TimerWay:
         """See `Way.is_running`; raises `WayFailed` once the signal would change what the program does."""
         if self._timer is not None:
             if signal.getsignal(SIGNAL) is not _on_signal:
-                raise WayFailed("the program uses SIGURG")
+                raise _signal_is_used()
             self._check_disturbance()
         return self.rounds.check()
 
@@ -94,6 +107,7 @@ class TimerWay:
         self._release_signal()
         if self._await_sample():
             self.rounds.write(ASKED)
+        self.rounds.close()
 
     def await_end(self) -> None:
         """See `Way.await_end`."""
@@ -130,23 +144,51 @@ class TimerWay:
             raise WayFailed("signals would restart the timeout of a socket")
 
     def _await_sample(self) -> bool:
-        """Wait for a sample that the main thread is taking; return False if this call interrupts it."""
+        """Wait for a sample that the main thread is taking; return whether it has ended.
+
+        It does not if this call interrupts it, or if a signal handler of the program does that for long. Such
+        a handler may itself wait for what the caller holds.
+        """
+        until_s = REAL.monotonic() + _LONGEST_WAIT_S
         while self.is_sampling:
-            if _is_main():
+            if _is_main() or REAL.monotonic() > until_s:
                 return False
             REAL.sleep(_PAUSE_S)
         return True
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
-    """Sample, unless this interrupts a sample, or the sampling has ended."""
+    """Sample, unless this interrupts a sample, or the sampling has ended.
+
+    Raises only exceptions of the program, which its own signal handlers raise during a sample.
+    """
     way = _InUse.way
-    if way is not None and not way.is_sampling:
-        way.is_sampling = True
-        try:
-            way.rounds.sample(REAL.get_ident(), frame)
-        finally:
-            way.is_sampling = False
+    if way is None or way.is_sampling:
+        return
+    way.is_sampling = True
+    try:
+        way.rounds.sample(REAL.get_ident(), frame)
+    except (RecursionError, MemoryError) as error:
+        # Nothing is called here: there may be no room for another frame.
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename[:_FOLDER_LENGTH] == _FOLDER:
+            trace = trace.tb_next
+        if trace is not None:
+            raise
+        error.__traceback__ = None  # it refers to the frames of the program
+        way.rounds.error = error
+    except Exception as error:  # noqa: BLE001 - the poll reports it
+        trace = error.__traceback__  # without this function, which is no handler of the program
+        error.__traceback__ = trace.tb_next if trace is not None else None
+        reraise_program_error(error)
+        error.__traceback__ = None
+        way.rounds.error = error
+    finally:
+        way.is_sampling = False
+
+
+def _signal_is_used() -> WayFailed:
+    return WayFailed("the program uses SIGURG", "use another signal in the program")
 
 
 def _is_free() -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from profkit.clock import Clock
 from profkit.samplers.helper.reader import ALL_THREADS, ON_CPU
+from profkit.samplers.inprocess.threads import has_other_interpreters
 
 
 class Kind(enum.Enum):
@@ -26,8 +28,18 @@ FASTEST_HZ = {Kind.INTERPRETER: 1000.0, Kind.TIMER: 100.0, Kind.THREAD: 100.0}
 """Maximum rates: each sample of the last two needs the GIL."""
 
 
+NAMES = {
+    Kind.INTERPRETER: "a subinterpreter", Kind.TIMER: "a signal handler", Kind.THREAD: "a thread"
+}  # fmt: skip
+"""What samples, for messages."""
+
+
 class WayFailed(Exception):
     """A way to sample cannot be used here, or has failed; the message says why."""
+
+    def __init__(self, reason: str, fix: str | None = None) -> None:
+        super().__init__(reason)
+        self.fix = fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,8 @@ class Request:
     idle: bool
     max_duration_s: float
     clock: Clock
+    left: tuple[tuple[str, str], ...] = ()
+    """Better ways that could not be used, and why."""
 
     @property
     def only(self) -> str:
@@ -51,7 +65,21 @@ class Request:
 def check_idle(idle: bool) -> None:
     """Raise `WayFailed` for a way that does not know which threads wait, if they are to be left out."""
     if not idle:
-        raise WayFailed("only CPython's reader knows which threads wait")
+        raise WayFailed("only CPython's reader knows which threads wait", "leave out idle=False")
+
+
+def check_interpreters() -> None:
+    """Raise `WayFailed` for a way that lists frames by `sys._current_frames()`, if that might crash."""
+    if sys.version_info >= (3, 13):  # earlier, the module is there if the program makes interpreters
+        import _interpreters  # type: ignore[import-not-found] # noqa: F401 - `has_other_interpreters` uses it
+    if has_other_interpreters():
+        raise other_interpreters()
+
+
+def other_interpreters() -> WayFailed:
+    """Return the failure of a way because the program has subinterpreters."""
+    reason = "the program has subinterpreters, whose frames cannot be listed safely (python/cpython#158364)"
+    return WayFailed(reason, "use a sampler outside the process")
 
 
 class Way(Protocol):

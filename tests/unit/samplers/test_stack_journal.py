@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posix
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from profkit.model.profile import Profile
 from profkit.samplers.helper.journal import ASKED, ENDED, Journal
-from profkit.samplers.stack_journal import DamagedJournal, StackJournal, has_ended, read_journal
+from profkit.samplers.stack_journal import DamagedJournal, Inside, StackJournal, has_ended, read_journal
 
 NAMES = st.text(max_size=5)
 FRAMES = st.tuples(NAMES, NAMES, st.integers(0, 99))
@@ -81,7 +83,7 @@ def test_any_other_file_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     "line",
     ["z 1", "f 1 2", 'f "a"', 'f "a" 3', "s -1 0 1", "s 5 0 1", "t 1", "r 0 0 1", "r -1 -1 1", "d 3 1", "p 1",
-     "p 1 2", "x x", "n 1 2", "e asked", "", "r 0 0", "s 0"],
+     "p 1 2", "x x", "n 1 2", "e asked", "", "r 0 0", "s 0", "g", 'l "a" "b"', "q x"],
 )  # fmt: skip
 def test_a_damaged_line_is_named(line: str) -> None:
     with pytest.raises(DamagedJournal, match="line 3 is damaged"):
@@ -117,3 +119,86 @@ def test_another_journal_in_the_same_file_is_another_part(tmp_path: Path) -> Non
     journal = read_journal((tmp_path / "stacks").read_bytes())
     assert journal.rounds == 2
     assert [frame.name for frame in journal.profile.frames] == ["f", "g"]
+
+
+def part(name: str, *more: str) -> str:
+    lines = (
+        "profkit-stacks 1 7 1000",
+        f'f "{name}" "f.py"',
+        "s -1 0 3",
+        't 7 7 ""',
+        "r 0 0 5",
+        "n 5 0 0",
+        *more,
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("torn", ["r 0 0", 'f "gg', "s 0 ", "x", ""])
+def test_a_part_that_ends_within_a_line_is_kept_up_to_it(torn: str) -> None:
+    """A write that failed, and could not be undone; then the next part."""
+    journal = read_journal((part("f") + torn + part("g")).encode())
+    assert (journal.rounds, journal.profile.total_weight) == (10, 10)
+    assert [frame.name for frame in journal.profile.frames] == ["f", "g"]
+    again = read_journal((part("f") + torn + ("\n" if torn else "") + part("g")).encode())
+    assert again == journal
+
+
+def test_damage_before_the_end_of_a_part_is_named() -> None:
+    with pytest.raises(DamagedJournal, match="line 7 is damaged"):
+        read_journal((part("f", "r 0", "n 6 0 0") + part("g")).encode())
+    with pytest.raises(DamagedJournal, match="line 7 is damaged"):
+        read_journal((part("f") + "r 0profkit-stacks 1 x\n").encode())
+
+
+def test_a_name_may_contain_the_beginning_of_a_journal() -> None:
+    journal = read_journal(part("profkit-stacks 1 7 1000").encode())
+    assert [frame.name for frame in journal.profile.frames] == ["profkit-stacks 1 7 1000"]
+
+
+def test_how_it_was_sampled_from_inside() -> None:
+    lines = ('i "timer"', "g", 'l "interpreter" "too \\"old\\""', "q 4", "q 2")
+    journal = read_journal((part("f", *lines) + part("g", 'i "thread"') + part("h", *lines)).encode())
+    timer = Inside("timer", gil=False, left=(("interpreter", 'too "old"'),))
+    assert journal.inside == (timer, Inside("thread"))
+    assert journal.rarest == 4
+
+
+def test_a_deep_stack_takes_little_memory() -> None:
+    depth = 4000
+    lines = (f"s {number - 1} 0 {number}" for number in range(1, depth))
+    data = part("f", *lines, f"r 0 {depth - 1} 1").encode()
+    tracemalloc.start()
+    journal = read_journal(data)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(map(len, journal.profile.stacks)) == depth
+    assert peak_bytes < 10e6
+
+
+class FullDisk:
+    """A `write` that writes a part, and then fails."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+        self.error, self.calls, self.write = error, 0, posix.write
+        monkeypatch.setattr(posix, "write", self)
+
+    def __call__(self, file: int, data: bytes) -> int:
+        self.calls += 1
+        if self.calls == 2:
+            raise self.error
+        return self.write(file, data[:20])
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_fails_leaves_the_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    path = tmp_path / "stacks"
+    write(path, [(7, 1, [("f", "f.py", 1)])])
+    before = path.read_bytes()
+    with monkeypatch.context() as patches:
+        FullDisk(patches, error)
+        with pytest.raises(type(error)):
+            write(path, [(7, 1, [("g", "f.py", 1)])])
+    assert path.read_bytes() == before

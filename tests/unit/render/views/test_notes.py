@@ -6,6 +6,7 @@ import gzip
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -138,8 +139,8 @@ def of_journals(folder: Path) -> Iterator[Note]:
 
 def of_insiders(folder: Path) -> Iterator[Note]:
     path = output_path(folder, 0, "inprocess")
-    for kind in Kind:
-        path.write_text(f'profkit-stacks 1 12 1000000\ni "{kind.value}"\nn 5 0 0\n')
+    for kind, more in product(Kind, ("", "g\n", 'l "timer" "the program uses SIGURG"\n', "q 7\n")):
+        path.write_text(f'profkit-stacks 1 12 1000000\ni "{kind.value}"\n{more}n 5 0 0\n')
         with open_spool(folder, None) as opened:
             yield from InProcessSampler().read(opened, segment(0), manifest().plan).notes
 

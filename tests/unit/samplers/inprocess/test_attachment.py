@@ -11,7 +11,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SessionState
-from profkit.samplers.inprocess.attachment import MOST_FORKS, InProcessAttachment
+from profkit.samplers.inprocess.attachment import MOST_FORKS, InProcessAttachment, Maker
 from profkit.samplers.inprocess.forks import FORKS
 from profkit.samplers.inprocess.ways import Kind, Request, WayFailed
 
@@ -22,12 +22,20 @@ class Plot:
 
     kind: Kind = Kind.THREAD
     start_failure: str | None = None
+    fix: str | None = None
     failure: str | None = None
     running: bool = False
     ended: bool = False
     calls: list[str] = field(default_factory=list)
 
-    def way(self, _: Request) -> PlottedWay:
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def way(self) -> Maker:
+        return self.kind, self.make
+
+    def make(self, request: Request) -> PlottedWay:
+        self.requests.append(request)
         return PlottedWay(self)
 
 
@@ -38,7 +46,7 @@ class PlottedWay:
     def start(self) -> None:
         self.plot.calls.append("start")
         if self.plot.start_failure is not None:
-            raise WayFailed(self.plot.start_failure)
+            raise WayFailed(self.plot.start_failure, self.plot.fix)
 
     def is_running(self) -> bool:
         if self.plot.failure is not None:
@@ -60,6 +68,8 @@ class PlottedWay:
 
     def after_fork(self) -> None:
         self.plot.calls.append("after_fork")
+        if self.plot.failure is not None:
+            raise WayFailed(self.plot.failure)
 
     def in_child(self) -> None:
         self.plot.calls.append("in_child")
@@ -106,10 +116,56 @@ def test_a_way_that_fails_later_is_replaced_too(request_: Request) -> None:
     one.kill()
 
 
-def test_without_a_way_the_last_reason_is_said(request_: Request) -> None:
-    ways = (Plot(start_failure="too old").way, Plot(start_failure="no thread").way)
+def test_without_a_way_the_first_reason_and_its_fix_are_said(request_: Request) -> None:
+    """The others may come of it: the next ways support less."""
+    first = Plot(start_failure="too old", fix="use a newer Python")
+    with pytest.raises(SamplerFailed, match="failed at start: too old; use a newer Python"):
+        InProcessAttachment(request_, 0, (first.way, Plot(start_failure="no thread").way))
+    assert FORKS.live == []
     with pytest.raises(SamplerFailed, match="failed at start: no thread; use sampler='none'"):
-        InProcessAttachment(request_, 0, ways)
+        InProcessAttachment(request_, 0, (Plot(start_failure="no thread").way,))
+
+
+def test_each_step_is_logged_and_kept_with_its_reason(
+    request_: Request, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second, third = (
+        Plot(Kind.INTERPRETER, start_failure="a filter", fix="allow it"), Plot(Kind.TIMER), Plot(Kind.THREAD),
+    )  # fmt: skip
+    one = InProcessAttachment(request_, 0, (first.way, second.way, third.way))
+    assert caplog.messages == [
+        "a subinterpreter cannot sample this program: a filter; allow it; sampling with a signal handler "
+        "instead"
+    ]
+    second.failure = "it needs the signal"
+    one.poll()
+    assert caplog.messages[1:] == [
+        "a signal handler cannot sample this program: it needs the signal; sampling with a thread instead"
+    ]
+    left = (("interpreter", "a filter"), ("timer", "it needs the signal"))
+    assert [plot.requests[0].left for plot in (first, second, third)] == [(), left[:1], left]
+    one.kill()
+
+
+def test_a_failure_before_the_stop_is_not_success(request_: Request) -> None:
+    """A subinterpreter that fails has ended, too: the next way is taken."""
+    first, second = Plot(Kind.INTERPRETER, running=True), Plot(running=True)
+    one = InProcessAttachment(request_, 0, (first.way, second.way))
+    assert one.poll() is SessionState.RUNNING
+    first.failure, first.ended = "no stack could be read for 2 s", True
+    assert one.poll() is SessionState.RUNNING
+    assert one.kind is Kind.THREAD
+    one.kill()
+
+
+def test_a_failure_after_the_stop_is_reported(request_: Request) -> None:
+    plot = Plot(running=True)
+    one = InProcessAttachment(request_, 0, (plot.way, Plot().way))
+    assert one.poll() is SessionState.RUNNING
+    one.request_stop()
+    plot.failure = "No space left on device"
+    with pytest.raises(SamplerFailed, match="failed at stop: No space left"):
+        one.poll()
     assert FORKS.live == []
 
 
@@ -155,6 +211,23 @@ def test_forks_of_other_threads_and_new_sessions_wait_for_a_fork(request_: Reque
     FORKS.end()
     other.join()
     assert plot.calls == ["start", "stop", "await_end"]
+
+
+def test_a_failure_after_a_fork_is_reported_by_the_next_poll(
+    request_: Request, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is logged during a fork: another thread may hold what that needs."""
+    first, second = Plot(Kind.TIMER, running=True), Plot(running=True)
+    one = InProcessAttachment(request_, 0, (first.way, second.way))
+    first.failure = second.failure = "no thread"
+    FORKS.begin()
+    FORKS.end()
+    assert caplog.messages == []
+    assert one.kind is Kind.THREAD
+    FORKS.begin()
+    FORKS.end()
+    with pytest.raises(SamplerFailed, match="no thread"):
+        one.poll()
 
 
 def test_a_child_forgets_the_threads_of_its_parent(request_: Request) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import posix
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 import pytest
 
@@ -14,7 +18,7 @@ from profkit.clock import ManualClock
 from profkit.samplers.inprocess import frames
 from profkit.samplers.inprocess.frames import FrameRounds
 from profkit.samplers.inprocess.ways import Kind, Request, WayFailed
-from profkit.samplers.stack_journal import StackJournal, read_journal
+from profkit.samplers.stack_journal import Inside, StackJournal, read_journal
 
 PERIOD_S = 0.01
 PID = 77
@@ -25,9 +29,17 @@ class Scene:
 
     def __init__(self, folder: Path) -> None:
         self.clock, self.output = ManualClock(), folder / "output"
-        self.rounds = FrameRounds(
-            Request(PID, self.output, folder / "log", 100.0, True, 60.0, self.clock), Kind.THREAD, PERIOD_S
-        )
+        self.used_s = self.cost_s = 0.0
+        """Processor time so far, and that of a round."""
+        self.is_in_round = True
+        request = Request(PID, self.output, folder / "log", 100.0, True, 60.0, self.clock)
+        self.rounds = FrameRounds(request, Kind.THREAD, PERIOD_S, self.cpu_s)
+
+    def cpu_s(self) -> float:
+        """Return the processor time; it is asked for at the beginning and end of each round."""
+        self.is_in_round = not self.is_in_round
+        self.used_s += self.cost_s * self.is_in_round
+        return self.used_s
 
     def sample(self, after_s: float = PERIOD_S) -> None:
         self.clock.advance(after_s)
@@ -45,6 +57,31 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     return Scene(tmp_path)
 
 
+def is_gil_enabled() -> bool:
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+def raising(error: Exception) -> Callable[..., NoReturn]:
+    def fail(*_: object) -> NoReturn:
+        raise error
+
+    return fail
+
+
+def disk_with(room: int) -> Callable[[int, bytes], int]:
+    """Return a `write` that has room for so many bytes."""
+    write, left = posix.write, [room]
+
+    def write_some(file: int, data: bytes) -> int:
+        if not left[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = write(file, data[: left[0]])
+        left[0] -= written
+        return written
+
+    return write_some
+
+
 def weights(journal: StackJournal) -> dict[int, int]:
     found: dict[int, int] = {}
     for sample in journal.profile.samples:
@@ -57,10 +94,10 @@ def test_each_round_has_all_threads_but_ones_own(scene: Scene) -> None:
     for _ in range(5):
         scene.sample()
     journal = scene.journal()
-    assert weights(journal) == {threading.get_native_id(): 5, 12: 5}
-    assert (journal.rounds, journal.kinds, journal.pid) == (5, ("thread",), PID)
-    names = {thread.name for thread in journal.profile.threads}
-    assert threading.current_thread().name in names
+    assert weights(journal) == {PID: 5, 12: 5}
+    assert (journal.rounds, journal.pid) == (5, PID)
+    assert journal.inside == (Inside("thread", gil=is_gil_enabled()),)
+    assert {thread.name for thread in journal.profile.threads} == {"MainThread", ""}
     leaf = journal.profile.frames[journal.profile.stacks[0][-1]]
     assert (leaf.name, leaf.file) == ("scene", __file__)
 
@@ -144,8 +181,95 @@ def test_an_interrupted_frame_takes_the_place_of_the_samplers(scene: Scene) -> N
     assert "test_an_interrupted_frame_takes_the_place_of_the_samplers" in leaves
 
 
-def test_threads_that_threading_does_not_know(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "threading", None)
-    assert frames.main_ident() is None
+def test_rounds_that_take_long_are_taken_less_often_and_count_as_much(scene: Scene) -> None:
+    for _ in range(10):
+        scene.sample()
+    scene.cost_s = 0.009
+    for _ in range(1000):
+        scene.sample()
+    used_s = scene.used_s
+    for _ in range(1000):
+        scene.sample()
+    assert 0.03 < (scene.used_s - used_s) / (1000 * PERIOD_S) < 0.051
+    journal = scene.journal()
+    assert 10 + 2000 - 25 < journal.rounds <= 10 + 2000
+    assert set(weights(journal).values()) == {journal.rounds}
+    assert journal.rarest == 22
+
+
+def test_one_round_that_takes_long_changes_nothing(scene: Scene) -> None:
+    for number in range(100):
+        scene.cost_s = 0.1 * (number % 10 == 5)
+        scene.sample()
+    assert (scene.journal().rounds, scene.journal().rarest) == (100, 1)
+
+
+def test_rounds_are_taken_more_often_again(scene: Scene) -> None:
+    for scene.cost_s in (0.009, 0.0001):
+        for _ in range(200):
+            scene.sample()
+    written = scene.output.read_bytes()
+    scene.rounds.write()
+    assert b"q 22\n" in written
+    assert b"q 1\n" in written
+
+
+def test_rounds_of_any_length_are_at_most_some_seconds_apart(scene: Scene) -> None:
+    scene.cost_s = 5.0
+    for _ in range(3000):
+        scene.sample()
+    assert scene.rounds.interval_s == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize("error", [RecursionError(), MemoryError()])
+def test_a_program_at_its_limit_loses_samples_which_are_counted(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    for _ in range(3):
+        scene.sample()
+    with monkeypatch.context() as patches:
+        patches.setattr(frames, "frames_of", raising(error))
+        with pytest.raises(type(error)):
+            scene.sample()
+    scene.rounds.error = error
+    assert scene.rounds.check()
+    for _ in range(5):
+        scene.sample()
+    journal = scene.journal()
+    assert (journal.rounds, journal.dropped) == (1 + 5, {("", ""): 3})
+
+
+def test_another_failure_ends_the_sampling(scene: Scene) -> None:
+    scene.rounds.error = KeyError("x")
+    with pytest.raises(WayFailed, match="KeyError: 'x'"):
+        scene.rounds.check()
     scene.sample()
-    assert weights(scene.journal()) == {threading.get_ident(): 1, 12: 1}
+    assert not scene.output.exists()
+
+
+def test_a_disk_that_is_full_for_a_while_costs_what_it_has_no_room_for(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(50):
+        scene.sample()
+    before = scene.output.read_bytes()
+    with monkeypatch.context() as patches:
+        patches.setattr(posix, "write", disk_with(20))
+        for _ in range(50):
+            scene.sample()
+    assert scene.output.read_bytes() == before
+    scene.rounds.write("asked")
+    with pytest.raises(WayFailed, match="No space left on device"):
+        scene.rounds.check()
+    assert read_journal(before).rounds == 41
+
+
+def test_subinterpreters_of_the_program_end_the_sampling(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.sample()
+    monkeypatch.setattr(frames, "has_other_interpreters", lambda: True)
+    scene.sample()
+    with pytest.raises(WayFailed, match="subinterpreters"):
+        scene.rounds.check()
+    assert scene.journal().rounds == 1

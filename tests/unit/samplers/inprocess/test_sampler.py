@@ -71,8 +71,21 @@ def test_the_parts_of_a_journal_are_one_recording(tmp_path: Path) -> None:
         recording = SAMPLER.read(opened, Segment(0, 0), PLAN)
     assert (recording.rounds, recording.profile.total_weight) == (10, 10)
     assert [frame.name for frame in recording.profile.frames] == ["f", "g"]
-    assert recording.notes == (Note.of(NoteCode.SAMPLED_INSIDE, kind="timer"),)
+    assert recording.notes == (Note.of(NoteCode.SAMPLED_INSIDE, kind="timer", gil=1, detail=""),)
     assert [thread.pid for thread in recording.profile.threads] == [0]
+
+
+def test_notes_on_ways_that_failed_and_rounds_that_took_long(tmp_path: Path) -> None:
+    journal(
+        tmp_path,
+        'profkit-stacks 1 7 10000000\ni "thread"\ng\nl "timer" "it is used"\nq 3\nq 20\nq 1\nn 99 0 0\n',
+    )
+    with open_spool(tmp_path, None) as opened:
+        notes = SAMPLER.read(opened, Segment(0, 0), PLAN).notes
+    assert notes == (
+        Note.of(NoteCode.SAMPLED_INSIDE, kind="thread", gil=0, detail="timer: it is used"),
+        Note.of(NoteCode.SAMPLED_RARELY, rate_hz=5.0, requested_hz=100.0),
+    )
 
 
 @pytest.mark.parametrize("text", ["profkit-stacks 1 7 10\nn 1 0 0\n", "nonsense\n"])

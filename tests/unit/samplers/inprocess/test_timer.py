@@ -7,14 +7,18 @@ import os
 import signal
 import socket
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK, Clock, ManualClock
+from profkit.samplers.inprocess import frames
 from profkit.samplers.inprocess.timer import SIGNAL, TimerWay, _on_signal
 from profkit.samplers.inprocess.ways import Request, WayFailed
 from profkit.samplers.stack_journal import read_journal
@@ -22,6 +26,13 @@ from profkit.samplers.stack_journal import read_journal
 
 def way_to(output: Path, rate_hz: float = 1.0, *, idle: bool = True, clock: Clock = SYSTEM_CLOCK) -> TimerWay:
     return TimerWay(Request(os.getpid(), output, output.with_suffix(".log"), rate_hz, idle, 60.0, clock))
+
+
+def hasty_clock() -> Clock:
+    """Return a clock by which a second passes with each look at it, in C code."""
+    clock = ManualClock()
+    clock.monotonic_s = count(1.0).__next__  # type: ignore[method-assign]
+    return clock
 
 
 @pytest.fixture
@@ -41,7 +52,8 @@ def test_the_signal_is_taken_and_given_back(output: Path) -> None:
     assert way.has_ended()
     assert signal.getsignal(SIGNAL) is signal.SIG_DFL
     journal = read_journal(output.read_bytes())
-    assert (journal.kinds, journal.rounds, journal.ended_normally) == (("timer",), 1, True)
+    assert [inside.kind for inside in journal.inside] == ["timer"]
+    assert (journal.rounds, journal.ended_normally) == (1, True)
     leaves = {journal.profile.frames[stack[-1]].name for stack in journal.profile.stacks}
     assert "test_the_signal_is_taken_and_given_back" in leaves
 
@@ -146,6 +158,96 @@ def test_event_loops_are_not_woken(output: Path) -> None:
     with pytest.raises(WayFailed, match="wake an event loop"):
         way_to(output).start()
     loop.close()
+
+
+def test_a_program_at_the_limit_of_recursion_gets_no_exception(output: Path) -> None:
+    way = way_to(output, clock=hasty_clock())
+    way.start()
+
+    def recurse() -> None:
+        """Send the signal from each depth, as deep as there is room for the handler itself."""
+        depths.append(None)
+        signal.raise_signal(SIGNAL)
+        recurse()
+
+    depths: list[None] = []
+    with pytest.raises(RecursionError) as raised:
+        recurse()
+    assert raised.traceback[-1].name in ("recurse", "_on_signal")
+    assert way.is_running()
+    signal.raise_signal(SIGNAL)
+    way.stop()
+    journal = read_journal(output.read_bytes())
+    lost = sum(journal.dropped.values())
+    assert 0 < lost < 100
+    assert journal.rounds + lost >= len(depths)
+
+
+@pytest.mark.parametrize("error", [RecursionError("the program's"), TimeoutError(), KeyboardInterrupt()])
+def test_exceptions_of_the_programs_handlers_are_raised(
+    output: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """They interrupt a sample, and come from its frames."""
+    clock = ManualClock()
+    way = way_to(output, clock=clock)
+
+    def handle(*_: object) -> None:
+        raise error
+
+    def list_frames() -> dict[int, FrameType]:
+        signal.raise_signal(signal.SIGUSR1)
+        return {}
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    try:
+        way.start()
+        clock.advance(1.0)
+        with monkeypatch.context() as patches:
+            patches.setattr(frames, "current_frames", list_frames)
+            with pytest.raises(type(error)):
+                signal.raise_signal(SIGNAL)
+    finally:
+        way.stop()
+        signal.signal(signal.SIGUSR1, before)
+    assert way.is_running()
+
+
+def test_a_failure_of_its_own_is_reported_by_the_next_poll(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ManualClock()
+    way = way_to(output, clock=clock)
+    way.start()
+    clock.advance(1.0)
+    with monkeypatch.context() as patches:
+        patches.setattr(frames, "current_frames", lambda: {}["x"])
+        signal.raise_signal(SIGNAL)
+    with pytest.raises(WayFailed, match="KeyError: 'x'"):
+        way.is_running()
+    way.stop()
+
+
+def test_a_stop_does_not_wait_for_a_handler_that_waits_for_it(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, stopped = ManualClock(), threading.Event()
+    way = way_to(output, clock=clock)
+    way.start()
+    clock.advance(1.0)
+    stopping = threading.Thread(target=lambda: (way.stop(), stopped.set()))
+
+    def list_frames() -> dict[int, FrameType]:
+        """Wait, as a signal handler of the program does that interrupts a sample and forks."""
+        stopping.start()
+        assert stopped.wait(30)
+        return {}
+
+    with monkeypatch.context() as patches:
+        patches.setattr(frames, "current_frames", list_frames)
+        signal.raise_signal(SIGNAL)
+    stopping.join()
+    assert way.has_ended()
+    assert not output.exists()  # nothing is written after the end
 
 
 def elsewhere(work: Callable[[], object]) -> None:
