@@ -7,6 +7,7 @@ interpreter ends before each fork, and another one continues after it.
 from __future__ import annotations
 
 import math
+import posix
 from functools import partial
 from types import ModuleType
 
@@ -140,10 +141,25 @@ class InterpreterWay:
 
 
 def _may_read_itself(request: Request) -> bool:
-    """Return whether the process may call process_vm_readv: a filter might kill it for that."""
-    if procfs.status("self").get("Seccomp", "0") == "0":
-        return True
-    from profkit.samplers.attach_facts import try_calls  # takes 5 ms, and is needed only here
+    """Return whether the process may call process_vm_readv: a filter might kill it for that.
 
-    results = try_calls(request.pid, request.log)
-    return results is not None and results.read_self == 0
+    A child process tries it, once for the filters that there are.
+    """
+    status = procfs.status("self")
+    if status.get("Seccomp", "0") == "0":
+        return True
+    filters = posix.getpid(), status.get("Seccomp_filters")
+    if filters not in _TRIED:
+        from profkit.samplers.attach_facts import try_calls  # takes 5 ms, and is needed only here
+
+        results = try_calls(request.pid, request.log)
+        if results is None:
+            return False
+        _TRIED[filters] = results.read_self == 0
+    if filters[1] is None:  # Linux before 5.9: a new filter would not be noticed
+        return _TRIED.pop(filters)
+    return _TRIED[filters]
+
+
+_TRIED: dict[tuple[int, str | None], bool] = {}
+"""Whether processes may read themselves, by pid and number of filters, which only grows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -71,7 +72,8 @@ def check_idle(idle: bool) -> None:
 def check_interpreters() -> None:
     """Raise `WayFailed` for a way that lists frames by `sys._current_frames()`, if that might crash."""
     if sys.version_info >= (3, 13):  # earlier, the module is there if the program makes interpreters
-        import _interpreters  # type: ignore[import-not-found] # noqa: F401 - `has_other_interpreters` uses it
+        with suppress(ImportError):
+            import _interpreters  # type: ignore[import-not-found] # noqa: F401 - the next function uses it
     if has_other_interpreters():
         raise other_interpreters()
 

@@ -1,0 +1,85 @@
+"""Numbers of threads, also in programs that patch `threading`, and subinterpreters of the program."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.samplers.inprocess import threads
+from profkit.samplers.inprocess.thread import ThreadWay
+from profkit.samplers.inprocess.threads import Threads, has_other_interpreters, main_ident
+from profkit.samplers.inprocess.timer import TimerWay
+from profkit.samplers.inprocess.ways import Request, WayFailed
+
+
+def test_the_main_thread_has_the_number_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """gevent lists it by the number of a greenlet."""
+    monkeypatch.setattr(threading, "_active", {77: threading.main_thread()})
+    known = Threads(os.getpid())
+    ident = threading.get_ident()
+    assert known.tid(ident) == os.getpid()
+    assert known.name(os.getpid(), os.getpid()) == "MainThread"
+    with ThreadPoolExecutor(1) as others:
+        assert others.submit(lambda: Threads(os.getpid()).tid(ident)).result() == os.getpid()
+
+
+def test_the_main_thread_is_known_if_another_one_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_MAIN", {})
+    with ThreadPoolExecutor(1) as others:
+        assert others.submit(main_ident).result() == threading.get_ident()
+
+
+def test_other_threads_have_their_own_numbers_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Named(threading.Thread):
+        @property
+        def name(self) -> str:  # type: ignore[override]
+            raise AssertionError("the program's code runs")
+
+    thread = Named()
+    thread.__dict__.update(_native_id=12, _name="worker")
+    active = {5: thread, 6: SimpleNamespace(_native_id=None, _name="greenlet")}
+    monkeypatch.setattr(threading, "_active", active)
+    known = Threads(os.getpid())
+    assert [known.tid(ident) for ident in (5, 6, 7)] == [12, 6, 7]
+    assert known.name(os.getpid(), 12) == "worker"
+
+
+@pytest.mark.parametrize("make", [TimerWay, ThreadWay])
+def test_frames_are_not_listed_beside_subinterpreters(
+    tmp_path: Path, make: type[TimerWay | ThreadWay]
+) -> None:
+    """CPython 3.12 and later may crash then."""
+    request = Request(os.getpid(), tmp_path / "output", tmp_path / "log", 100.0, True, 60.0, SYSTEM_CLOCK)
+    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    interpreters = importlib.import_module(name)
+    assert not has_other_interpreters()
+    way = make(request)
+    way.start()
+    number = interpreters.create()
+    try:
+        if sys.version_info >= (3, 12):
+            assert has_other_interpreters()
+            with pytest.raises(WayFailed, match="has subinterpreters"):
+                make(request).start()
+            with pytest.raises(WayFailed, match="has subinterpreters"):
+                sample_until_failure(way)
+    finally:
+        way.stop()
+        way.await_end()
+        interpreters.destroy(number)
+    assert not has_other_interpreters()
+
+
+def sample_until_failure(way: TimerWay | ThreadWay) -> None:
+    until_s = SYSTEM_CLOCK.monotonic_s() + 30
+    while SYSTEM_CLOCK.monotonic_s() < until_s:
+        way.is_running()
+        SYSTEM_CLOCK.sleep(0.001)
