@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 
 import psutil
 
@@ -11,19 +12,22 @@ from profkit import measure_all
 from profkit.measuring.orders import work_order
 
 NAME = "many_orders"
+_MARK = "OMP_PROFKIT_BENCHMARK"
+"""Environment variable that identifies the processes of this measurement: zygotes inherit OpenMP's."""
 
 
 def measure(quick: bool) -> list[Figure]:
     """Measure descriptors, memory and counts after the tenth order and after the last."""
     orders = 20 if quick else 300
     counts, descriptors, memory = [], [], []
+    os.environ[_MARK] = mark = uuid.uuid4().hex
     for _ in range(orders):
         (run,) = measure_all([work_order("s.split(',')", setup="s = 'a,b,c'", mode="callgrind")], keep=False)
         if run.measurement is None or run.measurement.instructions is None:
             raise RuntimeError(run.info.error)
         counts.append(run.measurement.instructions.raw)
         descriptors.append(len(os.listdir("/proc/self/fd")))
-        memory.append(_tree_bytes())
+        memory.append(_tree_bytes(mark))
     return [
         Figure(NAME, "distinct counts", len(set(counts)), "", 1, certain=True,
                detail=f"{orders} orders"),
@@ -34,13 +38,10 @@ def measure(quick: bool) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _tree_bytes() -> int:
-    own = os.path.realpath(f"/proc/{os.getpid()}")
-    zygotes = [process for process in psutil.process_iter(["cmdline"]) if _is_ours(process)]
+def _tree_bytes(mark: str) -> int:
+    """Return the memory of this process, and of all that its measuring started."""
+    running = [process.info for process in psutil.process_iter(["environ", "memory_info"])]
+    started = [info for info in running if (info["environ"] or {}).get(_MARK) == mark]
     return sum(
-        process.memory_info().rss for process in [psutil.Process(int(os.path.basename(own))), *zygotes]
+        memory.rss for memory in [psutil.Process().memory_info(), *(info["memory_info"] for info in started)]
     )
-
-
-def _is_ours(process: psutil.Process) -> bool:
-    return any("measuring/worker" in word for word in process.info["cmdline"] or [])
