@@ -22,8 +22,9 @@ TAKES_LONG = {"x + y", "Linear forward + backward", "64×64 matmul", "user funct
 """Torch takes some 20 s to start under Valgrind."""
 
 
+LONG = [pytest.mark.full, pytest.mark.torch]
 EACH = [
-    pytest.param(each, id=each.label, marks=[pytest.mark.full] if each.label in TAKES_LONG else [])
+    pytest.param(each, id=each.label, marks=LONG if each.label in TAKES_LONG else [])
     for each in STATEMENTS
 ]
 

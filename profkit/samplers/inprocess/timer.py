@@ -39,7 +39,8 @@ _WAKING = frozenset({"asyncio", "trio", "twisted", "uvloop"})
 """Packages whose signal handlers wake an event loop through a pipe (`signal.set_wakeup_fd`)."""
 
 
-_FOLDER = __file__.removesuffix("samplers/inprocess/timer.py")
+_FOLDER = __file__.rsplit("/", 3)[0] + "/"
+"""Folder of the package."""
 _FOLDER_LENGTH = len(_FOLDER)
 
 

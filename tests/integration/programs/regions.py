@@ -1,4 +1,4 @@
-"""Regions whose work is told apart by the names of their functions: `regions.py SCENE SAMPLER`.
+"""Regions whose work is told apart by the names of their functions: `regions.py SCENE [SAMPLER]`.
 
 Prints, for each region, the functions that its samples are of, with the number of samples.
 """
@@ -17,7 +17,7 @@ from collections import Counter
 from profkit import profile, profiled
 from profkit.model.run import Run
 
-SCENE, SAMPLER = sys.argv[1:]
+SCENE, SAMPLER = [*sys.argv[1:], "pyspy"][:2]
 OPTIONS = {"rate": 250.0, "sampler": SAMPLER, "blocking": True if SAMPLER == "pyspy" else "auto"}
 
 
