@@ -21,6 +21,7 @@ from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_li
 _VARIANTS = ("STOP", "KILL", "STOP", "TERM", "STOP", "INT", "STOP", "SEGV", "STOP", "HUP")
 _DURATION_S = 6.0
 _LATEST_S = 1.5
+_RUNS_WITHIN_S = 2.0
 _LONGEST_PAUSE_S = 2.0
 _ENDS_WITHIN_S = 30.0
 _NAMES = ("py-spy", "strobeclient")
@@ -66,20 +67,27 @@ def _options(rng: random.Random) -> dict[str, object]:
 
 def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> tuple[int, int | None]:
     """Return the number of signalled samplers, and the target's exit status; None if it had to be killed."""
-    signalled = 0
     with box.started(argv) as target:
         await_line(box.log, "begun")
         time.sleep(after_s)
-        for sampler in samplers(box):
-            with suppress(ProcessLookupError):
-                os.kill(sampler.pid, signal.Signals[f"SIG{variant}"])
-                signalled += 1
+        signalled = _signal_samplers(box, signal.Signals[f"SIG{variant}"])
         if not signalled:
             return 0, None
         try:
             return signalled, target.wait(_ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:
             return signalled, None
+
+
+def _signal_samplers(box: Sandbox, number: signal.Signals) -> int:
+    """Signal the samplers and return their number; wait for one, as `threads=True` has one for each call."""
+    signalled, deadline_s = 0, time.monotonic() + _RUNS_WITHIN_S
+    while not signalled and time.monotonic() < deadline_s:
+        for sampler in samplers(box):
+            with suppress(ProcessLookupError):
+                os.kill(sampler.pid, number)
+                signalled += 1
+    return signalled
 
 
 def samplers(box: Sandbox) -> list[MarkedProcess]:
