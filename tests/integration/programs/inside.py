@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import signal
@@ -177,7 +178,7 @@ class Limit(TimeoutError):
 def limited(number: float) -> dict[str, object]:
     """Time limits that are mostly over during a fork are raised, and no child crashes.
 
-    Those that are over just when a hook begins are lost by CPython, most often in hooks of `logging`.
+    CPython loses those that are over just when a hook begins, or in a hook of `logging`.
     """
     attachment.MOST_FORKS = 10**9
     outcomes: Counter[str] = Counter({"lost": 0})
@@ -187,7 +188,8 @@ def limited(number: float) -> dict[str, object]:
 
     def lost(unraisable: sys.UnraisableHookArgs) -> None:
         trace = unraisable.exc_traceback
-        if trace is not None and trace.tb_lineno == trace.tb_frame.f_code.co_firstlineno:
+        code = None if trace is None else trace.tb_frame.f_code
+        if code is not None and (code.co_filename == logging.__file__ or trace.tb_lineno == code.co_firstlineno):
             outcomes["lost"] += 1
         else:
             sys.__unraisablehook__(unraisable)
