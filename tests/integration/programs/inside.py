@@ -189,7 +189,9 @@ def limited(number: float) -> dict[str, object]:
     def lost(unraisable: sys.UnraisableHookArgs) -> None:
         trace = unraisable.exc_traceback
         code = None if trace is None else trace.tb_frame.f_code
-        if code is not None and (code.co_filename == logging.__file__ or trace.tb_lineno == code.co_firstlineno):
+        if code is None:
+            sys.__unraisablehook__(unraisable)
+        elif code.co_filename == logging.__file__ or trace.tb_lineno == code.co_firstlineno:
             outcomes["lost"] += 1
         else:
             sys.__unraisablehook__(unraisable)
