@@ -65,7 +65,7 @@ _INSIDE_WITHOUT_GIL = _INSIDE | {
     ),
     "thread": (
         "by one of its threads, which stops the others for a moment: C code counts for the line that called "
-        "it."
+        "it, and waiting may have too many samples."
     ),
 }
 
