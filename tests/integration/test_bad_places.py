@@ -10,8 +10,8 @@ import pytest
 
 from tests.integration.harness import (
     AUTO,
-    PREFERS_READER,
     NO_SUPERUSER,
+    PREFERS_READER,
     PROGRAMS,
     await_samplers_end,
     run_program,

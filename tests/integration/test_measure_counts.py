@@ -24,8 +24,7 @@ TAKES_LONG = {"x + y", "Linear forward + backward", "64×64 matmul", "user funct
 
 LONG = [pytest.mark.full, pytest.mark.torch]
 EACH = [
-    pytest.param(each, id=each.label, marks=LONG if each.label in TAKES_LONG else [])
-    for each in STATEMENTS
+    pytest.param(each, id=each.label, marks=LONG if each.label in TAKES_LONG else []) for each in STATEMENTS
 ]
 
 

@@ -24,9 +24,7 @@ PROGRAM = Path(__file__).parent / "programs" / "count_in_forks.py"
 
 SPLIT = case("s.split()", "s = 'a few words in a string'")
 SPLIT_IN_MODULE = {**SPLIT, "level": "module"}
-SUMS = {
-    length: case("sum(numbers)", f"numbers = tuple(range(100)) * {length // 100}") for length in (100, 200, 400)
-}
+SUMS = {100 * n: case("sum(numbers)", f"numbers = tuple(range(100)) * {n}") for n in (1, 2, 4)}
 """Of numbers that exist once: since Python 3.12 others cost more, because their references are counted."""
 FAILS = "def f(x):\n    return 1 // x"
 JOBS = {

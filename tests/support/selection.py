@@ -1,4 +1,4 @@
-"""Line at the end of a test run about the tests that were not run: pytest-xdist does not report deselected tests."""
+"""Line at the end of a test run about tests that were not run: pytest-xdist does not report deselected ones."""
 
 from __future__ import annotations
 

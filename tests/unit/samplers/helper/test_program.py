@@ -166,8 +166,9 @@ def test_a_process_without_readable_stacks_is_given_up(
 
     stage.reader.read = read
     assert stage.run() == 1
-    assert capfd.readouterr().out == "profkit-sampler: unreadable: no stack could be read for 2 s: another program\n"
-    assert stage.journal().end == "no stack could be read for 2 s: another program"
+    problem = "no stack could be read for 2 s: another program"
+    assert capfd.readouterr().out == f"profkit-sampler: unreadable: {problem}\n"
+    assert stage.journal().end == problem
 
 
 def test_an_output_that_cannot_be_written(stage: Stage, capfd: pytest.CaptureFixture[str]) -> None:

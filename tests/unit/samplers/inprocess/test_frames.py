@@ -17,7 +17,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.samplers.inprocess import frames
 from profkit.samplers.inprocess.frames import FrameRounds
-from profkit.samplers.inprocess.ways import Kind, Request, WayFailed
+from profkit.samplers.inprocess.ways import Kind, Request, WayFailed, is_gil_enabled
 from profkit.samplers.stack_journal import Inside, StackJournal, read_journal
 
 PERIOD_S = 0.01
@@ -55,10 +55,6 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     frame = sys._getframe()
     monkeypatch.setattr(sys, "_current_frames", lambda: {threading.get_ident(): frame, -1: frame, 12: frame})
     return Scene(tmp_path)
-
-
-def is_gil_enabled() -> bool:
-    return getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def raising(error: Exception) -> Callable[..., NoReturn]:

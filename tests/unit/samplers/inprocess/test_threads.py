@@ -17,7 +17,7 @@ from profkit.samplers.inprocess import threads
 from profkit.samplers.inprocess.thread import ThreadWay
 from profkit.samplers.inprocess.threads import Threads, has_other_interpreters, main_ident
 from profkit.samplers.inprocess.timer import TimerWay
-from profkit.samplers.inprocess.ways import Request, WayFailed
+from profkit.samplers.inprocess.ways import Request, WayFailed, check_frames
 
 
 def test_the_main_thread_has_the_number_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +76,16 @@ def test_frames_are_not_listed_beside_subinterpreters(
         way.await_end()
         interpreters.destroy(number)
     assert not has_other_interpreters()
+
+
+def test_frames_of_3_13_are_not_read_without_a_gil(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them can crash there, which 3.14 fixed."""
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    monkeypatch.setattr(sys, "version_info", (3, 14))
+    check_frames()
+    monkeypatch.setattr(sys, "version_info", (3, 13))
+    with pytest.raises(WayFailed, match="cannot read the frames of other threads"):
+        check_frames()
 
 
 def sample_until_failure(way: TimerWay | ThreadWay) -> None:
