@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -17,7 +16,7 @@ from profkit.process.frames import current_frames
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.helper.journal import Frames, Journal
 from profkit.samplers.inprocess.threads import Threads, has_other_interpreters
-from profkit.samplers.inprocess.ways import Kind, Request, WayFailed, other_interpreters
+from profkit.samplers.inprocess.ways import Kind, Request, WayFailed, is_gil_enabled, other_interpreters
 
 _WRITE_EVERY_S = 0.4
 """Time between two writes: if the process is killed, less than a second of samples is lost."""
@@ -146,7 +145,7 @@ class FrameRounds:
 
     def _new_journal(self) -> Journal:
         journal = Journal(self._output, self._pid, self.period_s, self._threads.name)
-        journal.describe(self._kind, gil=_is_gil_enabled(), left=self._left)
+        journal.describe(self._kind, gil=is_gil_enabled(), left=self._left)
         return journal
 
 
@@ -158,8 +157,3 @@ def frames_of(frame: FrameType | None) -> Frames:
         found.append((code.co_qualname, code.co_filename, frame.f_lineno or 0))
         frame = frame.f_back
     return found
-
-
-def _is_gil_enabled() -> bool:
-    enabled: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
-    return enabled

@@ -17,8 +17,8 @@ from profkit.samplers.inprocess.ways import (
     Kind,
     Request,
     WayFailed,
+    check_frames,
     check_idle,
-    check_interpreters,
 )
 
 
@@ -38,7 +38,7 @@ class ThreadWay:
     def start(self) -> None:
         """See `Way.start`."""
         check_idle(self._idle)
-        check_interpreters()
+        check_frames()
         self._rounds.begin(0.0)
         self._stop = REAL.allocate_lock()
         self._stop.acquire()

@@ -26,8 +26,8 @@ from profkit.samplers.inprocess.ways import (
     Kind,
     Request,
     WayFailed,
+    check_frames,
     check_idle,
-    check_interpreters,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TimerWay:
     def start(self) -> None:
         """See `Way.start`; the main thread must have called it once, and the handler must be left."""
         check_idle(self._idle)
-        check_interpreters()
+        check_frames()
         is_main = _is_main()
         if not is_main and signal.getsignal(SIGNAL) is not _on_signal:
             raise WayFailed("the main thread has not started it", "begin with a call in the main thread")

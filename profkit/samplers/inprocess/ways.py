@@ -69,13 +69,22 @@ def check_idle(idle: bool) -> None:
         raise WayFailed("only CPython's reader knows which threads wait", "leave out idle=False")
 
 
-def check_interpreters() -> None:
-    """Raise `WayFailed` for a way that lists frames by `sys._current_frames()`, if that might crash."""
+def check_frames() -> None:
+    """Raise `WayFailed` for a way that reads frames of `sys._current_frames()`, if that might crash."""
+    if sys.version_info < (3, 14) and not is_gil_enabled():
+        reason = "without a GIL, CPython 3.13 cannot read the frames of other threads (python/cpython#152355)"
+        raise WayFailed(reason, "use Python 3.14 or later")
     if sys.version_info >= (3, 13):  # earlier, the module is there if the program makes interpreters
         with suppress(ImportError):
             import _interpreters  # type: ignore[import-not-found] # noqa: F401 - the next function uses it
     if has_other_interpreters():
         raise other_interpreters()
+
+
+def is_gil_enabled() -> bool:
+    """Return whether the interpreter has a GIL and uses it."""
+    enabled: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return enabled
 
 
 def other_interpreters() -> WayFailed:
