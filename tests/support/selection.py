@@ -1,4 +1,4 @@
-"""Line at the end of a test run about tests that were not run: pytest-xdist does not count deselected ones."""
+"""Line at the end of a test run about tests that were not run: pytest-xdist does not report them."""
 
 from __future__ import annotations
 
