@@ -95,11 +95,14 @@ class FrameRounds:
             journal.add(pid, self._threads.tid(ident), journal.stack(frames_of(frame)), periods)
 
     def _adapt(self, journal: Journal, cost_s: float) -> None:
-        """Take fewer rounds if two in a row took long, and more again if they take much less."""
+        """Take fewer rounds if two in a row took long, and more again if they take much less.
+
+        One in a power of two is taken, so that the rate and the note on it seldom change.
+        """
         usual_s, self._cost_of_last_s = min(cost_s, self._cost_of_last_s), cost_s
         needed = max(1, math.ceil(min(usual_s / _LARGEST_SHARE, _LONGEST_S) / self.period_s))
-        if needed > self._every or needed < self._every // 2:
-            self._every = needed + needed // 4
+        if needed > self._every or 4 * needed <= self._every:
+            self._every = 1 << (needed - 1).bit_length()
             journal.take_one_in(self._every)
 
     def write(self, reason: str | None = None) -> None:
