@@ -13,6 +13,9 @@ from collections.abc import Callable
 
 from profkit.originals import REAL
 
+_LONGEST_WAIT_S = 0.1
+"""Time after which a thread looks whether another one has ended, although the lock of that one is taken."""
+
 
 class BackgroundThread:
     """Thread that runs `work` once and blocks all signals.
@@ -24,6 +27,8 @@ class BackgroundThread:
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
         self._ended = REAL.allocate_lock()
+        """Held while the thread runs; after that, a wait that a signal handler interrupts may leave it held."""
+        self._has_begun = self._is_over = False
         self._native_id: int | None = None
         self._ident: int | None = None
 
@@ -31,18 +36,19 @@ class BackgroundThread:
         """Start the thread; raises RuntimeError if that is impossible, as at interpreter shutdown."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._ended.acquire()
+        self._has_begun = True
         try:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             self._ident = REAL.start_new_thread(self._run, ())
         except BaseException:
-            self._ended.release()
+            self._end()
             raise
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def is_alive(self) -> bool:
         """Return whether the thread was started and has not ended."""
-        return self._ended.locked()
+        return self._has_begun and not self._is_over
 
     def is_current(self) -> bool:
         """Return whether the caller runs in this thread."""
@@ -50,8 +56,9 @@ class BackgroundThread:
 
     def await_end(self) -> None:
         """Wait until the thread has ended in the kernel too, which may be later than in Python."""
-        with self._ended:
-            pass
+        while self.is_alive():
+            if self._ended.acquire(timeout=_LONGEST_WAIT_S):
+                self._ended.release()
         while self._native_id is not None and os.path.exists(f"/proc/self/task/{self._native_id}"):
             REAL.sleep(0)
 
@@ -63,6 +70,11 @@ class BackgroundThread:
         finally:
             RUNNING.discard(self)
             _forget_dummy(self._ident)
+            self._end()
+
+    def _end(self) -> None:
+        self._is_over = True
+        if self._ended.locked():  # else a signal handler raised just when the thread was started
             self._ended.release()
 
 

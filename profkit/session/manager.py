@@ -1,7 +1,7 @@
 """Session manager: starts, shares and ends the session of this process, at most one at a time.
 
-One lock guards everything here. It is only taken by `with`, which CPython does not interrupt between
-acquiring and entering, so a KeyboardInterrupt cannot leak it. The hot path takes no lock.
+One lock guards everything here. It is only taken by `with`, which nothing interrupts between acquiring and
+entering (see `process.locks`), so a KeyboardInterrupt cannot leak it. The hot path takes no lock.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy, SamplerError, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import Cover
-from profkit.originals import REAL
 from profkit.process.fork_hooks import HOOKS, Hooks
 from profkit.process.guard import guarded, reraise_program_error, reraise_signal_error
+from profkit.process.locks import new_rlock
 from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks before those of this module
 from profkit.samplers.registry import rungs
 from profkit.session import activity
@@ -48,7 +48,7 @@ class SessionManager:
         rungs: Rungs = rungs,
     ) -> None:  # fmt: skip
         self._config, self._clock, self._rungs = config, clock, rungs
-        self.lock = REAL.rlock()
+        self.lock = new_rlock()
         self.session: Session | None = None
         self.policy = Policy()
         """Policy of the call that started the session."""
@@ -164,7 +164,7 @@ class SessionManager:
 
     def become_child(self) -> None:
         """Reset in a forked child: the session and the thread with the lock are the parent's."""
-        self.lock = REAL.rlock()
+        self.lock = new_rlock()
         for session in (self.session, self._ended):
             if session is not None:
                 session.forget()

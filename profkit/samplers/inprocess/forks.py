@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from profkit.originals import REAL
 from profkit.process.fork_hooks import HOOKS, Hooks
+from profkit.process.locks import new_rlock
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -32,7 +33,7 @@ class Forks:
 
     def __init__(self) -> None:
         self.live: list[Suspendable] = []
-        self.lock = REAL.rlock()
+        self.lock = new_rlock()
         """Held during a fork, and while something starts: a fork beside a new subinterpreter would crash."""
         self._owned_before: dict[int, bool] = {}
         """By thread that forks: whether it had the lock before, in code that a signal handler interrupted."""
@@ -60,7 +61,7 @@ class Forks:
 
     def in_child(self) -> None:
         """Forget the threads and timers of the parent."""
-        live, self.live, self.lock, self._owned_before = self.live, [], REAL.rlock(), {}
+        live, self.live, self.lock, self._owned_before = self.live, [], new_rlock(), {}
         for one in live:
             one.in_child()
 
