@@ -27,7 +27,7 @@ class BackgroundThread:
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
         self._ended = REAL.allocate_lock()
-        """Held while the thread runs; after that, a wait that a signal handler interrupts may leave it held."""
+        """Held while the thread runs. After that, a wait that is interrupted may leave it held."""
         self._has_begun = self._is_over = False
         self._native_id: int | None = None
         self._ident: int | None = None
