@@ -46,9 +46,9 @@ def raising(error: BaseException) -> Callable[..., object]:
 def interrupt(*numbers: int) -> None:
     """Send signals to this process, all of them at once."""
     signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-    try:  # if another thread takes a signal, its handler may raise here
+    try:
         for number in numbers:
-            os.kill(os.getpid(), number)
+            signal.pthread_kill(threading.get_ident(), number)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
 
