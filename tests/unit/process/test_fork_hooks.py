@@ -16,6 +16,10 @@ from tests.integration.harness import environment
 
 ONE, OTHER = signal.SIGUSR1, signal.SIGUSR2
 
+# Since 3.12 a fork of a process with threads warns. pytest records that in Python code. No handler raises an
+# exception of the program there: it would be raised a millisecond later, after the forks of these tests.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 
 class Limit(TimeoutError):
     """An exception of the program."""
