@@ -47,7 +47,7 @@ _CASES: Mapping[str, _Case] = {
     "a filter on ptrace and process_vm_readv": _Case(_BY_MEM_FILE, launcher(PTRACE, READ)),
     "a filter on process_vm_readv that kills": _Case(_INSIDE, launcher(READ, action="KILL")),
     "a filter on both that kills": _Case(_INSIDE, launcher(PTRACE, READ, action="KILL")),
-    "ptrace not implemented": _Case(_BY_MEM_FILE, (*_NO_READER, *launcher(PTRACE, action="ENOSYS"))),
+    "ENOSYS on ptrace": _Case(_BY_MEM_FILE, (*_NO_READER, *launcher(PTRACE, action="ENOSYS"))),
     "another tracer": _Case(_BY_MEM_FILE, _NO_READER, TRACED),
 }
 _TIMEOUT_S = 120

@@ -1,4 +1,4 @@
-"""Checks of what a sampler may do: capabilities, seccomp, no_new_privs, Yama, dumpable, containers."""
+"""Checks of a sampler's permissions: capabilities, seccomp, no_new_privs, Yama, dumpable, containers."""
 
 from __future__ import annotations
 

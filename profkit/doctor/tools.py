@@ -1,4 +1,4 @@
-"""Checks of what measuring uses: Valgrind, a C++ compiler and its cache, machine code."""
+"""Checks of the tools for measuring: Valgrind, a C++ compiler and its cache, machine code."""
 
 from __future__ import annotations
 

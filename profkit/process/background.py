@@ -17,6 +17,11 @@ _LONGEST_WAIT_S = 0.1
 """Time after which a thread looks whether another one has ended, although the lock of that one is taken."""
 
 
+def is_main_thread() -> bool:
+    """Return whether the caller runs in the thread that runs signal handlers, also in programs of gevent."""
+    return REAL.get_native_id() == os.getpid()
+
+
 class BackgroundThread:
     """Thread that runs `work` once and blocks all signals.
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found] # a file named signal.py may hide the module `signal`
 import _thread
 import os
-import posix
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FrameType
 
 from profkit.originals import REAL
-from profkit.process.background import BackgroundThread
+from profkit.process.background import BackgroundThread, is_main_thread
 from profkit.process.guard import ignore
 
 _MOST_TRIES = 100
@@ -74,7 +73,7 @@ class ForkHooks:
             self.keep(_finish(partial(self._resume, forks, caller)))
         if not forks:
             self._under_way.pop(REAL.get_ident(), None)
-        if self.caught and _is_main():
+        if self.caught and is_main_thread():
             self._caller = caller
             self.keep(_finish(self._borrow_signal))
 
@@ -99,7 +98,7 @@ class ForkHooks:
         """Keep exceptions for later; raise one of a thread in which no signal handlers run."""
         if not caught:
             return
-        if not _is_main():
+        if not is_main_thread():
             raise caught[0]
         self.caught += caught
 
@@ -165,10 +164,6 @@ def _run(steps: Sequence[Step], doing: str) -> None:
 
 def _unused_signal() -> int | None:
     return next((number for number in _HARMLESS if _signal.getsignal(number) is _signal.SIG_DFL), None)
-
-
-def _is_main() -> bool:
-    return REAL.get_native_id() == posix.getpid()
 
 
 def _is_below(frame: FrameType | None, caller: FrameType | None) -> bool:

@@ -1,4 +1,4 @@
-"""Frames of all threads of this process."""
+"""Frames of all threads of this process, listed without a bug of CPython; for samplers and sessions."""
 
 from __future__ import annotations
 

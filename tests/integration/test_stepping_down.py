@@ -78,13 +78,13 @@ CASES = {
     "more capable": Case(LAST, "capsh --decode=80000", scene="more capable"),
     "filter on ptrace": Case(WITHOUT_PTRACE, "seccomp", launcher(PTRACE)),
     "filter on reading": Case(WITHOUT_READ, "seccomp", launcher(READ)),
-    "reading not implemented": Case(FIRST, prefix=launcher(READ, action="ENOSYS")),
+    "ENOSYS on reading": Case(FIRST, prefix=launcher(READ, action="ENOSYS")),
     "filter that kills readers": Case(LAST, "seccomp", launcher(READ, action="KILL")),
     "filter on both": Case(BY_MEM_FILE, "seccomp", launcher(PTRACE, READ)),
     "filter on both, nobody": Case(BY_MEM_FILE, "seccomp", (*launcher(PTRACE, READ), *BY_NOBODY)),
     "filter that kills": Case(LAST, "seccomp", launcher(PTRACE, READ, action="KILL")),
     "filter that kills, nobody": Case(LAST, "seccomp", (*launcher(PTRACE, READ, action="KILL"), *BY_NOBODY)),
-    "not implemented": Case(WITHOUT_PTRACE, "seccomp", launcher(PTRACE, action="ENOSYS")),
+    "ENOSYS on ptrace": Case(WITHOUT_PTRACE, "seccomp", launcher(PTRACE, action="ENOSYS")),
     "traced": Case(WITHOUT_PTRACE, "is tracing it", scene="traced"),
 }
 

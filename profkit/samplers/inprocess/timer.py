@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from profkit.originals import REAL
 from profkit.process import procfs
+from profkit.process.background import is_main_thread
 from profkit.process.guard import reraise_program_error
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.helper.journal import ASKED
@@ -66,7 +67,7 @@ class TimerWay:
         """See `Way.start`; the main thread must have called it once, and the handler must be left."""
         check_idle(self._idle)
         check_frames()
-        is_main = _is_main()
+        is_main = is_main_thread()
         if not is_main and signal.getsignal(SIGNAL) is not _on_signal:
             raise WayFailed("the main thread has not started it", "begin with a call in the main thread")
         if not _is_free():
@@ -128,7 +129,7 @@ class TimerWay:
         """Remove the handler, which only the main thread can do; it does nothing without a way."""
         if _InUse.way is self:
             _InUse.way = None
-        if _InUse.way is None and _is_main() and signal.getsignal(SIGNAL) is _on_signal:
+        if _InUse.way is None and is_main_thread() and signal.getsignal(SIGNAL) is _on_signal:
             signal.signal(SIGNAL, signal.SIG_DFL)
 
     def _check_disturbance(self) -> None:
@@ -152,7 +153,7 @@ class TimerWay:
         """
         until_s = REAL.monotonic() + _LONGEST_WAIT_S
         while self.is_sampling:
-            if _is_main() or REAL.monotonic() > until_s:
+            if is_main_thread() or REAL.monotonic() > until_s:
                 return False
             REAL.sleep(_PAUSE_S)
         return True
@@ -200,7 +201,3 @@ def _is_free() -> bool:
     return handler is _on_signal or (
         handler is signal.SIG_DFL and not procfs.catches_signal(posix.getpid(), SIGNAL)
     )
-
-
-def _is_main() -> bool:
-    return REAL.get_native_id() == posix.getpid()

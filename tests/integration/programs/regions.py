@@ -1,4 +1,4 @@
-"""Regions whose work is told apart by the names of their functions: `regions.py SCENE [SAMPLER]`.
+"""Regions whose work is identified by the names of its functions: `regions.py SCENE [SAMPLER]`.
 
 Prints, for each region, the functions that its samples are of, with the number of samples.
 """
