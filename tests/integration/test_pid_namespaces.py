@@ -53,8 +53,10 @@ def test_it_is_sampled_from_inside(tmp_path: Path, prefix: tuple[str, ...], scen
     found = outcome(tmp_path, prefix, scene, {})
     assert (found["sampler"], found["error"]) == ("inprocess", None)
     assert found["samples"] > 10
-    (line,) = found["said"]
+    line, *others = found["said"]
     assert fix in line
+    # From 3.15, a subinterpreter is tried first, and cannot find its process in such a namespace either.
+    assert all("a subinterpreter cannot sample" in other for other in others)
 
 
 @pytest.mark.parametrize(("prefix", "scene", "fix"), SCENES)
