@@ -245,18 +245,20 @@ def thinned() -> Runs:
 
 def exclusive() -> Runs:
     """A region of scope "process" has every thread, and what comes meanwhile runs unprofiled."""
-    inside = threading.Event()
+    inside, shared = threading.Event(), threading.Event()
     other = profile(label="other", **OPTIONS)(green)
 
     @profile(label="all", scope="process", **OPTIONS)
     def everything() -> None:
         inside.set()
-        red(0.3)
+        while not shared.is_set():
+            red(0.05)
 
     thread = threading.Thread(target=everything)
     thread.start()
     inside.wait()
     other(0.1)
+    shared.set()
     thread.join()
     other(0.1)
     return {"all": everything.last_run, "other": other.last_run}
