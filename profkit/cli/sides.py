@@ -81,6 +81,10 @@ class Sides:
             raise UsageError(f"{text!r} means sampled and measured runs", "name runs of one kind")
         return side
 
+    def has(self, text: str) -> bool:
+        """Return whether a text selects runs, before any are excluded."""
+        return all(map(self._is_known, self._parts(text)))
+
     def newest(self) -> Side:
         """Return the newest run, with all of its batch if it was measured; raises StoreEmpty.
 

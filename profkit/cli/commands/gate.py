@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from profkit.cli.sides import Side
 
 
+_ONLY_CURRENT = "there is nothing in it but the current run itself"
+
+
 def baseline_of(found: Sides, text: str, current: Side) -> Side:
     """Return the baseline's runs of the same kind and labels as the current ones, without these themselves.
 
@@ -36,10 +39,12 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
     try:
         side = found.side(text, own | batches)
     except RunNotFound:
+        if found.has(text):
+            raise _missing(text, _ONLY_CURRENT, current) from None
         side = _at_commit(found, text, current, own)
     others = [run for run in side.runs if run.info.id not in own]
     if not others:
-        raise _missing(text, "there is nothing in it but the current run itself", current)
+        raise _missing(text, _ONLY_CURRENT, current)
     runs = tuple(run for run in others if isinstance(run, MeasuredRun) == bool(current.measured))
     if not runs:
         raise _missing(text, "its runs are of the other kind, sampled or measured", current)

@@ -203,6 +203,16 @@ def test_without_a_baseline(profkit: Profkit, arguments: tuple[str, ...], told: 
     assert told in said.err
 
 
+def test_a_baseline_that_is_the_only_run_of_its_label(
+    profkit: Profkit, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # outside a checkout, as many first builds are
+    keep(config, run("c1", label="new"))
+    said = profkit("gate", "new", "--baseline", "new")
+    assert (said.code, said.out) == (4, "")
+    assert "there is nothing in it but the current run itself" in said.err
+
+
 def test_a_commit_at_which_nothing_was_recorded(
     profkit: Profkit, config: Config, recorded: tuple[str, str]
 ) -> None:
