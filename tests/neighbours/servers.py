@@ -105,7 +105,9 @@ def serve_both(
         folder.mkdir()
         for file in files:
             (folder / file).write_text((PROGRAMS / file).read_text("utf-8"), "utf-8")
-        servers.append((folder, environ(PROFKIT_DISABLE=disabled, HOME=str(folder), **changes)))
+        # Unbuffered, a worker writes a long traceback at once, and no lines of another worker are within it.
+        variables = environ(PROFKIT_DISABLE=disabled, PYTHONUNBUFFERED="1", HOME=str(folder), **changes)
+        servers.append((folder, variables))
 
     def run(place: tuple[Path, dict[str, str]]) -> tuple[Server, object]:
         folder, variables = place
