@@ -11,8 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from profkit.model.histogram import Histogram
-from profkit.transforms.origin import from_import_root
-from profkit.transforms.simplify import is_child_file
+from profkit.transforms.origin import from_import_root, is_child_file
 from profkit.units import Unit, format_bytes, format_duration
 
 
@@ -171,17 +170,6 @@ def place(file: str, line: int, cwd: str) -> str:
         return ""
     path = short_path(file, cwd)
     return f"{path}:{line}" if line and path else path
-
-
-def package_of(file: str) -> str:
-    """Return a file's package: `torch`, `libc.so.6`, `importlib._bootstrap`, `<string>`, `process` or `?`."""
-    if file.startswith("<frozen "):
-        return file[len("<frozen ") : -1]
-    if is_child_file(file):
-        return "process"
-    path = short_path(file, "")
-    part = path.rsplit("/", 1)[-1] if path.startswith("/") else path.split("/", 1)[0]
-    return part.removesuffix(".py") or "?"
 
 
 _APART = 1e3

@@ -97,6 +97,26 @@ def from_import_root(file: str) -> str:
     return _IMPORT_ROOT.sub("", file)
 
 
+CHILD_PREFIX = "<process "
+"""Beginning of the file of a frame that represents a child process."""
+
+
+def is_child_file(file: str) -> bool:
+    """Return whether a frame with this file represents a child process."""
+    return file.startswith(CHILD_PREFIX)
+
+
+def package_of(file: str) -> str:
+    """Return a file's package: `torch`, `libc.so.6`, `importlib._bootstrap`, `<string>`, `process` or `?`."""
+    if file.startswith("<frozen "):
+        return file[len("<frozen ") : -1]
+    if is_child_file(file):
+        return "process"
+    path = from_import_root(file)
+    part = path.rsplit("/", 1)[-1] if path.startswith("/") else path.split("/", 1)[0]
+    return part.removesuffix(".py") or "?"
+
+
 def is_native_file(file: str) -> bool:
     """Return whether a frame of this file is machine code: a shared object, or its source."""
     return _NATIVE.search(file) is not None

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, groupby
+from operator import ne, or_
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
-from profkit.transforms.origin import is_library_file, is_threads_file
-from profkit.transforms.trees import SortedStacks, Stack, picked, sort_stacks
+from profkit.transforms.origin import (
+    CHILD_PREFIX,
+    is_child_file,
+    is_library_file,
+    is_native_file,
+    is_threads_file,
+    package_of,
+)
+from profkit.transforms.trees import (
+    SortedStacks,
+    Stack,
+    number_functions,
+    picked,
+    sort_stacks,
+    stack_weights,
+)
 
 
 class Reindexer:
@@ -98,7 +114,6 @@ def _fold_address(stack: list[int], folded: set[int]) -> tuple[int, ...]:
     return tuple(kept)
 
 
-_PREFIX = "<process "
 _LONGEST = 40
 _MODULES = {
     "multiprocessing.spawn": "multiprocessing worker",
@@ -110,12 +125,7 @@ _MODULES = {
 
 def child_frame(pid: int, command: str) -> Frame:
     """Return the frame of a child process: `python worker.py [pid 123]`."""
-    return Frame(f"{_short(command)} [pid {pid}]", f"{_PREFIX}{pid}: {command}>")
-
-
-def is_child_file(file: str) -> bool:
-    """Return whether a frame with this file represents a child process."""
-    return file.startswith(_PREFIX)
+    return Frame(f"{_short(command)} [pid {pid}]", f"{CHILD_PREFIX}{pid}: {command}>")
 
 
 def child_frames(frames: Sequence[Frame]) -> frozenset[int]:
@@ -142,18 +152,60 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-_OTHERS = bytes.maketrans(b"\0\1", b"\1\0")
+_HEAVY = 0.05
+"""Share of the whole from which the innermost function of a fold is shown."""
+_NATIVE = "native code"
+"""Package of machine code: the sources of one library are in many folders."""
 
 
 def fold_libraries(profile: Profile, is_library: Callable[[str], bool] = is_library_file) -> Profile:
-    """Return the profile with each run of library frames in a stack folded into its first one.
+    """Return the profile with each run of frames of one library in a stack folded into its first one.
 
-    In its call tree, a library frame represents everything reached from it through library frames only. It
-    never has another library frame below it. User code called by any of these is directly under it.
-    `is_library` takes a file.
+    In its call tree, a library frame represents everything reached from it through its own package only. A
+    function in which such calls end with at least 5 % of all weight is below it, so that no fold hides where
+    most time is spent. `is_library` takes a file.
     """
-    library = [int(is_library(frame.file)) for frame in profile.frames]
-    return replace(profile, stacks=tuple([_folded(stack, library) for stack in profile.stacks]))
+    packages = _packages(profile.frames, is_library)
+    users = [package < 0 for package in packages]
+    folded = [_folded(stack, packages, users) for stack in profile.stacks]
+    return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile)))
+
+
+def _packages(frames: Iterable[Frame], is_library: Callable[[str], bool]) -> list[int]:
+    """Return a number for the package of each library frame, -1 for a frame of the user's."""
+    of_file: dict[str, int] = {}
+    numbers: dict[str, int] = {}
+    for _, file, _ in frames:
+        if file not in of_file:
+            of_file[file] = numbers.setdefault(_package(file), len(numbers)) if is_library(file) else -1
+    return [of_file[file] for _, file, _ in frames]
+
+
+def _package(file: str) -> str:
+    """Return the top-level package of a library's file."""
+    return _NATIVE if is_native_file(file) else package_of(file).partition(".")[0]
+
+
+def _folded(stack: Stack, packages: Sequence[int], users: Sequence[bool]) -> Stack:
+    of_frames = picked(stack, packages)
+    entered = map(ne, of_frames, (-1, *of_frames))
+    return tuple(compress(stack, map(or_, picked(stack, users), entered)))
+
+
+def _with_heavy_ends(folded: Sequence[Stack], profile: Profile) -> Iterator[Stack]:
+    """Yield folded stacks, those that end heavily in a function inside a fold with its frame."""
+    functions = number_functions(profile.frames).of
+    ends: dict[int, tuple[Stack, int]] = {}
+    weights: Counter[tuple[Stack, int]] = Counter()
+    for number, weight in stack_weights(profile).items():
+        stack, short = profile.stacks[number], folded[number]
+        if short and functions[stack[-1]] != functions[short[-1]]:
+            end = ends[number] = picked(short, functions), functions[stack[-1]]
+            weights[end] += weight
+    least = _HEAVY * profile.total_weight
+    for number, short in enumerate(folded):
+        is_heavy = number in ends and weights[ends[number]] >= least
+        yield (*short, profile.stacks[number][-1]) if is_heavy else short
 
 
 def leave_out_libraries(
@@ -176,13 +228,6 @@ def _totals_of(stacks: Iterable[Stack], profile: Profile) -> tuple[int | None, .
     """Return the stated totals of the functions that are still on stacks."""
     left: set[int] = set().union(*stacks) if profile.totals else set()
     return tuple(total if frame in left else None for frame, total in enumerate(profile.totals))
-
-
-def _folded(stack: Stack, library: list[int]) -> Stack:
-    # Flags are bytes of one number: shifted by a byte, each aligns with that of the frame below it.
-    flags = int.from_bytes(picked(stack, library), "big")
-    inner = flags & flags >> 8
-    return tuple(compress(stack, inner.to_bytes(len(stack), "big").translate(_OTHERS))) if inner else stack
 
 
 SMALLER_CALLS = Frame("smaller calls", "")

@@ -9,6 +9,9 @@ from profkit.units import Unit
 
 USER = "/home/ann/app.py"
 LIBRARY = "/usr/lib/python3.11/json/encoder.py"
+OTHER_LIBRARY = "/usr/lib/python3.11/threading.py"
+NATIVE, OTHER_NATIVE = "/usr/src/python/Objects/call.c", "/usr/src/python/Python/ceval.c"
+FILES = {"": USER, "lib": LIBRARY, "other": OTHER_LIBRARY, "c": NATIVE, "c2": OTHER_NATIVE}
 
 frames = st.builds(
     Frame,
@@ -37,7 +40,7 @@ def profiles(
 def profile_of(*stacks: tuple[str, int], tid: int = 1) -> Profile:
     """A profile of `("f:1 g:2", weight)` stacks; a frame is NAME:LINE in the user's file.
 
-    `NAME@lib:LINE` stands in a library file.
+    `NAME@lib:LINE` stands in a library file, and so do the other keys of `FILES`.
     """
     builder = ProfileBuilder()
     for text, weight in stacks:
@@ -48,4 +51,4 @@ def profile_of(*stacks: tuple[str, int], tid: int = 1) -> Profile:
 def frame_of(text: str) -> Frame:
     place, _, line = text.partition(":")
     name, _, library = place.partition("@")
-    return Frame(name, LIBRARY if library else USER, int(line or 0))
+    return Frame(name, FILES[library], int(line or 0))

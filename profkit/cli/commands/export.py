@@ -24,8 +24,7 @@ from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo
-from profkit.transforms.origin import from_import_root
-from profkit.transforms.simplify import is_child_file
+from profkit.transforms.origin import from_import_root, is_child_file
 
 _HIDDEN = "…"
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\":;,]+)")

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
 from profkit.render.escape import short
-from profkit.render.formatting import package_of, short_path
+from profkit.render.formatting import short_path
 from profkit.render.views.sampled import IsLibrary
-from profkit.transforms.origin import is_native_file, standard_file
+from profkit.transforms.origin import is_native_file, package_of, standard_file
 from profkit.transforms.trees import picked, stack_weights
 
 

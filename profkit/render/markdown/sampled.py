@@ -10,12 +10,13 @@ from itertools import islice
 from profkit.model.profile import Frame, Profile
 from profkit.model.run import Run
 from profkit.render.escape import code, code_block, plain, short, table
-from profkit.render.formatting import cost_word, count, moment, package_of, percent, place
+from profkit.render.formatting import cost_word, count, moment, percent, place
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.merged import differing_rows, odd_words, process_rows
 from profkit.render.views.sampled import CostRow, Report, build_report, plus_minus
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
+from profkit.transforms.origin import package_of
 from profkit.units import format_duration
 
 _MAX_NAMED = 3

@@ -12,12 +12,13 @@ from rich.text import Text
 from profkit.model.profile import Node
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import MAX_NAME, short, visible
-from profkit.render.formatting import alike, count, package_of, place
+from profkit.render.formatting import alike, count, place
 from profkit.render.options import Terminal
 from profkit.render.text.layout import FAINT, Column, filled, heat, room_left, section, table
 from profkit.render.text.tables import share_text
 from profkit.render.views.sampled import Report
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
+from profkit.transforms.origin import package_of
 
 _WIDEST = 100
 _NARROWEST = 60

@@ -14,7 +14,6 @@ from profkit.render.formatting import (
     count,
     counts_alike,
     iso_moment,
-    package_of,
     percent,
     place,
     range_of,
@@ -26,6 +25,7 @@ from profkit.render.formatting import (
     times_alike,
 )
 from profkit.stats import histogram_of
+from profkit.transforms.origin import package_of
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_columns_and_totals(unit: Unit, heads: list[str], total: str, own: str) 
 def test_machine_code_is_folded_beside_python_alone(file: str, folded: bool) -> None:
     run = run_of(Unit.INSTRUCTIONS)
     frames = (Frame("main", file, 3), Frame("sort", "/libc/sort.c"), Frame("less", "/app/less.c"))
-    profile = replace(run.profile or Profile(), frames=frames, stacks=((0, 1, 2), (0,)))
+    profile = replace(run.profile or Profile(), frames=frames, stacks=((0, 1, 2, 0), (0,)))
     tree = (
         sampled_text([Run(run.info, profile)], terminal=Terminal(120))
         .partition("Call tree")[2]

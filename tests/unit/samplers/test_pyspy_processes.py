@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
-from profkit.render.formatting import package_of, place
+from profkit.render.formatting import place
 from profkit.samplers.pyspy import with_child_processes
+from profkit.transforms.origin import package_of
 from profkit.transforms.simplify import child_frame
 
 WORK = Frame("work", "/home/ann/worker.py", 3)

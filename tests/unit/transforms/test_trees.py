@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,8 +7,15 @@ from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_libraries, leave_out_libraries
 from profkit.transforms.trees import call_tree
-from tests.support.profile_strategies import LIBRARY, USER, profile_of, profiles
+from tests.support.profile_strategies import LIBRARY, OTHER_LIBRARY, USER, profile_of, profiles
 from tests.unit.transforms.tree_oracle import plain_tree, plainly_folded
+
+of_several_files = st.builds(
+    Frame,
+    name=st.sampled_from(["f", "g", "h"]),
+    file=st.sampled_from([USER, LIBRARY, OTHER_LIBRARY]),
+    line=st.integers(0, 3),
+)
 
 
 def lines(root: Node) -> list[str]:
@@ -67,43 +72,76 @@ def test_a_stack_ten_thousand_deep_is_no_harder() -> None:
     assert {node.total_weight for _, node in call_tree(fold_libraries(profile)).walk()} == {3}
 
 
-def test_library_frames_fold_into_the_one_that_was_entered_first() -> None:
+def test_frames_of_a_library_fold_into_the_one_that_was_entered_first() -> None:
     profile = profile_of(
-        ("f:1 dump@lib:3 encode@lib:4 walk@lib:5", 4),
+        ("f:1 dump@lib:3 encode@lib:4 walk@lib:5", 2),
         ("f:1 dump@lib:3 write@lib:8", 2),
-        ("f:1 dump@lib:3", 1),
+        ("f:1 dump@lib:3", 66),
     )
-    assert lines(call_tree(fold_libraries(profile))) == [":0 0/7", "  f:1 0/7", "    dump:3 7/7"]
+    assert lines(call_tree(fold_libraries(profile))) == [":0 0/70", "  f:1 0/70", "    dump:3 70/70"]
 
 
-def test_user_code_called_from_a_group_is_under_it_merged_by_function() -> None:
+def test_a_fold_does_not_hide_where_much_of_the_time_is_spent() -> None:
+    profile = profile_of(
+        ("f:1 dump@lib:3 encode@lib:4 walk@lib:5", 3),
+        ("f:2 dump@lib:3 walk@lib:6", 2),
+        ("f:1 dump@lib:3 write@lib:8", 4),
+        ("f:1 dump@lib:3", 1),
+        ("g:1", 90),
+    )
+    assert lines(call_tree(fold_libraries(profile))) == [
+        ":0 0/100",
+        "  g:1 90/90",
+        "  f:1 0/10",
+        "    dump:3 5/10",
+        "      walk:5 5/5",
+    ]
+
+
+def test_each_package_on_the_way_is_shown() -> None:
+    profile = profile_of(("boot@other:1 run@other:2 work@lib:3 wait@lib:4", 3), ("f:1", 97))
+    assert lines(call_tree(fold_libraries(profile))) == [
+        ":0 0/100",
+        "  f:1 97/97",
+        "  boot:1 0/3",
+        "    work:3 3/3",
+    ]
+
+
+def test_machine_code_is_one_package() -> None:
+    profile = profile_of(("f:1 call@c:1 eval@c2:2 call@c:3 eval@c2:4", 1), ("f:1", 99))
+    assert lines(call_tree(fold_libraries(profile))) == [":0 0/100", "  f:1 99/100", "    call:1 1/1"]
+
+
+def test_user_code_called_from_a_library_is_under_it_merged_by_function() -> None:
     profile = profile_of(
         ("f:1 sort@lib:3 key:5 g:1", 1),
         ("f:1 sort@lib:3 merge@lib:4 key:6 g:2", 2),
-        ("f:1 sort@lib:3 merge@lib:4", 4),
+        ("f:1 sort@lib:3", 97),
     )
     assert lines(call_tree(fold_libraries(profile))) == [
-        ":0 0/7",
-        "  f:1 0/7",
-        "    sort:3 4/7",
+        ":0 0/100",
+        "  f:1 0/100",
+        "    sort:3 97/100",
         "      key:6 0/3",
         "        g:2 3/3",
     ]
 
 
-def test_two_library_functions_that_one_user_function_calls_are_two_groups() -> None:
-    profile = profile_of(("f:1 dump@lib:3 x@lib:1", 1), ("f:2 load@lib:4 x@lib:1", 2))
+def test_two_library_functions_that_one_user_function_calls_are_two() -> None:
+    profile = profile_of(("f:1 dump@lib:3 x@lib:1", 1), ("f:2 load@lib:4 x@lib:1", 2), ("g:1", 97))
     assert lines(call_tree(fold_libraries(profile))) == [
-        ":0 0/3",
+        ":0 0/100",
+        "  g:1 97/97",
         "  f:2 0/3",
         "    load:4 2/2",
         "    dump:3 1/1",
     ]
 
 
-def test_libraries_below_all_user_code_are_one_group_too() -> None:
-    profile = profile_of(("boot@lib:1 run@lib:2 f:3", 2), ("boot@lib:1 run@lib:2", 1))
-    assert lines(call_tree(fold_libraries(profile))) == [":0 0/3", "  boot:1 1/3", "    f:3 2/2"]
+def test_libraries_below_all_user_code_are_folded_too() -> None:
+    profile = profile_of(("boot@lib:1 run@lib:2 f:3", 99), ("boot@lib:1 run@lib:2", 1))
+    assert lines(call_tree(fold_libraries(profile))) == [":0 0/100", "  boot:1 1/100", "    f:3 99/99"]
 
 
 @given(profiles(max_depth=9))
@@ -111,11 +149,11 @@ def test_a_tree_is_the_one_that_is_made_node_by_node(profile: Profile) -> None:
     assert call_tree(profile) == plain_tree(profile)
 
 
-@given(profiles(max_depth=9))
-def test_folding_stacks_folds_trees(profile: Profile) -> None:
-    one_line = replace(profile, frames=tuple(frame._replace(line=1) for frame in profile.frames))
-    folded = call_tree(fold_libraries(one_line))
-    assert folded == plainly_folded(plain_tree(one_line), is_library_file)
+@given(profiles(of_several_files, max_depth=9))
+def test_stacks_are_folded_frame_by_frame(profile: Profile) -> None:
+    folded = fold_libraries(profile)
+    frames = [[profile.frames[frame] for frame in stack] for stack in folded.stacks]
+    assert frames == plainly_folded(profile, is_library_file)
 
 
 @given(profiles(max_depth=9))
@@ -153,15 +191,9 @@ def test_trees_keep_every_weight(profile: Profile) -> None:
             assert len(functions) == len(set(functions))
 
 
-@given(profiles())
-def test_folding_leaves_no_library_under_a_library_and_every_user_function(profile: Profile) -> None:
-    tree = call_tree(profile)
-    folded = call_tree(fold_libraries(profile))
-    for _, node in folded.walk():
-        if node.frame.file == LIBRARY:
-            assert all(child.frame.file == USER for child in node.children)
-    assert user_selves(folded) == user_selves(tree)
-    assert call_tree(fold_libraries(fold_libraries(profile))) == folded
+@given(profiles(of_several_files))
+def test_folding_keeps_every_user_function(profile: Profile) -> None:
+    assert user_selves(call_tree(fold_libraries(profile))) == user_selves(call_tree(profile))
 
 
 def user_selves(root: Node) -> dict[str, int]:

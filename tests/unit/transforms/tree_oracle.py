@@ -33,26 +33,26 @@ def plain_tree(profile: Profile) -> Node:
     return root
 
 
-def plainly_folded(root: Node, is_library: Callable[[str], bool]) -> Node:
-    """A tree with each connected group of library nodes as one, where every function has one line."""
-    return _merged(root.frame, [root], is_library)
-
-
-def _merged(frame: Frame, parts: list[Node], is_library: Callable[[str], bool]) -> Node:
-    """One node of several, and of what they reach through library nodes if they are a library's."""
-    own = 0
-    below: dict[Frame, list[Node]] = {}
-    pending = list(parts)
-    while pending:
-        node = pending.pop()
-        own += node.self_weight
-        for child in node.children:
-            if frame.name and is_library(frame.file) and is_library(child.frame.file):
-                pending.append(child)
-            else:
-                below.setdefault(child.frame, []).append(child)
-    children = sorted((_merged(*group, is_library) for group in below.items()), key=_heaviest_first)
-    return Node(frame, own, own + sum(child.total_weight for child in children), tuple(children))
+def plainly_folded(profile: Profile, is_library: Callable[[str], bool]) -> list[list[Frame]]:
+    """Each stack without library frames whose caller is of the same package, except heavy ends."""
+    ends: Counter[tuple[object, ...]] = Counter()
+    stacks = []
+    for number, stack in enumerate(profile.stacks):
+        frames = [profile.frames[frame] for frame in stack]
+        kept: list[Frame] = []
+        for place, frame in enumerate(frames):
+            caller = frames[place - 1].file if place else ""
+            if not is_library(frame.file) or not is_library(caller) or caller != frame.file:
+                kept.append(frame)
+        end = (*((frame.name, frame.file) for frame in kept), frames[-1].name) if frames else ()
+        ends[end] += sum(sample.weight for sample in profile.samples if sample.stack == number)
+        stacks.append((kept, frames, end))
+    return [
+        [*kept, frames[-1]]
+        if kept and kept[-1].name != frames[-1].name and ends[end] >= 0.05 * profile.total_weight
+        else kept
+        for kept, frames, end in stacks
+    ]
 
 
 def _heaviest_first(node: Node) -> tuple[int, str, str]:
