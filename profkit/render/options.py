@@ -18,6 +18,14 @@ class Sort(enum.Enum):
     NAME = "name"
 
 
+class Activity(enum.Enum):
+    """Samples to show: all, or those in which a thread worked, or waited."""
+
+    ALL = "all"
+    WORKING = "working"
+    WAITING = "waiting"
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """Options of a report; None is the renderer's default: JSON has everything, text the top rows."""
@@ -29,6 +37,7 @@ class ReportOptions:
     """Share of all samples below which calls are summed in the tree."""
     thread: str | None = None
     """Name or system id of the only thread to show."""
+    activity: Activity = Activity.ALL
     show_all: bool = False
     """Whether the tree shows library frames and long straight chains in full."""
     source_root: Path | None = None

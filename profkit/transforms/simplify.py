@@ -224,6 +224,21 @@ def leave_out_libraries(
     return replace(profile, stacks=tuple(stacks), totals=_totals_of(stacks, profile))
 
 
+def only_users_code(
+    profile: Profile, is_library: Callable[[str], bool] = is_library_file
+) -> tuple[Profile, int]:
+    """Return a profile without stacks that end in a library, and their weight; all if each of them does.
+
+    Apply it to what `leave_out_libraries` returns: these are then stacks of library frames only.
+    """
+    foreign = [bool(stack) and is_library(profile.frames[stack[-1]].file) for stack in profile.stacks]
+    weight = sum(sample.weight for sample in profile.samples if foreign[sample.stack])
+    if all(foreign[sample.stack] or not profile.stacks[sample.stack] for sample in profile.samples):
+        return profile, 0
+    stacks = [() if other else stack for stack, other in zip(profile.stacks, foreign, strict=True)]
+    return replace(profile, stacks=tuple(stacks), totals=_totals_of(stacks, profile)), weight
+
+
 def _totals_of(stacks: Iterable[Stack], profile: Profile) -> tuple[int | None, ...]:
     """Return the stated totals of the functions that are still on stacks."""
     left: set[int] = set().union(*stacks) if profile.totals else set()

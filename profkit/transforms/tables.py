@@ -1,7 +1,8 @@
 """Flat tables of a profile: its functions, lines and threads, hottest first.
 
 Self weight is of samples taken right there; total weight is of samples that have it anywhere on their stack.
-Recursion counts once per sample. If a profile states a function's total, that is used.
+Recursion counts once per sample. If a profile states a function's total, that is used. Waiting weight is the
+part of the self weight in which the thread waited.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from operator import sub
 from typing import Generic, TypeVar
 
 from profkit.model.profile import Frame, Profile, Thread
@@ -35,6 +37,7 @@ class FunctionRow:
     line: int
     self_weight: int
     total_weight: int
+    waiting_weight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,22 @@ class LineRow:
     name: str
     self_weight: int
     total_weight: int
+    waiting_weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows of a table are needed, and in which samples the thread waited."""
+
+    hottest: int | None = None
+    """Number of rows with the most self weight to keep, with ties, which takes less time; None keeps all."""
+    waiting: Collection[int] = ()
+    """Indexes of stacks of waiting threads."""
+    working_first: bool = False
+    """Whether rows are sorted by their self weight without waiting."""
+
+
+EVERYTHING = Selection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,44 +81,47 @@ def function_rows(profile: Profile) -> tuple[FunctionRow, ...]:
 
 
 def function_table(
-    profile: Profile, hottest: int | None = None, functions: Functions | None = None
+    profile: Profile, selection: Selection = EVERYTHING, functions: Functions | None = None
 ) -> Table[FunctionRow]:
-    """Return the functions' rows; `hottest` keeps that many rows with the most self weight, and ties.
-
-    Fewer rows take less time. `functions` are those of the profile's frames, if already known.
-    """
+    """Return the functions' rows; `functions` are those of the profile's frames, if already known."""
     named = functions or number_functions(profile.frames)
-    weights = _weigh(profile, named.of, len(named.keys), hottest)
+    weights = _weigh(profile, named.of, len(named.keys), selection)
     lines: dict[int, int] = {}
     # The heaviest comes last and is kept; of ties, the first line.
     for frame in sorted(weights.frames, key=lambda n: (weights.frames[n], -profile.frames[n].line)):
         lines[named.of[frame]] = profile.frames[frame].line
     rows = [
-        FunctionRow(*named.keys[number], lines[number], weights.own[number], total)
+        FunctionRow(*named.keys[number], lines[number], weights.own[number], total, weights.waiting[number])
         for number, total in enumerate(weights.total)
         if total
     ]
-    rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.name, row.file))
+    rows.sort(key=lambda row: (*heat(row, selection), row.name, row.file))
     return Table(tuple(rows), weights.keys)
 
 
-def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
-    """Return the known lines by self weight, then total weight, then place.
+def heat(row: FunctionRow | LineRow, selection: Selection) -> tuple[int, int, int]:
+    """Return the sort key of a row: hottest first."""
+    working = row.self_weight - row.waiting_weight if selection.working_first else 0
+    return -working, -row.self_weight, -row.total_weight
 
-    `hottest` is as in `function_table`.
-    """
+
+def line_table(profile: Profile, selection: Selection = EVERYTHING) -> Table[LineRow]:
+    """Return the known lines by self weight, then total weight, then place."""
     frames = profile.frames
     numbers = _line_numbers(frames)
-    weights = _weigh(profile, numbers, max(numbers, default=-1) + 1, hottest)
+    weights = _weigh(profile, numbers, max(numbers, default=-1) + 1, selection)
     heaviest: dict[int, int] = {}
     for frame in sorted(weights.frames, key=lambda n: (-weights.frames[n], frames[n].name)):
         heaviest.setdefault(numbers[frame], frame)
     rows = [
-        LineRow(frames[frame].file, frames[frame].line, frames[frame].name, weights.own[number], total)
+        LineRow(
+            *(frames[frame].file, frames[frame].line, frames[frame].name),
+            *(weights.own[number], total, weights.waiting[number]),
+        )
         for number, frame in heaviest.items()
         if (total := weights.total[number])
     ]
-    rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.file, row.line))
+    rows.sort(key=lambda row: (*heat(row, selection), row.file, row.line))
     return Table(tuple(rows), weights.keys)
 
 
@@ -130,28 +152,39 @@ class _Weights:
     keys: int
     """Count of distinct numbers on any stack."""
     own: Sequence[int]
+    waiting: Sequence[int]
+    """Part of `own` in which the thread waited."""
     total: Sequence[int]
     """By number; 0 for those that cannot be among the hottest."""
     frames: Mapping[int, int]
     """Total weight of each frame whose number can be among the hottest; for equal frames, of the first."""
 
 
-def _weigh(profile: Profile, number_of: Sequence[int], count: int, hottest: int | None) -> _Weights:
+def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Selection) -> _Weights:
     """Return weights by number: frame n counts for `number_of[n]`, or for nothing if that is -1."""
     weights = stack_weights(profile)
     stacks = [(profile.stacks[stack], weight) for stack, weight in weights.items() if weight]
-    own = [0] * (count + 1)  # The last is for frames without a number.
-    for stack, weight in stacks:
-        if stack:
-            own[number_of[stack[-1]]] += weight
-    among = _frames_of(_leading(own[:-1], hottest), number_of, count)
+    own = _of_leaves(stacks, number_of, count)
+    waits = [(profile.stacks[stack], weights.get(stack, 0)) for stack in selection.waiting]
+    waiting = _of_leaves(waits, number_of, count)
+    ranked = list(map(sub, own, waiting)) if selection.working_first else own
+    among = _frames_of(_leading(ranked, selection.hottest), number_of, count)
     total, frames = _totals(stacks, number_of, among, _doubles(profile.frames, among), count)
     seen: set[int] = set().union(*(stack for stack, _ in stacks))
     if profile.totals:
         _state(profile.totals, number_of, among, total, frames)
         seen.update(frame for frame, stated in enumerate(profile.totals) if stated)
     keys = len({number_of[frame] for frame in seen} - {-1})
-    return _Weights(keys=keys, own=own, total=total, frames=frames)
+    return _Weights(keys=keys, own=own, waiting=waiting, total=total, frames=frames)
+
+
+def _of_leaves(stacks: Iterable[tuple[Stack, int]], number_of: Sequence[int], count: int) -> list[int]:
+    """Return the weight of the stacks that end in a frame of each number."""
+    own = [0] * (count + 1)  # The last is for frames without a number.
+    for stack, weight in stacks:
+        if stack:
+            own[number_of[stack[-1]]] += weight
+    return own[:-1]
 
 
 def _state(

@@ -22,7 +22,7 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import SessionState
 from profkit.render.formatting import count, moment
-from profkit.render.options import ReportOptions, Sort, Terminal
+from profkit.render.options import Activity, ReportOptions, Sort, Terminal
 from profkit.render.registry import IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
 from profkit.units import parse_duration
 
@@ -168,6 +168,18 @@ def _last(infos: Sequence[RunInfo]) -> str:
     help="Minimum share of a call in the tree; smaller calls are summed up.  [default: 1]",
 )
 @click.option("--thread", metavar="NAME|TID", help="Show only the samples of this thread.")
+@click.option(
+    "--working",
+    "activity",
+    flag_value=Activity.WORKING.value,
+    help="Show only samples in which a thread worked, not waited.",
+)
+@click.option(
+    "--waiting",
+    "activity",
+    flag_value=Activity.WAITING.value,
+    help="Show only samples in which a thread waited.",
+)
 @click.option("--show-all", is_flag=True, help="Do not fold library frames.")
 @click.option(
     "--all", "all_runs", is_flag=True, help="Merge all runs of the label: every worker and session."
@@ -227,6 +239,7 @@ class _Given(TypedDict):
     limit: int | None
     min_share: float | None
     thread: str | None
+    activity: str | None
     show_all: bool
     source_root: Path | None
     all_runs: bool
@@ -256,6 +269,7 @@ def _options(given: _Given) -> ReportOptions:
         limit=given["limit"],
         min_share=None if given["min_share"] is None else given["min_share"] / 100,
         thread=given["thread"],
+        activity=Activity(given["activity"] or Activity.ALL.value),
         show_all=given["show_all"],
         source_root=given["source_root"],
     )
@@ -278,6 +292,7 @@ def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> No
     given = {
         "--min-share": options.min_share is not None,
         "--thread": options.thread is not None,
+        f"--{options.activity.value}": options.activity is not Activity.ALL,
         "--show-all": options.show_all,
         "--source-root": options.source_root is not None,
     }

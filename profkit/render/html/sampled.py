@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from profkit.errors import UsageError
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.model.session import SessionState
+from profkit.render.formatting import percent
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
+from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
-from profkit.render.views.sampled import library_test, wanted_threads
-from profkit.render.views.source import infos_of, source_of
+from profkit.render.views.sampled import library_test, only_active, wanted_threads
+from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.transforms.simplify import fold_addresses
+from profkit.transforms.waiting import waiting_stacks
 
 SOURCE_BYTES = 400_000
 """Maximum size of the source text in a page; the requested run comes first."""
@@ -38,9 +41,20 @@ def sampled_html(
     is_library = library_test(info.region.file, (runs[0].profile or Profile()).frames)
     page = PageRuns(info.process.cwd, is_library, SourceBudget(source, source_bytes))
     for run in runs:
-        page.add(_page_run(run, notes if run is runs[0] else ()))
+        active, said = _only_active(run, source, options.activity)
+        page.add(_page_run(active, (*notes, *said) if run is runs[0] else said))
     head = page.head("sampled", f"{info.label} – profkit")
     return html_page({**head, "initial": _initial(runs[0], options)}, page.columns)
+
+
+def _only_active(run: Run, source: SourceLines, activity: Activity) -> tuple[Run, tuple[str, ...]]:
+    """Return the run with only the samples of an activity, and a sentence that says so."""
+    if run.profile is None or activity is Activity.ALL:
+        return run, ()
+    profile = only_active(run.profile, waiting_stacks(run.profile, source.line), activity)
+    total = run.profile.total_weight
+    share = percent(profile.total_weight / total if total else 0.0, total)
+    return replace(run, profile=profile), (f"Only {activity.value} samples are shown: {share} of all.",)
 
 
 def _page_run(run: Run, notes: Sequence[str]) -> PageRun:

@@ -30,6 +30,7 @@ from profkit.render.views.merged import (
 )
 from profkit.render.views.notes import note_text
 from profkit.render.views.sampled import CostRow, Report, build_report
+from profkit.render.views.summary import summary
 from profkit.stats import quantile_ns
 
 Write = Callable[[str], str]
@@ -249,7 +250,7 @@ DEEPEST = 200
 def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
     """Return the report of the first run; raise `UsageError` if it lacks the requested thread."""
     run = runs[0]
-    report = build_report(run, options)
+    report = build_report(run, options, whole_tree=True)
     used = usage(run.resources)
     return dumps(
         REPORT_SCHEMA,
@@ -257,9 +258,12 @@ def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _termin
             "run": {**run_object(run.info), "notes": note_objects(run_notes(run))},
             "merged": None if run.merged is None else merged_object(run.merged),
             "resources": None if used is None else dataclasses.asdict(used),
+            "summary": list(summary(report)) if report.scale.total else [],
             "unit": report.scale.unit.value,
             "stated_totals": report.stated,
+            "activity": {"shown": options.activity.value, **dataclasses.asdict(report.activity)},
             "functions": [dataclasses.asdict(row) for row in report.functions],
+            "lines_elsewhere": report.lines_elsewhere,
             "lines": [dataclasses.asdict(row) for row in report.lines],
             "threads": [dataclasses.asdict(row) for row in report.threads],
             "tree": tree_object(report),

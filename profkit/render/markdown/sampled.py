@@ -14,7 +14,8 @@ from profkit.render.formatting import cost_word, count, moment, percent, place
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.merged import differing_rows, odd_words, process_rows
-from profkit.render.views.sampled import CostRow, Report, build_report, plus_minus
+from profkit.render.views.sampled import CostRow, HotRow, Report, build_report, plus_minus
+from profkit.render.views.summary import summary
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.transforms.origin import package_of
 from profkit.units import format_duration
@@ -95,6 +96,8 @@ def _parts(report: Report) -> Iterator[str]:
     merged = report.run.merged
     subject = f"Run {code(info.id)}" if merged is None else f"{count(len(merged.infos), 'run')}, merged,"
     yield f"{subject} of {code(where)}." if where else f"{subject.removesuffix(',')}."
+    if report.scale.total:
+        yield plain(" ".join(summary(report)), 800)
     listed = [fact for fact in facts(report.run) if fact.name in _FACTS]
     yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in listed)
     if report.scale.total == 0:
@@ -132,8 +135,10 @@ def _suspects(report: Report) -> Iterator[str]:
         yield f"… and {count(report.functions_found - len(report.functions), 'more function')}."
 
 
-def _share(row: CostRow, report: Report) -> str:
-    share = f"{percent(row.self_share, report.scale.total)} {plus_minus(row, report.scale)}".rstrip()
+def _share(row: HotRow, report: Report) -> str:
+    share = (
+        f"{percent(row.self_share, report.scale.total)} {plus_minus(row.self_samples, report.scale)}".rstrip()
+    )
     return f"{share}, {format_duration(row.self_s)}" if row.self_s is not None else share
 
 

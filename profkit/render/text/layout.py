@@ -14,9 +14,10 @@ from rich.text import Text
 
 from profkit.model.run import Run
 from profkit.render.cells import middle_cut
+from profkit.render.escape import visible
 from profkit.render.formatting import Tone, count
 from profkit.render.options import Terminal
-from profkit.render.views.header import Fact, facts
+from profkit.render.views.header import DETAILS, Fact, facts
 
 TONES = {
     Tone.PLAIN: "",
@@ -127,13 +128,25 @@ _GLUED = 40
 """Longest part that does not break at its spaces, in characters."""
 
 
-def header(run: Run, terminal: Terminal) -> Iterator[RenderableType]:
-    """Yield a run's title, a rule, and its facts."""
+def header(run: Run, terminal: Terminal, sentences: Sequence[str] = ()) -> Iterator[RenderableType]:
+    """Yield a run's title, a rule, sentences whose first is the most important, and its facts."""
     identity = (
         f"run {run.info.id}" if run.merged is None else count(len(run.merged.infos), "run") + ", merged"
     )
     yield from title(run.info.label, identity, terminal)
-    yield fact_grid(facts(run))
+    for number, sentence in enumerate(sentences):
+        yield Text(visible(sentence), style="" if number else TITLE)
+    if sentences:
+        yield Text()
+    yield fact_grid([fact for fact in facts(run) if fact.name not in DETAILS])
+
+
+def details(run: Run) -> Iterator[RenderableType]:
+    """Yield the facts about the sampler and the process."""
+    found = [fact for fact in facts(run) if fact.name in DETAILS]
+    if found:
+        yield section("Details")
+        yield fact_grid(found)
 
 
 def title(label: str, identity: str, terminal: Terminal) -> Iterator[RenderableType]:

@@ -11,13 +11,25 @@ from rich.text import Text
 from profkit.model.run import Merged, Run
 from profkit.render.escape import short
 from profkit.render.formatting import count, moment, percent, place
-from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.text.layout import FAINT, Column, compose, header, heat, remark, room_left, section, table
+from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
+from profkit.render.text.layout import (
+    FAINT,
+    Column,
+    compose,
+    details,
+    header,
+    heat,
+    remark,
+    room_left,
+    section,
+    table,
+)
 from profkit.render.text.tables import function_table, line_table, names_and_places, thread_table
 from profkit.render.text.tree import flame_block, tree_block
 from profkit.render.views.header import why_no_samples
 from profkit.render.views.merged import DifferingRow, ProcessRow, differing_rows, odd_words, process_rows
 from profkit.render.views.sampled import Report, build_report
+from profkit.render.views.summary import summary
 
 _MAX_NAMED = 3
 """Most differing processes that are named per function."""
@@ -82,6 +94,13 @@ def _function_columns(rows: Sequence[DifferingRow], report: Report, terminal: Te
     )
 
 
+def _why_empty(report: Report) -> str:
+    activity = report.options.activity
+    if activity is not Activity.ALL and report.activity.working + report.activity.waiting:
+        return f"No sample is {activity.value}: leave out --{activity.value}."
+    return why_no_samples(report.run)
+
+
 _LIMIT = 15
 _MIN_SHARE = 0.01
 
@@ -100,10 +119,12 @@ def sampled_text(runs: Sequence[Run], options: ReportOptions = DEFAULTS, termina
 
 
 def _blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
-    yield from header(report.run, terminal)
     if report.scale.total == 0:
-        yield Text(f"\n{why_no_samples(report.run)}")
+        yield from header(report.run, terminal)
+        yield Text(f"\n{_why_empty(report)}")
+        yield from details(report.run)
         return
+    yield from header(report.run, terminal, summary(report))
     if report.options.thread is not None:
         yield section(f"Only thread {short(report.options.thread)}", "shares are of its samples")
     yield from function_table(report, terminal)
@@ -112,3 +133,4 @@ def _blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     yield from line_table(report, terminal)
     yield from process_blocks(report, terminal)
     yield from thread_table(report)
+    yield from details(report.run)

@@ -11,9 +11,9 @@ from rich.text import Text
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import short, visible
 from profkit.render.formatting import alike, bar, cost_word, count, percent, place, weight_text
-from profkit.render.options import Sort, Terminal
+from profkit.render.options import Activity, Sort, Terminal
 from profkit.render.text.layout import FAINT, GAP, Column, heat, remark, room_left, section, table
-from profkit.render.views.sampled import CostRow, LineRow, Report, Scale, ThreadRow, plus_minus
+from profkit.render.views.sampled import CostRow, HotRow, LineRow, Report, Scale, ThreadRow, plus_minus
 from profkit.units import Unit
 
 _BAR = 6
@@ -22,16 +22,23 @@ _MIN_WIDTHS = {"time": 60, "bar": 76, "total time": 96, "samples": _WIDEST}
 """Minimum terminal widths for these columns."""
 
 
-def cost_columns(rows: Sequence[CostRow], scale: Scale, terminal: Terminal, spare: int = 0) -> list[Column]:
-    """Return columns of own and total cost, as many as fit if other columns need `spare` more cells."""
+def cost_columns(rows: Sequence[HotRow], scale: Scale, terminal: Terminal, spare: int = 0) -> list[Column]:
+    """Return columns of own and total cost, as many as fit if other columns need `spare` more cells.
+
+    If any row has waiting, the own cost is shown in two columns, working and waiting.
+    """
     selves = [row.self_share for row in rows]
     most = max(selves, default=0.0) or 1.0
     # Both columns of times have one unit, so that all their figures compare.
     times = alike([*(row.self_s for row in rows), *(row.total_s for row in rows)])
     pairs = zip(rows, times, strict=False)
-    omitted = _omitted_columns(scale)
+    waits = any(row.waiting_samples for row in rows)
+    working = [own_share(row.self_samples - row.waiting_samples, scale) for row in rows]
+    waiting = [own_share(row.waiting_samples, scale) for row in rows]
+    omitted = (*_omitted_columns(scale), *(() if waits else ("waiting",)))
     columns = {
-        "self": Column("self     ", [own_share(row, scale) for row in rows]),
+        "self": Column(f"{'working' if waits else 'self':<9}", working),
+        "waiting": Column("waiting  ", waiting),
         "bar": Column("", [Text(bar(share / most, _BAR), style=heat(share)) for share in selves], "left"),
         "time": Column("time", [Text(time if row.self_samples else "") for row, time in pairs]),
         "samples": Column(scale.unit.value, [_weight(row.self_samples, scale) for row in rows]),
@@ -58,12 +65,12 @@ def share_text(share: float, scale: Scale) -> Text:
     return Text(percent(share, scale.total), style=heat(share))
 
 
-def own_share(row: CostRow, scale: Scale) -> Text:
-    """Return the row's own share with its uncertainty in points, `43 % ±6`; empty if it has no samples."""
-    if not row.self_samples:
+def own_share(weight: int, scale: Scale) -> Text:
+    """Return the share of a weight with its uncertainty in points, `43 % ±6`; empty for 0."""
+    if not weight:
         return Text()
-    text = share_text(row.self_share, scale)
-    return text.append(f" {plus_minus(row, scale):<4}", style=FAINT)
+    text = share_text(scale.share(weight), scale)
+    return text.append(f" {plus_minus(weight, scale):<4}", style=FAINT)
 
 
 def _weight(weight: int, scale: Scale) -> Text:
@@ -83,7 +90,7 @@ def function_table(report: Report, terminal: Terminal) -> Iterator[RenderableTyp
     styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
     names = [row.name for row in rows]
     columns += names_and_places(names, styles, _places(rows, report), room_left(columns, terminal))
-    yield section("Hottest functions", _order_remark(report.options.sort, report.scale))
+    yield section("Hottest functions", _order_remark(report))
     yield table(columns)
     yield from _omitted_remark(report.functions_found - len(rows), "function")
 
@@ -96,9 +103,12 @@ def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     columns = cost_columns(rows, report.scale, terminal, spare=_SPARE)
     columns += _places_and_sources(rows, report, room_left(columns, terminal))
     charged = "" if report.options.show_all else "; library calls count towards the calling line"
-    yield section("Hottest lines", _order_remark(report.options.sort, report.scale) + charged)
+    yield section("Hottest lines", _order_remark(report) + charged)
     yield table(columns)
     yield from _omitted_remark(report.lines_found - len(rows), "line")
+    if report.lines_elsewhere:
+        share = percent(report.scale.share(report.lines_elsewhere), report.scale.total)
+        yield remark(f"{share} of the samples have no line of your code; --show-all shows theirs")
     if report.changed_files:
         files = count(len(report.changed_files), "file")
         yield remark(f"{files} changed after the run began; source of such files is not shown")
@@ -174,13 +184,19 @@ def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | Non
     return columns
 
 
-def _order_remark(sort: Sort, scale: Scale) -> str:
-    cost = cost_word(scale.unit)
-    return {
-        Sort.SELF: f"by self {cost}",
+def _order_remark(report: Report) -> str:
+    cost = cost_word(report.scale.unit)
+    by_work = "working" if report.is_by_work else "self"
+    order = {
+        Sort.SELF: f"by {by_work} {cost}",
         Sort.TOTAL: f"by {cost} including callees",
         Sort.NAME: "by name",
-    }[sort]
+    }[report.options.sort]
+    activity = report.options.activity
+    if activity is Activity.ALL:
+        return order
+    total = report.activity.working + report.activity.waiting
+    return f"{order}; only {activity.value}, {percent(report.scale.total / total, total)} of all samples"
 
 
 def _omitted_remark(hidden: int, noun: str) -> Iterator[Text]:

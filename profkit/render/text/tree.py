@@ -13,7 +13,7 @@ from profkit.model.profile import Node
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import MAX_NAME, short, visible
 from profkit.render.formatting import alike, count, place
-from profkit.render.options import Terminal
+from profkit.render.options import Activity, Terminal
 from profkit.render.text.layout import FAINT, Column, filled, heat, room_left, section, table
 from profkit.render.text.tables import share_text
 from profkit.render.views.sampled import Report
@@ -133,6 +133,8 @@ def tree_block(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     room = room_left(columns, terminal)
     calls = [_call(row, guide, report, room) for row, guide in zip(rows, guides(rows, room), strict=True)]
     remarks = [] if options.show_all else ["library calls folded"]
+    if report.tree_activity is not Activity.ALL and report.activity.waiting:
+        remarks.append(f"only {report.tree_activity.value} samples")
     remarks += ["an approximation: the file has no stacks"] if report.stated else []
     yield section("Call tree", "; ".join(remarks))
     yield table([*columns, Column("call", calls, "left")])

@@ -48,6 +48,10 @@ _MIN_POINTS = 4
 _SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
 
 
+DETAILS = frozenset(("sampler", "session", "resources", "process", "command", "tags", "user", "env"))
+"""Names of the facts about the sampler and the process, which a report shows last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One line of the header; several notes or links have the same name."""

@@ -30,7 +30,7 @@ from profkit.render.views.sampled import build_report
 from profkit.transforms.attribution import cut_regions
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.simplify import fold_addresses, keep_leaf_end, keep_threads, prune
-from profkit.transforms.tables import function_table, line_table
+from profkit.transforms.tables import Selection, function_table, line_table
 from profkit.transforms.trees import call_tree, number_functions
 from tests.support import call_traces as traces
 from tests.support.call_traces import FUNCTIONS, MAIN, TRACES, Call
@@ -128,7 +128,7 @@ def test_totals_of_merged_files_are_added_up(one: tuple[Call, ...], other: tuple
 def test_the_hottest_rows_are_those_of_the_whole_table(trace: tuple[Call, ...], most: int) -> None:
     profile = decode(traces.statistics_of(trace))
     named = number_functions(profile.frames, by_line=True)
-    every, some = (function_table(profile, limit, named) for limit in (None, most))
+    every, some = (function_table(profile, Selection(limit), named) for limit in (None, most))
     assert some.rows[:most] == every.rows[:most]
     assert some.found == every.found
 

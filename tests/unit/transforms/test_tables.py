@@ -10,6 +10,7 @@ from profkit.transforms.combine import merge_profiles
 from profkit.transforms.tables import (
     FunctionRow,
     LineRow,
+    Selection,
     ThreadRow,
     function_rows,
     function_table,
@@ -84,13 +85,40 @@ def test_self_weights_add_up_and_totals_are_those_of_the_samples(profile: Profil
         assert 0 <= line.self_weight <= line.total_weight == total
 
 
-@given(profiles(), st.integers(1, 6))
-def test_the_hottest_rows_are_those_of_the_whole_table(profile: Profile, hottest: int) -> None:
-    for table, rows in ((function_table, function_rows(profile)), (line_table, line_rows(profile))):
-        found = table(profile, hottest)
+@given(profiles(), st.sets(st.integers(0, 5)), st.booleans(), st.integers(1, 6))
+def test_the_hottest_rows_are_those_of_the_whole_table(
+    profile: Profile, stacks: set[int], working_first: bool, hottest: int
+) -> None:
+    waiting = frozenset(stack for stack in stacks if stack < len(profile.stacks))
+    for table in (function_table, line_table):
+        rows = table(profile, Selection(None, waiting, working_first)).rows
+        found = table(profile, Selection(hottest, waiting, working_first))
         assert found.found == len(rows)
         assert found.rows == rows[: len(found.rows)]
         assert len(found.rows) >= min(hottest, len(rows))
+
+
+@given(profiles(), st.sets(st.integers(0, 5)))
+def test_waiting_is_a_part_of_the_self_weight(profile: Profile, stacks: set[int]) -> None:
+    waiting = frozenset(stack for stack in stacks if stack < len(profile.stacks))
+    kept = [sample for sample in profile.samples if sample.stack in waiting and profile.stacks[sample.stack]]
+    functions = function_table(profile, Selection(waiting=waiting)).rows
+    assert sum(row.waiting_weight for row in functions) == sum(sample.weight for sample in kept)
+    waits = {
+        (row.name, row.file): row.self_weight for row in function_rows(replace(profile, samples=tuple(kept)))
+    }
+    for row in functions:
+        assert row.waiting_weight == waits.get((row.name, row.file), 0)
+
+
+def test_rows_are_sorted_by_the_work_in_them() -> None:
+    profile = profile_of(("f:1 wait@lib:3", 9), ("f:1", 1), ("g:2", 2))
+    rows = function_table(profile, Selection(waiting=frozenset({0}), working_first=True)).rows
+    assert [(row.name, row.self_weight, row.waiting_weight) for row in rows] == [
+        ("g", 2, 0),
+        ("f", 1, 0),
+        ("wait", 9, 9),
+    ]
 
 
 def test_equal_frames_of_a_table_are_one() -> None:

@@ -42,7 +42,7 @@ def test_functions_have_the_promised_fields() -> None:
     functions = json.loads(sampled_json([made_run()]))["functions"]
     assert {tuple(row) for row in functions} == {
         ("name", "file", "line", "self_samples", "total_samples", "self_share", "total_share", "self_s",
-         "total_s")
+         "total_s", "waiting_samples", "waiting_share", "waiting_s")
     }  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_list() -> None:
 
 def test_a_run_without_samples_says_why() -> None:
     text = sampled_text([Run(made_run(samples=0, torn=0, durations=histogram_of([1000])).info)])
-    assert text.endswith("Profile longer or more calls, or raise `rate`.")
+    assert "Profile longer or more calls, or raise `rate`.\n" in text
     assert "Hottest" not in text
 
 
@@ -116,7 +116,7 @@ def test_of_hundreds_of_threads_the_first_are_listed() -> None:
         builder.add((Frame("work", "/srv/x.py", 3),), Thread(1, number, f"pool-{number}"), 1 + number)
     text = sampled_text([Run(made_run().info, builder.build(period_ns=1e7))])
     assert re.findall(r"pool-\d+", text) == [f"pool-{number}" for number in range(299, 284, -1)]
-    assert text.endswith("… and 285 more threads")
+    assert "… and 285 more threads\n" in text
 
 
 def test_a_changed_file_is_reported_instead_of_its_source(
@@ -136,7 +136,7 @@ def test_weights_without_time_have_no_times() -> None:
     text = sampled_text([Run(made_run().info, profile)])
     assert "instructions" in text
     assert "±" not in text
-    assert not re.search(r"\d (s|ms) ", text.split("Hottest functions")[1])
+    assert not re.search(r"\d (s|ms) ", text.split("Hottest functions")[1].split("Details")[0])
 
 
 @pytest.mark.parametrize("width", [None, 40, 60, 80, 100, 140])

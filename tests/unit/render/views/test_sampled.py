@@ -11,10 +11,10 @@ from profkit.errors import UsageError
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
-from profkit.render.views.sampled import CostRow, Report, Scale, ThreadRow, build_report, scale_of
+from profkit.render.views.sampled import HotRow, Report, Scale, ThreadRow, build_report, scale_of
 from profkit.units import Unit
 from tests.support.example_runs import APP, DATA, LOADER, MAIN, TORCH, made_profile, made_run
-from tests.support.profile_strategies import profiles
+from tests.support.profile_strategies import USER, profiles
 
 
 def report(**options: object) -> Report:
@@ -23,7 +23,7 @@ def report(**options: object) -> Report:
 
 def test_a_function_has_its_own_cost_and_that_of_its_callees() -> None:
     period_s = 1 / 97.4
-    assert report().functions[3] == CostRow(
+    assert report().functions[3] == HotRow(
         name="augment",
         file=DATA,
         line=18,
@@ -33,6 +33,9 @@ def test_a_function_has_its_own_cost_and_that_of_its_callees() -> None:
         total_share=149 / 291,
         self_s=pytest.approx(31 * period_s),  # type: ignore[arg-type]
         total_s=pytest.approx(149 * period_s),  # type: ignore[arg-type]
+        waiting_samples=0,
+        waiting_share=0.0,
+        waiting_s=0.0,
     )
 
 
@@ -130,5 +133,8 @@ def test_own_costs_sum_to_the_whole(profile: Profile) -> None:
 def test_no_sample_is_lost_when_library_calls_count_for_their_callers(profile: Profile) -> None:
     known = [frame._replace(line=frame.line + 1) for frame in profile.frames]
     run = Run(made_run().info, replace(profile, frames=tuple(known)))
-    folded, raw = (build_report(run, ReportOptions(show_all=show)).lines for show in (False, True))
-    assert sum(row.self_samples for row in folded) == sum(row.self_samples for row in raw)
+    folded, raw = (build_report(run, ReportOptions(show_all=show)) for show in (False, True))
+    shown = sum(row.self_samples for row in folded.lines)
+    assert shown + folded.lines_elsewhere == sum(row.self_samples for row in raw.lines)
+    own = [row for row in folded.lines if row.file == USER]
+    assert own == list(folded.lines) or not own

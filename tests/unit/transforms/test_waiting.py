@@ -1,0 +1,100 @@
+"""Which stacks count as waiting, by their last function and its line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.transforms.waiting import waiting_stacks
+from tests.support.profile_strategies import profiles
+
+LIB = "/usr/lib/python3.11"
+APP = "/home/ann/app.py"
+
+
+def ends_in(frame: Frame) -> Profile:
+    builder = ProfileBuilder()
+    builder.add((Frame("main", APP, 3), frame), Thread(7, 1, "t"))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("Condition.wait", f"{LIB}/threading.py"),
+        ("wait", "/v/lib/python3.15t/threading.py"),
+        ("EpollSelector.select", f"{LIB}/selectors.py"),
+        ("_worker", f"{LIB}/concurrent/futures/thread.py"),
+        ("_ModuleLock.acquire", "<frozen importlib._bootstrap>"),
+        ("Connection._recv", f"{LIB}/multiprocessing/connection.py"),
+        ("synchronize", "/v/lib/python3.11/site-packages/torch/cuda/__init__.py"),
+        ("Arbiter.sleep", "/v/lib/python3.11/site-packages/gunicorn/arbiter.py"),
+        ("Hub.run", "/v/lib/python3.11/site-packages/gevent/hub.py"),
+        ("clock_nanosleep@@GLIBC_2.17", "/lib/x86_64-linux-gnu/libc.so.6"),
+        ("epoll_wait", "libc.so.6"),
+        ("__GI___clock_nanosleep", "libc.so.6"),
+        ("pthread_cond_timedwait@@GLIBC_2.3.2", "libc.so.6"),
+        ("__futex_abstimed_wait_common64", "libc.so.6"),
+        ("take_gil", "python3.11/Python/ceval_gil.c"),
+        ("<built-in method time.sleep>", ""),
+        ("<method 'acquire' of '_thread.lock' objects>", "~"),
+        ("<method 'recv_into' of '_socket.socket' objects>", ""),
+        ("sleep", ""),
+    ],
+)
+def test_functions_that_wait(name: str, file: str) -> None:
+    assert waiting_stacks(ends_in(Frame(name, file, 5))) == {0}
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("work", APP),
+        ("wait", APP),  # of the user's own, which may work
+        ("Thread.run", f"{LIB}/threading.py"),
+        ("JSONEncoder.iterencode", f"{LIB}/json/encoder.py"),
+        ("read", "libc.so.6"),  # from a file
+        ("memcpy", "libc.so.6"),
+        ("Wait", "/app/Waiting.cpp"),
+        ("<built-in method builtins.sum>", "~"),
+        ("sorted", ""),
+    ],
+)
+def test_functions_that_work(name: str, file: str) -> None:
+    assert waiting_stacks(ends_in(Frame(name, file, 5))) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("source", "waits"),
+    [
+        ("time.sleep(delay)", True),
+        ("sleep(0.1)", True),
+        ("with self.lock: self.lock.acquire()", True),
+        ("data = connection.recv(4096)", True),
+        ("ready, _, _ = select.select(readers, [], [])", True),
+        ("torch.cuda.synchronize()", True),
+        ("total += value", False),
+        ("rows = select_rows(table)", False),
+        ("asleep(1)", False),
+        (None, False),
+    ],
+)
+def test_a_line_of_source_says_whether_it_waits(source: str | None, waits: bool) -> None:
+    lines = {(APP, 5): source}
+    found = waiting_stacks(ends_in(Frame("work", APP, 5)), lambda file, line: lines.get((file, line)))
+    assert (found == {0}) is waits
+
+
+def test_only_the_end_of_a_stack_counts() -> None:
+    builder = ProfileBuilder()
+    wait = Frame("Condition.wait", f"{LIB}/threading.py", 5)
+    builder.add((wait, Frame("callback", APP, 9)), Thread(7, 1, "t"))
+    builder.add((wait,), Thread(7, 1, "t"))
+    builder.add((), Thread(7, 1, "t"))
+    assert waiting_stacks(builder.build()) == {1}
+
+
+@given(profiles())
+def test_nothing_waits_without_a_waiting_call(profile: Profile) -> None:
+    assert waiting_stacks(profile) == frozenset()
