@@ -186,8 +186,11 @@ def test_profiles_of_go(tmp_path: Path) -> None:
     assert total is not None
     assert seen_s == pytest.approx(float(total[1]) / 1e3)
     assert abs(info.started_ns - (tmp_path / "cpu.pb.gz").stat().st_mtime_ns) < 60e9
+    # Names of generic functions have spaces: (*HashTrieMap[go.shape.interface {}]).Load
     flat = re.findall(
-        r"^ *([\d.]+)(?:ms)? +[\d.]+% +[\d.]+% +([\d.]+)(?:ms)? +[\d.]+%  (\S+)", shown, re.MULTILINE
+        r"^ *([\d.]+)(?:ms)? +[\d.]+% +[\d.]+% +([\d.]+)(?:ms)? +[\d.]+%  (.+?)(?: \([a-z-]*inline\))?$",
+        shown,
+        re.MULTILINE,
     )
     rows = {row.name: row for row in function_rows(profile)}
     for own_ms, total_ms, name in flat[:10]:
