@@ -22,6 +22,7 @@ from profkit.formats import pprof
 from profkit.formats.json_members import read_json
 from profkit.formats.limits import MAGIC, Budget, ImportLimits, enough_memory, unpacked
 from profkit.formats.registry import Format, ReadProfile, format_of, importable, read_any
+from profkit.formats.unsupported import recognize
 from profkit.model.measurement import AnyRun
 from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
@@ -165,6 +166,8 @@ def runs_of_file(
 
 
 def _runs(file: FileContent, format: str | None, label: str | None, budget: Budget) -> tuple[AnyRun, ...]:
+    if not file.content:
+        raise UsageError(f"{file.name} is empty", "name a file that contains a profile")
     name = format or _sniffed(file)
     if name == WHOLE:
         if label is not None:
@@ -178,12 +181,12 @@ def _runs(file: FileContent, format: str | None, label: str | None, budget: Budg
 def _sniffed(file: FileContent) -> str:
     from profkit.store.run_files import is_runs_file
 
-    if not file.content:
-        raise UsageError(f"{file.name} is empty", "name a file that contains a profile")
     if is_runs_file(file.content):
         return WHOLE
     if known := format_of(file.content):
         return known.name
+    if unsupported := recognize(file.content):
+        raise UsageError(f"{file.name} {unsupported.what}", unsupported.fix.replace("FILE", file.name))
     formats = ", ".join(import_formats())
     raise UsageError(f"the format of {file.name} is not known", f"give one with --format: {formats}")
 

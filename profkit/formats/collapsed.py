@@ -124,6 +124,8 @@ def read_process(text: str) -> int | None:
 
 
 _COUNTED_LINE = re.compile(r"(?:(.*)\s)?(\d{1,18})\s*", re.DOTALL)
+_ALONE = re.compile(r"(?:\S+(?: \([^()\s][^()]*\))?\s+)?\d{1,18}\s*")
+"""Line of a stack with one frame."""
 _SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 20
 
 
@@ -151,13 +153,18 @@ def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget 
 
 
 def sniff(data: bytes) -> bool:
-    """Return whether the first lines are comments or stacks with a count, and at least one is a stack."""
+    """Return whether the first lines are comments or stacks with a count, and at least one is a stack.
+
+    Lines of logs can end in numbers, too. So a frame alone counts only if it is one word, with its place.
+    """
     head = data[:_SNIFFED_BYTES]
     # The last line may be incomplete.
     whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
     lines = islice(text_lines(whole), _SNIFFED_LINES)
     stacks = [line for line in lines if line.strip() and not line.startswith("#")]
-    return bool(stacks) and all(map(_COUNTED_LINE.fullmatch, stacks)) and "\0" not in "".join(stacks)
+    are_counted = bool(stacks) and all(map(_COUNTED_LINE.fullmatch, stacks))
+    are_stacks = any(";" in line for line in stacks) or all(map(_ALONE.fullmatch, stacks))
+    return are_counted and are_stacks and "\0" not in "".join(stacks)
 
 
 def origin_of(data: bytes) -> Origin:

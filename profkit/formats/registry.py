@@ -132,10 +132,12 @@ FORMATS: Mapping[str, Format] = {
             loses="empty stacks, line changes within a call, and times below a microsecond; samples are "
             "placed one after the other",
         ),
+        _read_only("cpuprofile", (".cpuprofile",), "cpuprofile"),
         _read_only("pstats", (".prof", ".pstats"), "pstats"),
         _read_only("pyinstrument", (".pyisession", ".json"), "pyinstrument"),
         _read_only("callgrind", (".callgrind.out", ".out"), "callgrind"),
         _read_only("austin", (".austin",), "austin"),
+        _read_only("perf-script", (".perf.txt", ".perf"), "perf_script"),
         # Last, since lines of others end in numbers too.
         Format(
             "collapsed",

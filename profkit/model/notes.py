@@ -73,6 +73,7 @@ class NoteCode(enum.Enum):
     TIME_ONLY = "time-only"
     VALUES_LEFT_OUT = "values-left-out"  # kept, left_out
     LABELS_LEFT_OUT = "labels-left-out"  # labels
+    TIMELINE_LEFT_OUT = "timeline-left-out"
 
     # Other runs: those of the label, and those of a merged run. These are made for reports, and not kept.
     OTHER_VERSION = "other-version"  # run, started_ns, more

@@ -11,12 +11,14 @@ from itertools import count, pairwise
 from pathlib import Path
 
 from profkit.errors import DamagedFile
+from profkit.formats.chrome_trace.javascript import Timed, samples_of
 from profkit.formats.chrome_trace.threads import Event, Track, durations_of, stacks_of, threads_of, track_of
 from profkit.formats.chrome_trace.writing import EXPORTER
 from profkit.formats.json_members import bounded, member, optional, read_json, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import Origin
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.stats.ranks import median
 from profkit.units import Unit
@@ -121,10 +123,12 @@ class _Stacks:
 
 _LASTING = ("B", "E", "X")
 _EXPORTER = re.compile(rb'"otherData"\s*:\s*\{\s*"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
+_SCRIPTS = b'"ProfileChunk"'
 _TRACERS = {
     b'"viztracer_metadata"': "viztracer",
     b'"deviceProperties"': "torch.profiler",
     b'"cat":"py-spy"': "py-spy",
+    _SCRIPTS: "Chrome DevTools",
 }
 _HEAD = 1 << 16
 
@@ -135,11 +139,13 @@ def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | No
         document = _document(data, budget)
         events = _events(document)
         tracks = _by_track(events)
-        if not tracks and isinstance(document, dict) and document.get("samples"):
-            return sampled_profile(document, BoundedBuilder(budget or unlimited()))
-        if not tracks:
+        builder = BoundedBuilder(budget or unlimited())
+        scripts = samples_of(events, builder)
+        if not tracks and not scripts and isinstance(document, dict) and document.get("samples"):
+            return sampled_profile(document, builder)
+        if not tracks and not scripts:
             raise ValueError("it has no durations: neither B, E or X events nor samples")
-        return _profile(events, tracks, _is_ours(document), BoundedBuilder(budget or unlimited()))
+        return _profile(events, tracks, scripts, _is_ours(document), builder)
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
@@ -159,7 +165,8 @@ def origin_of(data: bytes) -> Origin:
             return Origin(str(json.loads(match[1])))
         except ValueError:
             return Origin()
-    return Origin(next((tool for mark, tool in _TRACERS.items() if mark in data), ""))
+    notes = (Note(NoteCode.TIMELINE_LEFT_OUT),) if _SCRIPTS in data else ()
+    return Origin(next((tool for mark, tool in _TRACERS.items() if mark in data), ""), notes=notes)
 
 
 def _document(data: bytes, budget: Budget | None) -> object:
@@ -201,9 +208,14 @@ def _is_capture(event: Event) -> bool:
 
 
 def _profile(
-    events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool, builder: ProfileBuilder
+    events: Sequence[Event],
+    tracks: Mapping[Track, Sequence[Event]],
+    scripts: Mapping[Track, Sequence[Timed]],
+    ours: bool,
+    builder: ProfileBuilder,
 ) -> Profile:
-    threads = threads_of(events, tracks, unescape_text if ours else str)
+    """Return the durations of all threads; those with JavaScript samples have these instead."""
+    threads = threads_of(events, dict.fromkeys((*tracks, *scripts)), unescape_text if ours else str)
     known: dict[Frame, int] = {}
 
     def number(event: Event) -> int:
@@ -213,7 +225,13 @@ def _profile(
             known[frame] = builder.frame(own)
         return known[frame]
 
+    for track, samples in scripts.items():
+        for stack, time_ns in samples:
+            if time_ns:
+                builder.add_indexed(stack, builder.thread(threads[track]), time_ns)
     for track, listed in tracks.items():
+        if track in scripts:
+            continue
         thread = builder.thread(threads[track])
         for stack, time_ns in stacks_of(durations_of(listed, number)):
             builder.add_indexed(stack, thread, time_ns)

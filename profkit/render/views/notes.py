@@ -284,6 +284,10 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.TIME_ONLY: "Of the metrics in the file, time is kept; idle and memory are left out.",
     NoteCode.VALUES_LEFT_OUT: _values_left_out,
     NoteCode.LABELS_LEFT_OUT: lambda figures: f"Labels of samples are left out: {figures['labels']}.",
+    NoteCode.TIMELINE_LEFT_OUT: (
+        "Threads with JavaScript samples show these. Their other events, such as layout and painting, are "
+        "left out."
+    ),
     NoteCode.OTHER_VERSION: lambda figures: _other("Another version of this code", figures),
     NoteCode.OTHER_PYTHON: _other_python,
     NoteCode.OTHER_PLACE: _other_place,

@@ -249,7 +249,7 @@ def test_a_label_is_not_given_to_runs_that_have_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["speedscope", "firefox", "chrome-trace", "pyinstrument", "profkit"])
-@pytest.mark.parametrize("content", [b"", b'{"a": [', b"\xff\xfe\x00\x01garbage"])
+@pytest.mark.parametrize("content", [b"\n", b'{"a": [', b"\xff\xfe\x00\x01garbage"])
 def test_what_is_no_json_is_reported_so(name: str, content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_bytes(content)

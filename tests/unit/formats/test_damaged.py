@@ -40,6 +40,10 @@ FOREIGN = {
     "pyinstrument": b'{"start_time": 1.5, "duration": 1, "start_call_stack": ["f\\u0000a.py\\u00003"], '
     b'"frame_records": [[["f\\u0000a.py\\u00003", "g\\u0000a.py\\u00009\\u0001l12"], 0.25], [[], 0.5]]}',
     "callgrind": CALLGRIND,
+    "cpuprofile": b'{"nodes": [{"id": 1, "callFrame": {"functionName": "(root)"}, "children": [2]}, '
+    b'{"id": 2, "callFrame": {"functionName": "f", "url": "a.js", "lineNumber": 3}, "hitCount": 2}], '
+    b'"startTime": 1, "endTime": 9, "samples": [2, 2], "timeDeltas": [1, 3]}',
+    "perf-script": b"python 42/43 1.5: 10 cpu-clock:P:\n\t7f1c f+0x1 (/a.so)\n\t7f1d py::g:/a.py (/b)\n\n",
     "austin": b"# austin: 3.7.0\n# mode: full\nP42;T0:43;/a.py:f:9;/a.py:g:3 100,0,-4096\nP42;T1 250,1,0\n",
 }
 WORDS = st.sampled_from(

@@ -66,6 +66,19 @@ def dump(depth: int, *, calls: bool = True) -> bytes:
     return "\n".join([*lines, f"totals: {depth}", ""]).encode()
 
 
+def cpu_profile(chained: range, samples: list[int]) -> dict[str, object]:
+    """A CPU profile of V8, each of whose nodes calls the next one."""
+    nodes = [
+        {
+            "id": n,
+            "callFrame": {"functionName": f"f{n}", "lineNumber": 0},
+            "children": [n + 1][: chained.stop - n - 1],
+        }
+        for n in chained
+    ]
+    return {"nodes": nodes, "samples": samples, "timeDeltas": [5] * len(samples), "endTime": 10**9}
+
+
 def of_depth(name: str, depth: int) -> bytes:
     encode = FORMATS[name].encode
     if encode is not None:
@@ -77,6 +90,10 @@ def of_depth(name: str, depth: int) -> bytes:
         return dump(depth)
     if name == "austin":
         return b"P7;T8;" + b";".join(b"a.py:f%d:1" % n for n in range(depth)) + b" 5\n"
+    if name == "perf-script":
+        return b"p 7/8 1.5: 10 cycles:\n" + b"".join(b"\t7f f%d (a)\n" % n for n in range(depth)) + b"\n"
+    if name == "cpuprofile":
+        return json.dumps(cpu_profile(range(depth), [depth - 1])).encode()
     texts = [f"f{n}\0a.py\0{n}" for n in range(depth)]
     records = {"start_time": 1.5, "duration": 1, "start_call_stack": [], "frame_records": [[texts, 0.5]]}
     return json.dumps(records).encode()
@@ -120,6 +137,10 @@ def many(name: str, count: int) -> bytes:
         return dump(count, calls=False)
     if name == "austin":
         return b"".join(b"P7;T8;a.py:f:%d 5\n" % n for n in range(count))
+    if name == "perf-script":
+        return b"".join(b"p 7/8 1.5: 10 cycles:\n\t7f f%d (a)\n\n" % n for n in range(count))
+    if name == "cpuprofile":
+        return json.dumps(cpu_profile(range(1), [0] * count)).encode()
     records = [[[f"f\0a.py\0{n}"], 0.5] for n in range(count)]
     whole = {"start_time": 1.5, "duration": 1, "start_call_stack": [], "frame_records": records}
     return json.dumps(whole).encode()

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats.chrome_trace import decode, origin_of, sniff
+from profkit.model.notes import NoteCode
 from profkit.model.profile import Frame, Profile, Thread
+from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 
 Event = dict[str, Any]
@@ -207,3 +209,58 @@ def test_cut_files_are_reported() -> None:
 def test_files_are_distinguished_from_others(data: bytes, looks: bool, tool: str) -> None:
     assert sniff(data) is looks
     assert origin_of(data).tool == tool
+
+
+def piece(*nodes: tuple[int, str, int | None], samples: list[int], deltas: list[int]) -> dict[str, object]:
+    listed = [
+        {"id": number, "callFrame": {"functionName": name, "url": "a.js", "lineNumber": 2}}
+        | ({} if parent is None else {"parent": parent})
+        for number, name, parent in nodes
+    ]
+    data = {"cpuProfile": {"nodes": listed, "samples": samples}, "timeDeltas": deltas}
+    return {
+        "ph": "P",
+        "name": "ProfileChunk",
+        "pid": 7,
+        "tid": 9,
+        "id": "0x1",
+        "ts": 0,
+        "args": {"data": data},
+    }
+
+
+DEVTOOLS = {
+    "traceEvents": [
+        {
+            "ph": "P",
+            "name": "Profile",
+            "pid": 7,
+            "tid": 3,
+            "id": "0x1",
+            "ts": 0,
+            "args": {"data": {"startTime": 5}},
+        },
+        piece((1, "(root)", None), (2, "main", 1), samples=[2, 2], deltas=[10, 20]),
+        piece((3, "f", 2), samples=[3, 2], deltas=[30, 40]),
+        {"ph": "X", "name": "Layout", "pid": 7, "tid": 3, "ts": 0, "dur": 500},
+        {"ph": "X", "name": "Raster", "pid": 7, "tid": 4, "ts": 0, "dur": 60},
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": 3, "args": {"name": "CrRendererMain"}},
+    ]
+}
+
+
+def test_a_thread_with_javascript_samples_shows_these() -> None:
+    data = json.dumps(DEVTOOLS).encode()
+    profile = decode(data)
+    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
+    assert rows == {"main": (50_000, 90_000), "f": (40_000, 40_000), "Raster": (60_000, 60_000)}
+    assert {thread.name for thread in profile.threads} == {"CrRendererMain", ""}
+    origin = origin_of(data)
+    assert origin.tool == "Chrome DevTools"
+    assert [note.code for note in origin.notes] == [NoteCode.TIMELINE_LEFT_OUT]
+
+
+def test_pieces_of_a_profile_must_be_whole() -> None:
+    broken = {"traceEvents": [piece((1, "f", None), samples=[1], deltas=[])]}
+    with pytest.raises(DamagedFile, match="1 samples and 0 times"):
+        decode(json.dumps(broken).encode())

@@ -20,7 +20,7 @@ from profkit.cli.workspace import Workspace
 from profkit.clock import ManualClock
 from profkit.comparing.merged_runs import merge_runs
 from profkit.errors import AttachDenied, DamagedFile
-from profkit.formats import austin, callgrind, collapsed, pprof, pstats, pyinstrument
+from profkit.formats import austin, callgrind, chrome_trace, collapsed, pprof, pstats, pyinstrument
 from profkit.formats.pprof import foreign
 from profkit.ingest.read import read_runs, run_notes, session_notes
 from profkit.ingest.recovery import substitute_manifest
@@ -161,6 +161,7 @@ def of_files(_: Path) -> Iterator[Note]:
     yield from pstats.origin_of(statistics).notes
     yield from foreign.origin_of(gzip.decompress(pprof.encode(pstats.decode(statistics)))).notes
     yield from collapsed.origin_of(b"main;f 3\n").notes
+    yield from chrome_trace.origin_of(b'{"traceEvents": [{"name":"ProfileChunk"}]}').notes
     yield from pyinstrument.origin_of(b'{"root_frame": null}').notes
     heap = Written(("alloc_space", "bytes"), ("inuse_space", "bytes")).location(1, ("f", "", 1))
     yield from foreign.origin_of(heap.sample([1], [5, 5], user="x").data()).notes

@@ -1,0 +1,127 @@
+"""CPU profiles of V8: `.cpuprofile` files of Chrome and `node --cpu-prof`.
+
+The type Profile of the Chrome DevTools Protocol, https://chromedevtools.github.io/devtools-protocol/v8/Profiler:
+a tree of `nodes`, and for each sample the id of its node and the microseconds since the previous one. A
+sample counts for the time until the next one. Lines are where functions begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+from profkit.errors import DamagedFile
+from profkit.formats.json_members import member, optional, read_json, scaled, whole
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
+from profkit.formats.registry import Origin
+from profkit.model.profile import Frame, Profile, Thread
+from profkit.units import Unit
+
+_ROOT = "(root)"
+_NAMELESS = "(anonymous)"
+_HEAD = 1 << 20
+
+
+def decode(data: bytes, source: Path = Path("CPU profile"), budget: Budget | None = None) -> Profile:
+    """Return the samples in nanoseconds, in order; raises DamagedFile, naming `source`.
+
+    A file without samples has an unordered stack for each node that was hit, in samples.
+    """
+    builder = BoundedBuilder(budget or unlimited())
+    try:
+        document = read_json(data, budget)
+        nodes = Nodes(builder)
+        nodes.add(member(document, "the file", "nodes", list))
+        thread = builder.thread(Thread(0, 0, ""))
+        samples: list[object] = optional(document, "the file", "samples", [])
+        if not samples:
+            for node, hits in nodes.hits.items():
+                builder.add_indexed(nodes.stack(node), thread, hits)
+            return builder.build(ordered=False)
+        for node, time_ns in zip(samples, times_ns(document, len(samples)), strict=True):
+            if time_ns:
+                builder.add_indexed(nodes.stack(node), thread, time_ns)
+        return builder.build(unit=Unit.NANOSECONDS)
+    except (ValueError, ArithmeticError) as error:
+        raise DamagedFile(source, str(error)) from error
+
+
+def sniff(data: bytes) -> bool:
+    """Return whether content is an object with nodes that have call frames."""
+    head = data[:_HEAD]
+    return data.lstrip()[:1] == b"{" and b'"nodes"' in head and b'"callFrame"' in head
+
+
+def origin_of(data: bytes) -> Origin:
+    """Return the origin: V8, whose times do not begin at a known moment."""
+    return Origin("V8")
+
+
+class Nodes:
+    """Call tree of a profile: stacks by the id of their innermost node."""
+
+    def __init__(self, builder: BoundedBuilder) -> None:
+        self._builder = builder
+        self._parents: dict[object, object] = {}
+        self._frames: dict[object, int] = {}
+        """Index of each node's frame; -1 for the root's."""
+        self._stacks: dict[object, tuple[int, ...]] = {}
+        self.hits: dict[object, int] = {}
+        """Samples in which a node was the innermost, for files without a list of samples."""
+
+    def add(self, listed: Sequence[object]) -> None:
+        """Add nodes, which name their children or their parent; raises ValueError."""
+        for place, node in enumerate(listed):
+            where = f"nodes[{place}]"
+            number = member(node, where, "id", int)
+            self._frames[number] = self._frame(member(node, where, "callFrame", dict), f"{where}.callFrame")
+            children: list[object] = optional(node, where, "children", [])
+            for child in children:
+                self._parents[child] = number
+            parent = optional(node, where, "parent", -1)
+            if parent >= 0:
+                self._parents[number] = parent
+            if hits := optional(node, where, "hitCount", 0):
+                self.hits[number] = hits
+
+    def stack(self, leaf: object) -> tuple[int, ...]:
+        """Return the frames from the root to a node; raises ValueError for one that does not exist."""
+        known = self._stacks.get(leaf)
+        if known is None:
+            frames, node = [], leaf
+            for depth in count(1):
+                if node not in self._frames or depth > len(self._frames):
+                    raise ValueError(
+                        f"a sample has a node {leaf!r} that does not exist, or that contains itself"
+                    )
+                self._builder.budget.check_depth(depth)
+                if self._frames[node] >= 0:
+                    frames.append(self._frames[node])
+                if node not in self._parents:
+                    break
+                node = self._parents[node]
+            known = self._stacks[leaf] = tuple(reversed(frames))
+        return known
+
+    def _frame(self, called: Mapping[str, object], where: str) -> int:
+        name = optional(called, where, "functionName", "")
+        if name == _ROOT:
+            return -1
+        line = whole(called.get("lineNumber"), f"{where}.lineNumber")  # from 0; -1 for V8's own code
+        file = optional(called, where, "url", "")
+        return self._builder.frame(Frame(name or _NAMELESS, file, max(0, line + 1)))
+
+
+def times_ns(document: object, samples: int) -> list[int]:
+    """Return the time of each sample: until the next one, or until the end for the last; raises ValueError.
+
+    Clocks of processors can differ, so that a time is negative: such a sample counts for nothing.
+    """
+    deltas = member(document, "the file", "timeDeltas", list)
+    if len(deltas) != samples:
+        raise ValueError(f"the file has {samples} samples and {len(deltas)} times")
+    times = [scaled(delta, f"timeDeltas[{place}]", 1000) for place, delta in enumerate(deltas)]
+    start, end = (optional(document, "the file", key, 0) for key in ("startTime", "endTime"))
+    last = 1000 * (end - start) - sum(times) if end else 0
+    return [max(0, time_ns) for time_ns in (*times[1:], last)]

@@ -1,0 +1,112 @@
+"""Text that `perf script` writes: for each sample a head line, then its frames, the innermost first.
+
+perf-script(1), with the default fields. Its names of Python functions, which CPython's perf trampoline adds
+(`py::NAME:FILE`), become functions with files. Samples of several events are those of the first event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from profkit.errors import DamagedFile
+from profkit.formats.json_members import text_lines
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
+from profkit.formats.registry import Origin
+from profkit.model.notes import Note, NoteCode
+from profkit.model.profile import Frame, Profile, Thread
+from profkit.stats.ranks import median
+
+_SAMPLE = re.compile(
+    r"(?P<name>\S.{0,63}?)\s+(?P<pid>\d{1,10}(?:/\d{1,10})?)\s+(?:\[\d{1,6}\]\s+)?(?:\S{4,6}\s+)?"
+    r"(?P<time>\d{1,12}\.\d{1,9}):\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[^\s:][^\s]{0,127}?):(?:\s.*)?"
+)
+_FRAME = re.compile(r"\s+[0-9a-f]{1,16}\s+(?P<call>\S.*)")
+_OFFSET = re.compile(r"\+0x[0-9a-f]{1,16}$")
+_PYTHON = "py::"
+_NO_FILES = ("[unknown]", "inlined")
+_CLOCKS = ("cpu-clock", "task-clock")
+"""Events whose period is in nanoseconds."""
+_SNIFFED_LINES, _SNIFFED_BYTES = 40, 1 << 16
+
+
+def decode(data: bytes, source: Path = Path("perf script"), budget: Budget | None = None) -> Profile:
+    """Parse the samples; raises DamagedFile, naming `source` and the line."""
+    builder = BoundedBuilder(budget or unlimited())
+    frame = cache(lambda text: builder.frame(_frame(text)))
+    periods: list[float] = []
+    first_event = ""
+    try:
+        for head, calls in _samples(data, builder.budget):
+            first_event = first_event or head["event"]
+            if head["event"] != first_event:
+                continue
+            pid, _, tid = head["pid"].rpartition("/")
+            thread = builder.thread(Thread(int(pid or 0), int(tid), head["name"]))
+            builder.add_indexed(tuple([frame(call) for call in reversed(calls)]), thread)
+            if head["period"] is not None:
+                periods.append(float(head["period"]))
+    except ValueError as error:
+        raise DamagedFile(source, str(error)) from error
+    is_clock = first_event.partition(":")[0] in _CLOCKS
+    return builder.build(period_ns=median(periods) if is_clock and periods else 0.0)
+
+
+def sniff(data: bytes) -> bool:
+    """Return whether the first lines have a sample's head and a frame."""
+    head = data[:_SNIFFED_BYTES]
+    whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1]
+    lines = [line for line in islice(text_lines(whole), _SNIFFED_LINES) if line.strip() and line[0] != "#"]
+    return (
+        len(lines) > 1 and _SAMPLE.fullmatch(lines[0]) is not None and _FRAME.fullmatch(lines[1]) is not None
+    )
+
+
+def origin_of(data: bytes) -> Origin:
+    """Return the origin, with a note if only the samples of one event are kept."""
+    listed = (_SAMPLE.fullmatch(line) for line in text_lines(data) if line[:1] not in ("", " ", "\t", "#"))
+    events = list(dict.fromkeys(match["event"] for match in listed if match is not None))
+    notes: tuple[Note, ...] = ()
+    if len(events) > 1:
+        notes = (Note.of(NoteCode.VALUES_LEFT_OUT, kept=events[0], left_out=", ".join(events[1:])),)
+    return Origin("perf", notes=notes)
+
+
+def _samples(data: bytes, budget: Budget) -> Iterator[tuple[re.Match[str], list[str]]]:
+    """Yield the head of each sample, and its calls, the innermost first; raises ValueError."""
+    head: re.Match[str] | None = None
+    calls: list[str] = []
+    for number, line in enumerate(text_lines(data), 1):
+        if line.startswith("#"):
+            continue
+        if not line.strip():
+            if head is not None:
+                yield head, calls
+            head, calls = None, []
+        elif head is None:
+            head = _SAMPLE.fullmatch(line.rstrip())
+            if head is None:
+                raise ValueError(f"line {number} is not the first line of a sample: {line[:80]!r}")
+        else:
+            match = _FRAME.fullmatch(line)
+            if match is None:
+                raise ValueError(f"line {number} is not a frame: {line[:80]!r}")
+            calls.append(match["call"])
+            budget.check_depth(len(calls))
+    if head is not None:
+        yield head, calls
+
+
+def _frame(text: str) -> Frame:
+    """Parse `NAME+0xOFFSET (FILE)`; a Python function's file is in its name."""
+    name, opened, file = text.rpartition(" (")
+    if not opened:
+        name, file = text, ""
+    name, file = _OFFSET.sub("", name.strip()), file.removesuffix(")")
+    if name.startswith(_PYTHON):
+        function, _, path = name[len(_PYTHON) :].partition(":")
+        return Frame(function, path)
+    return Frame(name, "" if file in _NO_FILES else file)

@@ -1,0 +1,99 @@
+"""Files that people try to import, but profkit does not read: what they are, and what to do instead."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_HEAD = 1 << 16
+"""Number of bytes that are searched for the marks of texts and documents."""
+
+
+class Unsupported(NamedTuple):
+    """What a file is, as the end of a sentence, and the command or option that makes one that is read."""
+
+    what: str
+    fix: str
+
+
+_COMPRESSED = "decompress it first: {} FILE"
+_RECORD = "record again with `py-spy record -f speedscope`"
+
+_BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
+    (b"PERFILE2", Unsupported(
+        "is a recording of perf", "convert it: perf script -i FILE > FILE.perf.txt")),
+    (b"2ELIFREP", Unsupported(
+        "is a recording of perf on a machine of other byte order", "convert it there: perf script -i FILE")),
+    (b"memray", Unsupported(
+        "is a recording of memray", "convert it: memray transform speedscope FILE")),
+    (b"HCAT", Unsupported(
+        "is a binary recording of profiling.sampling",
+        "convert it: python -m profiling.sampling replay --collapsed FILE")),
+    (b"\x28\xb5\x2f\xfd", Unsupported("is compressed by zstd", _COMPRESSED.format("zstd -d"))),
+    (b"\xfd7zXZ\0", Unsupported("is compressed by xz", _COMPRESSED.format("xz -dk"))),
+    (b"BZh", Unsupported("is compressed by bzip2", _COMPRESSED.format("bzip2 -dk"))),
+    (b"PK\x03\x04", Unsupported("is a ZIP archive", "extract the profile: unzip FILE")),
+    (b"SQLite format 3\0", Unsupported(
+        "is an SQLite database", "for a store of profkit, set PROFKIT_STORE=sqlite:///FILE; for a report of "
+        "Nsight Systems, export a trace of torch.profiler instead")),
+    (b"FLR\0", Unsupported(
+        "is a recording of Java Flight Recorder", "convert it: jfrconv -o collapsed FILE")),
+    (b"Nettrace", Unsupported(
+        "is a trace of .NET", "convert it: dotnet-trace convert --format Speedscope FILE")),
+    (b"\x7fELF", Unsupported("is a program or library", "name a profile of it")),
+    (b"v8-version,", Unsupported(
+        "is a log of V8", "record a profile instead: node --cpu-prof, which writes FILE.cpuprofile")),
+    (b"desc: ", Unsupported(
+        "is a report of Valgrind's massif", "it has no times; valgrind --tool=callgrind writes a profile")),
+    (b"<?xml", Unsupported("is XML", _RECORD)),
+)  # fmt: skip
+_PAGE = Unsupported("is an HTML page", f"{_RECORD}, or export JSON from the tool that made it")
+_MARKUP: tuple[tuple[bytes, Unsupported], ...] = (
+    (b"pyinstrument", Unsupported(
+        "is an HTML report of pyinstrument", "write a session: pyinstrument -o FILE.pyisession")),
+    (b"memray", Unsupported(
+        "is an HTML report of memray", "convert the recording: memray transform speedscope")),
+    (b"scalene", Unsupported("is an HTML report of scalene, which has no stacks", _RECORD)),
+    (b"speedscope", Unsupported(
+        "is an HTML page with a profile for speedscope", "import the JSON inside it")),
+    (b"profkit", Unsupported(
+        "is an HTML report of profkit", "export the run: profkit export RUN -o FILE.profkit.json")),
+    (b"<svg", Unsupported("is a flame graph as SVG, which has no exact weights",
+                          f"{_RECORD}, or with -f raw")),
+    (b"<html", _PAGE),
+    (b"<!doctype html", _PAGE),
+)  # fmt: skip
+_DOCUMENTS: tuple[tuple[re.Pattern[bytes], Unsupported], ...] = (
+    (re.compile(rb'"elapsed_time_sec"|"max_footprint_mb"'), Unsupported(
+        "is a profile of scalene, which has no stacks", _RECORD)),
+    (re.compile(rb'"dhatFileVersion"'), Unsupported(
+        "is a report of Valgrind's dhat", "it has no times; valgrind --tool=callgrind writes a profile")),
+    (re.compile(rb'"machine_info"[\s\S]*"benchmarks"|"benchmarks"[\s\S]*"machine_info"'), Unsupported(
+        "has results of pytest-benchmark, not a profile", "measure with `profkit measure`")),
+    (re.compile(rb'^\s*\{\s*"benchmarks"'), Unsupported(
+        "has results of pyperf, not a profile", "measure with `profkit measure`")),
+    (re.compile(rb'"snapshot"\s*:\s*\{\s*"meta"'), Unsupported(
+        "is a heap snapshot of V8", "record a profile of time: node --cpu-prof")),
+    (re.compile(rb'^\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"'), Unsupported(
+        "has results of hyperfine, not a profile", "measure with `profkit measure`")),
+)  # fmt: skip
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_MARKED = re.compile(rb"\s*<")
+
+
+def recognize(data: bytes) -> Unsupported | None:
+    """Return what a file is that has no known format, and how to get one that has; None if unknown."""
+    head = data[:_HEAD]
+    for beginning, known in _BEGINNINGS:
+        if head.startswith(beginning):
+            return known
+    if _PICKLE.match(head):
+        of_lines = b"line_profiler" in head
+        return Unsupported(
+            "is a pickle, which can run any code when it is read",
+            "line_profiler has no stacks; " + _RECORD if of_lines else "export it in another format",
+        )
+    if _MARKED.match(head):
+        lower = data[: 1 << 22].lower()
+        return next((known for mark, known in _MARKUP if mark in lower), None)
+    return next((known for pattern, known in _DOCUMENTS if pattern.search(head)), None)

@@ -1,0 +1,105 @@
+"""CPU profiles of V8, as `node --cpu-prof` and Chrome write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from profkit.errors import DamagedFile
+from profkit.formats.cpuprofile import decode, sniff
+from profkit.formats.registry import format_of, read_any
+from profkit.model.profile import Frame
+from profkit.transforms.tables import function_rows
+from profkit.units import Unit
+
+SOURCE = Path("x.cpuprofile")
+
+
+def node(
+    number: int, name: str, children: tuple[int, ...] = (), line: int = 3, **more: object
+) -> dict[str, object]:
+    called = {
+        "functionName": name,
+        "scriptId": "1",
+        "url": "file:///a.js",
+        "lineNumber": line,
+        "columnNumber": 0,
+    }
+    return {"id": number, "callFrame": called, "children": list(children), **more}
+
+
+DOCUMENT = {
+    "nodes": [
+        node(1, "(root)", (2, 4)),
+        node(2, "main", (3,)),
+        node(3, "", line=7),
+        node(4, "(idle)", line=-1),
+    ],
+    "startTime": 1000,
+    "endTime": 1100,
+    "samples": [2, 3, 3, 4],
+    "timeDeltas": [10, 20, 30, 15],
+}
+
+
+def decoded(document: object) -> dict[str, tuple[int, int]]:
+    profile = decode(json.dumps(document).encode(), SOURCE)
+    return {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
+
+
+def test_a_sample_counts_until_the_next_one() -> None:
+    assert decoded(DOCUMENT) == {
+        "main": (20_000, 65_000),
+        "(anonymous)": (45_000, 45_000),
+        "(idle)": (25_000, 25_000),
+    }
+    profile = decode(json.dumps(DOCUMENT).encode(), SOURCE)
+    assert profile.unit is Unit.NANOSECONDS
+    assert profile.ordered
+    assert Frame("main", "file:///a.js", 4) in profile.frames
+    assert Frame("(idle)", "file:///a.js", 0) in profile.frames
+
+
+def test_nodes_may_name_their_parents() -> None:
+    nodes = [
+        node(1, "(root)"),
+        node(2, "main", parent=1),
+        node(3, "f", parent=2),
+        node(4, "(idle)", parent=1),
+    ]
+    assert decoded({**DOCUMENT, "nodes": nodes})["f"] == (45_000, 45_000)
+
+
+def test_a_time_below_zero_counts_for_nothing() -> None:
+    assert decoded({**DOCUMENT, "timeDeltas": [10, 20, -30, 15]})["main"] == (20_000, 35_000)
+
+
+def test_without_samples_hits_are_counted() -> None:
+    nodes = [node(1, "(root)", (2,)), node(2, "main", (3,), hitCount=2), node(3, "f", hitCount=5)]
+    assert decoded({"nodes": nodes}) == {"main": (2, 7), "f": (5, 5)}
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({**DOCUMENT, "samples": [9, 3, 3, 4]}, "a node 9 that does not exist"),
+        ({**DOCUMENT, "timeDeltas": [1]}, "4 samples and 1 times"),
+        ({**DOCUMENT, "nodes": [node(2, "f", (3,)), node(3, "g", (2,))]}, "or that contains itself"),
+        ({"nodes": [{"id": 1, "callFrame": 3}]}, "nodes[0].callFrame is of type int"),
+    ],
+)
+def test_damage_is_named(document: object, said: str) -> None:
+    with pytest.raises(DamagedFile, match=r"x\.cpuprofile") as caught:
+        decode(json.dumps(document).encode(), SOURCE)
+    assert said in str(caught.value)
+
+
+def test_it_is_recognized() -> None:
+    data = json.dumps(DOCUMENT).encode()
+    assert sniff(data)
+    known = format_of(data)
+    assert known is not None
+    assert known.name == "cpuprofile"
+    assert read_any(data).origin.tool == "V8"

@@ -1,0 +1,74 @@
+"""Text of `perf script`: heads, frames, threads, events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from profkit.errors import DamagedFile
+from profkit.formats.perf_script import decode, origin_of, sniff
+from profkit.formats.registry import format_of
+from profkit.model.profile import Frame, Thread
+from profkit.transforms.tables import function_rows
+
+SOURCE = Path("x.perf.txt")
+TEXT = b"""# ========
+python 4242/4243 [001]  1234.567890:   10101010 cpu-clock:P:
+\t    7f1c5a3b2c1d memcpy+0x1d (/usr/lib/libc.so.6)
+\t          5d6e7f py::work:/app/a.py+0xb (/tmp/perf-4242.map)
+\t    55d0c0ffee00 _PyEval_EvalFrameDefault+0x2a (/usr/bin/python3.12)
+
+my program 17  1234.577991:   10101010 cpu-clock:P:
+\t    7f1c5a3b2c1d [unknown] ([unknown])
+\t    7f1c5a3b2c1d operator new(unsigned long) (inlined)
+
+"""
+
+
+def test_samples_have_threads_and_frames() -> None:
+    profile = decode(TEXT, SOURCE)
+    assert profile.threads == (Thread(4242, 4243, "python"), Thread(0, 17, "my program"))
+    assert set(profile.frames) == {
+        Frame("memcpy", "/usr/lib/libc.so.6"),
+        Frame("work", "/app/a.py"),
+        Frame("_PyEval_EvalFrameDefault", "/usr/bin/python3.12"),
+        Frame("[unknown]", ""),
+        Frame("operator new(unsigned long)", ""),
+    }
+    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
+    assert rows["memcpy"] == (1, 1)
+    assert rows["work"] == (0, 1)
+    assert rows["[unknown]"] == (1, 1)
+    assert profile.period_ns == 10101010
+
+
+def test_only_a_clock_has_a_period() -> None:
+    assert decode(TEXT.replace(b"cpu-clock", b"cycles"), SOURCE).period_ns == 0
+
+
+def test_of_several_events_the_first_is_kept_and_the_others_are_named() -> None:
+    text = TEXT + TEXT.replace(b"cpu-clock:P", b"page-faults:u")
+    assert decode(text, SOURCE).total_weight == 2
+    (note,) = origin_of(text).notes
+    assert dict(note.figures) == {"kept": "cpu-clock:P", "left_out": "page-faults:u"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"nonsense\n", "line 1 is not the first line of a sample"),
+        (TEXT + b"x 1 1.0: c:\nf\n", "is not a frame"),
+    ],
+)
+def test_damage_is_named(text: bytes, said: str) -> None:
+    with pytest.raises(DamagedFile, match=said):
+        decode(text, SOURCE)
+
+
+def test_it_is_recognized() -> None:
+    assert sniff(TEXT)
+    known = format_of(TEXT)
+    assert known is not None
+    assert known.name == "perf-script"
+    assert not sniff(b"main;f 3\n  g 4\n")

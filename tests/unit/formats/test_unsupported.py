@@ -1,0 +1,98 @@
+"""Files that are no profiles, or not of a known format: what they are, and what to do instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from profkit.cli.files import runs_of_file
+from profkit.errors import UsageError
+from profkit.formats.registry import format_of
+from profkit.formats.unsupported import recognize
+
+FILES = {
+    "perf.data": (b"PERFILE2" + bytes(100), "recording of perf", "perf script -i"),
+    "memray": (b"memray\0\x0b", "recording of memray", "memray transform speedscope"),
+    "tachyon": (b"HCAT\1\0\0\0", "profiling.sampling", "replay --collapsed"),
+    "zstd": (b"\x28\xb5\x2f\xfd\0", "zstd", "zstd -d"),
+    "xz": (b"\xfd7zXZ\0\0", "xz", "xz -dk"),
+    "bzip2": (b"BZh91AY", "bzip2", "bzip2 -dk"),
+    "zip": (b"PK\x03\x04\0", "ZIP", "unzip"),
+    "sqlite": (b"SQLite format 3\0\0", "SQLite", "PROFKIT_STORE"),
+    "jfr": (b"FLR\0\0", "Java Flight Recorder", "jfrconv"),
+    "nettrace": (b"Nettrace!", ".NET", "dotnet-trace convert"),
+    "elf": (b"\x7fELF\2", "program", "name a profile"),
+    "v8 log": (b"v8-version,12,4\n", "log of V8", "--cpu-prof"),
+    "massif": (b"desc: --time-unit=ms\ncmd: a\n", "massif", "callgrind"),
+    "pickle": (b"\x80\x04\x95", "pickle", "another format"),
+    "line_profiler": (b"\x80\x04\x95...line_profiler.LineStats", "pickle", "line_profiler has no stacks"),
+    "pyinstrument page": (
+        b"<!DOCTYPE html>\n<title>pyinstrument</title>",
+        "pyinstrument",
+        "-o FILE.pyisession",
+    ),
+    "memray page": (b"<html><script>memray</script>", "memray", "transform"),
+    "scalene page": (b"<html>scalene", "scalene", "py-spy record"),
+    "svg": (b'<?xml version="1.0"?><svg width="3">', "XML", "py-spy record -f speedscope"),
+    "plain svg": (b"<svg width='3'>", "flame graph as SVG", "-f raw"),
+    "page": (b"<!doctype html><p>", "HTML", "export JSON"),
+    "scalene": (b'{"alloc_samples": 3, "elapsed_time_sec": 2.0}', "scalene", "py-spy record"),
+    "dhat": (b'{"dhatFileVersion":2}', "dhat", "callgrind"),
+    "pytest-benchmark": (b'{"machine_info": {}, "benchmarks": []}', "pytest-benchmark", "profkit measure"),
+    "pyperf": (b'{"benchmarks": [{"runs": []}], "metadata": {}}', "pyperf", "profkit measure"),
+    "heap snapshot": (b'{"snapshot":{"meta":{}}}', "heap snapshot", "--cpu-prof"),
+    "hyperfine": (b'{"results": [{"command": "ls"}]}', "hyperfine", "profkit measure"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_named_with_the_way_out(tmp_path: Path, name: str) -> None:
+    content, what, fix = FILES[name]
+    file = tmp_path / "x"
+    file.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        runs_of_file(file)
+    assert str(file) in caught.value.problem
+    assert what in caught.value.problem
+    assert fix.replace("FILE", str(file)) in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"hello\n", b"<", b"\x80", b"a;b 3\n", b'{"benchmark": 1}'],
+)  # fmt: skip
+def test_other_content_is_unknown(content: bytes) -> None:
+    assert recognize(content) is None
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        b"2026-11-25 12:00:03 worker started with pid 17\n2026-11-25 12:00:04 worker ended with 0\n",
+        b"INFO step 1 loss 3\nINFO step 2 loss 2\n",
+        b"total time 12\n",
+    ],
+)
+def test_lines_of_a_log_are_no_stacks(log: bytes) -> None:
+    assert format_of(log) is None
+
+
+@pytest.mark.parametrize(
+    "stacks",
+    [
+        b"main 3\n",
+        b"main (a.py:3) 5\nf (b.py:1) 2\n",
+        b"operator new(unsigned long);f 3\n",
+        b"main;f 1\ng 2\n",
+    ],
+)
+def test_stacks_are_still_recognized(stacks: bytes) -> None:
+    known = format_of(stacks)
+    assert known is not None
+    assert known.name == "collapsed"
+
+
+def test_an_empty_file_has_no_format(tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+    with pytest.raises(UsageError, match="is empty"):
+        runs_of_file(tmp_path / "x", "collapsed")
