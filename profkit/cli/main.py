@@ -152,9 +152,32 @@ def _user_id(user: str) -> int:
         raise UsageError(f"there is no user {user!r}", "give a login name or a numeric id") from error
 
 
+def _hint(error: click.NoSuchOption) -> str:
+    """Return what to write instead of an option that only other commands have; empty if there is nothing."""
+    command = error.ctx.command if error.ctx is not None else None
+    if command is None or isinstance(command, click.Group):
+        return ""
+    name = error.option_name.lstrip("-")
+    for option in command.params:
+        if (
+            "--format" in option.opts
+            and isinstance(option.type, click.Choice)
+            and name in option.type.choices
+        ):
+            return f"write --format {name}"
+    others = [
+        other
+        for other in COMMANDS
+        if any(error.option_name in option.opts for option in command_named(other).params)
+    ]
+    return f"`profkit {others[0]}` has it" if others else ""
+
+
 def _sentence(error: click.ClickException) -> str:
     """Return click's error as one line in profkit's style, with the command to run for help."""
     message = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption) and (hint := _hint(error)):
+        message = f"no such option: {error.option_name}; {hint}"
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = context.command_path if context is not None else "profkit"
     return f"{message[:1].lower()}{message[1:]}; see `{where} --help`"

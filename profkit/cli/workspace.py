@@ -159,6 +159,27 @@ def complete_label(context: click.Context, _parameter: click.Parameter, incomple
     return [name for name in names if name.startswith(incomplete)]
 
 
+def complete_thread(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of threads of the given run, or of the newest one, with this prefix."""
+    wanted = context.params.get("run")
+    infos = _infos(context)
+    info = next(
+        (one for one in infos if wanted is None or wanted == one.label or one.id.startswith(wanted)), None
+    )
+    config = context.find_object(Config)
+    if info is None or config is None:
+        return []
+    from profkit.store.runs import open_store
+
+    try:
+        with open_store(config.store_url, skip_damaged=True) as store:
+            run = store.load(info.id)
+    except ProfkitError:
+        return []
+    threads = run.profile.threads if isinstance(run, Run) and run.profile is not None else ()
+    return sorted({thread.name for thread in threads if thread.name.startswith(incomplete)})
+
+
 def _infos(context: click.Context) -> tuple[AnyInfo, ...]:
     config = context.find_object(Config)
     if config is None or nothing_recorded(config):

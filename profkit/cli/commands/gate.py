@@ -100,7 +100,11 @@ def _part(_context: click.Context, _option: click.Parameter, value: str) -> floa
 @click.command("gate")
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option(
-    "--baseline", required=True, metavar="REF|RUN|FILE", help="Baseline: a commit, a run or a file."
+    "--baseline",
+    required=True,
+    metavar="REF|RUN|FILE",
+    shell_complete=complete_run,
+    help="Baseline: a commit, a run or a file.",
 )
 @click.option(
     "--max-slowdown",

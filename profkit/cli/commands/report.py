@@ -15,7 +15,7 @@ import click
 
 from profkit.cli.output import Showing, merged_name, name_of, say, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
-from profkit.cli.workspace import Workspace, complete_run, open_workspace
+from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
 from profkit.config import Config
 from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
@@ -167,7 +167,12 @@ def _last(infos: Sequence[RunInfo]) -> str:
     metavar="PERCENT",
     help="Minimum share of a call in the tree; smaller calls are summed up.  [default: 1]",
 )
-@click.option("--thread", metavar="NAME|TID", help="Show only the samples of this thread.")
+@click.option(
+    "--thread",
+    metavar="NAME|TID",
+    shell_complete=complete_thread,
+    help="Show only the samples of this thread.",
+)
 @click.option(
     "--working",
     "activity",

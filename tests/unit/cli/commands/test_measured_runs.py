@@ -8,13 +8,13 @@ import re
 import pytest
 
 from profkit.cli.commands.report import report_command
-from profkit.cli.workspace import complete_run
+from profkit.cli.workspace import complete_run, complete_thread
 from profkit.config import Config
 from profkit.store.measured import keep_measured
 from profkit.store.runs import open_store
 from tests.support.cli_runs import Profkit, Said, finished_session, keep
 from tests.support.example_measured_runs import counted_run, failed_run, measured_run, timed_run
-from tests.support.example_runs import STARTED_NS, labelled
+from tests.support.example_runs import STARTED_NS, labelled, made_run
 
 MINUTE_NS = 60 * 10**9
 FIRST = "b-1"
@@ -178,3 +178,14 @@ def test_labels_and_ids_of_both_kinds_are_completed(config: Config) -> None:
     with report_command.make_context("report", ["x"], obj=config) as context:
         assert complete_run(context, report_command.params[0], "m") == ["mul"]
         assert complete_run(context, report_command.params[0], "a") == ["add", "aaaa000000"]
+
+
+def test_threads_of_a_run_are_completed(config: Config) -> None:
+    with open_store(config.store_url) as store:
+        store.add([made_run()])
+    with report_command.make_context("report", [], obj=config) as context:
+        thread = next(option for option in report_command.params if option.name == "thread")
+        assert complete_thread(context, thread, "") == ["MainThread", "loader-0"]
+        assert complete_thread(context, thread, "M") == ["MainThread"]
+    with report_command.make_context("report", ["nothing"], obj=config) as context:
+        assert complete_thread(context, thread, "") == []

@@ -188,3 +188,24 @@ def test_names_in_errors_are_escaped(profkit: Profkit, config: Config) -> None:
     said = profkit("report", "\x1b[31mred\nline")
     assert "\x1b" not in said.err
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("measure", "--ab", "1", "2"),
+            "no such option: --ab; `profkit compare` has it; see `profkit measure --help`",
+        ),
+        (("compare", "--markdown", "a", "b"), "no such option: --markdown; write --format markdown"),
+        (("report", "--baseline", "x"), "no such option: --baseline; `profkit gate` has it"),
+        (("report", "--zzz"), "no such option '--zzz'; see `profkit report --help`"),
+    ],
+)
+def test_an_option_of_another_command_is_named(
+    profkit: Profkit, arguments: tuple[str, ...], said: str
+) -> None:
+    done = profkit(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
