@@ -15,7 +15,8 @@ class Unit(enum.Enum):
     BYTES = "bytes"
 
 
-_SECONDS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+SECONDS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+"""Units of durations with their seconds, the largest first; the smallest, ns, is left out."""
 _BYTES = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 _SPELLED = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -25,11 +26,16 @@ def format_duration(duration_s: float) -> str:
     size = abs(duration_s)
     if size == 0:
         return "0 s"
-    for unit, factor in _SECONDS:
-        # Below 1.5 min, 1.5 h and 1.5 d the smaller unit is easier to read; from 0.9995 on it rounds to 1.00.
-        if size >= factor * (1.5 if factor > 1 else 0.9995):
+    for unit, factor in SECONDS:
+        if size >= least_of_unit_s(factor):
             return f"{_three_digits(duration_s / factor)} {unit}"
     return f"{_three_digits(duration_s * 1e9)} ns"
+
+
+def least_of_unit_s(factor: float) -> float:
+    """Return the shortest duration, in seconds, that is shown in a unit of so many seconds."""
+    # Below 1.5 min, 1.5 h and 1.5 d the smaller unit is easier to read; from 0.9995 on it rounds to 1.00.
+    return factor * (1.5 if factor > 1 else 0.9995)
 
 
 def format_bytes(count: float) -> str:

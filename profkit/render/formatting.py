@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from profkit.model.histogram import Histogram
 from profkit.transforms.origin import from_import_root, is_child_file
-from profkit.units import Unit, format_bytes, format_duration
+from profkit.units import SECONDS, Unit, format_bytes, format_duration, least_of_unit_s
 
 
 class Tone(enum.Enum):
@@ -74,13 +74,23 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 def alike(durations_s: Sequence[float | None]) -> list[str]:
     """Format a column of durations in one unit with the same decimals; `""` for None.
 
-    The longest has three digits: `2.53 s` beside `0.04 s`.
+    The longest has three digits: `2.53 s` beside `0.04 s`. Any duration above 0 shows: `<1 s`.
     """
     longest = max((duration_s for duration_s in durations_s if duration_s is not None), default=0.0)
-    factor, unit = next((pair for pair in _UNITS if longest >= pair[0]), _UNITS[0])
+    unit, factor = next(
+        ((unit, factor) for unit, factor in (*SECONDS, _SHORTEST) if longest >= least_of_unit_s(factor)),
+        _SECOND,
+    )
     digits = 2 if longest < 9.995 * factor else 1 if longest < 99.95 * factor else 0
-    shown = (None if duration_s is None else duration_s / factor for duration_s in durations_s)
-    return ["" if value is None else f"{value:,.{digits}f} {unit}" for value in shown]
+    return ["" if one is None else f"{_visible(one / factor, digits)} {unit}" for one in durations_s]
+
+
+_SHORTEST, _SECOND = ("ns", 1e-9), ("s", 1.0)
+
+
+def _visible(value: float, digits: int) -> str:
+    smallest = 10.0**-digits
+    return f"<{smallest:.{digits}f}" if 0 < value < smallest / 2 else f"{value:,.{digits}f}"
 
 
 def weight_text(weight: int, unit: Unit) -> str:

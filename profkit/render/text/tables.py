@@ -13,7 +13,16 @@ from profkit.render.escape import short, visible
 from profkit.render.formatting import alike, bar, cost_word, count, percent, place, weight_text
 from profkit.render.options import Activity, Sort, Terminal
 from profkit.render.text.layout import FAINT, GAP, Column, heat, remark, room_left, section, table
-from profkit.render.views.sampled import CostRow, HotRow, LineRow, Report, Scale, ThreadRow, plus_minus
+from profkit.render.views.sampled import (
+    CostRow,
+    HotRow,
+    LineRow,
+    Report,
+    Scale,
+    ThreadGroup,
+    plus_minus,
+    thread_groups,
+)
 from profkit.units import Unit
 
 _BAR = 6
@@ -115,25 +124,36 @@ def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
 
 
 def thread_table(report: Report) -> Iterator[RenderableType]:
-    """Yield the threads, those with most samples first; nothing if there is only one."""
-    rows = report.threads[: report.options.limit]
+    """Yield the threads, those with most samples first; nothing if there is only one.
+
+    Threads of a pool are one row, unless everything is shown.
+    """
     if len(report.threads) < 2:
         return
+    grouped = thread_groups(report.threads)
+    everything = tuple(ThreadGroup(row.name, (row,)) for row in report.threads)
+    groups = everything if report.options.show_all else grouped
+    rows = groups[: report.options.limit]
     samples = sum(row.samples for row in report.threads)
     columns = [
         Column("share", [Text(percent(row.share, samples), style=heat(row.share)) for row in rows]),
         *_thread_costs(rows, report.scale),
-        Column("tid", [Text(str(row.tid), style=FAINT) for row in rows]),
+        Column("tid", [Text(_tid(row), style=FAINT) for row in rows]),
         Column("thread", [Text(short(row.name)) for row in rows], "left"),
     ]
-    if len({row.pid for row in rows}) > 1:
-        columns.insert(3, Column("pid", [Text(str(row.pid), style=FAINT) for row in rows]))
+    if len({row.pid for row in report.threads}) > 1:
+        columns.insert(3, Column("pid", [Text(str(row.threads[0].pid), style=FAINT) for row in rows]))
     yield section("Threads")
     yield table(columns)
-    yield from _omitted_remark(len(report.threads) - len(rows), "thread")
+    yield from _omitted_remark(sum(len(group.threads) for group in groups[len(rows) :]), "thread")
 
 
-def _thread_costs(rows: Sequence[ThreadRow], scale: Scale) -> list[Column]:
+def _tid(group: ThreadGroup) -> str:
+    first, *others = group.threads
+    return count(len(group.threads), "thread") if others else str(first.tid)
+
+
+def _thread_costs(rows: Sequence[ThreadGroup], scale: Scale) -> list[Column]:
     """Return the columns of times, of weights, or of both, without empty or redundant ones."""
     times = Column("time", [Text(time) for time in alike([row.seconds for row in rows])])
     weights = Column(scale.unit.value, [Text(weight_text(row.samples, scale.unit)) for row in rows])

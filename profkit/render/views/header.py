@@ -137,11 +137,17 @@ def _total(run: Run, source: Imported) -> list[Part]:
     parts = [Part(amount(source.total, source.unit), Tone.STRONG if source.total else Tone.WARN)]
     profile = run.profile
     if profile is not None and profile.period_ns and source.total:
-        parts.append(Part(f"{format_duration(source.total * profile.period_ns / 1e9)} sampled"))
+        parts.append(_sampled_time(source.total * profile.period_ns / 1e9, len(profile.threads)))
         parts.append(Part(f"every {format_duration(profile.period_ns / 1e9)}"))
-    if profile is not None and len(profile.threads) > 1:
+    elif profile is not None and len(profile.threads) > 1:
         parts.append(Part(count(len(profile.threads), "thread")))
     return parts
+
+
+def _sampled_time(sampled_s: float, threads: int) -> Part:
+    """Return the time that samples represent; that of several threads is no wall time."""
+    time = format_duration(sampled_s)
+    return Part(f"{time} sampled" if threads < 2 else f"{time} summed over {count(threads, 'thread')}")
 
 
 def _where(info: RunInfo) -> list[Part]:
@@ -199,9 +205,7 @@ def _samples(run: Run) -> list[Part]:
         return [Part(visible(f"kept by {info.plan.sampler}"))]
     parts = [Part(count(info.samples), Tone.STRONG if info.samples else Tone.WARN)]
     if run.profile is not None and run.profile.period_ns and info.samples:
-        parts.append(Part(f"{format_duration(info.samples * run.profile.period_ns / 1e9)} sampled"))
-    if run.profile is not None and len(run.profile.threads) > 1:
-        parts.append(Part(count(len(run.profile.threads), "thread")))
+        parts.append(_sampled_time(info.samples * run.profile.period_ns / 1e9, len(run.profile.threads)))
     share = f" ({percent(info.torn_share, 1000)})" if info.torn else ""
     parts.append(Part(f"{count(info.torn)} torn{share}", Tone.WARN if info.is_much_torn else Tone.PLAIN))
     parts.append(Part(count(info.errors, "error"), Tone.WARN if info.errors else Tone.PLAIN))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
@@ -324,6 +325,50 @@ def _threads(profile: Profile) -> tuple[ThreadRow, ...]:
         ThreadRow(*_named(row.thread), row.weight, scale.share(row.weight), scale.seconds(row.weight))
         for row in tables.thread_rows(profile)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadGroup:
+    """Threads whose names differ only in numbers, such as those of a pool."""
+
+    name: str
+    """Their name, with `*` for a number; of a single thread, its own name."""
+    threads: tuple[ThreadRow, ...]
+
+    @property
+    def samples(self) -> int:
+        """Weight of all their samples."""
+        return sum(row.samples for row in self.threads)
+
+    @property
+    def share(self) -> float:
+        """Their part of all samples."""
+        return sum(row.share for row in self.threads)
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of their samples, summed."""
+        known = [row.seconds for row in self.threads if row.seconds is not None]
+        return sum(known) if known else None
+
+
+_MIN_GROUP = 3
+"""Smallest number of threads that are shown as a group."""
+_NUMBER = re.compile(r"\d+")
+
+
+def thread_groups(rows: Sequence[ThreadRow]) -> tuple[ThreadGroup, ...]:
+    """Return the threads in groups of at least three by process and name, the heaviest group first."""
+    groups: dict[tuple[int, str], list[ThreadRow]] = {}
+    for row in rows:
+        groups.setdefault((row.pid, _NUMBER.sub("*", row.name)), []).append(row)
+    found = []
+    for (_, name), members in groups.items():
+        if len(members) >= _MIN_GROUP:
+            found.append(ThreadGroup(name, tuple(members)))
+        else:
+            found += [ThreadGroup(row.name, (row,)) for row in members]
+    return tuple(sorted(found, key=lambda group: (-group.samples, group.name)))
 
 
 def _named(thread: Thread) -> tuple[str, int, int]:

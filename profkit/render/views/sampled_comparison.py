@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.model.comparison import (
@@ -13,10 +13,11 @@ from profkit.model.comparison import (
     FunctionComparison,
     Grade,
     SampledComparison,
+    Side,
 )
 from profkit.model.profile import Frame, Node, Profile
 from profkit.render.escape import visible
-from profkit.render.formatting import alike, amount, count
+from profkit.render.formatting import alike, amount, count, moment
 from profkit.render.views.sampled import library_test
 from profkit.transforms.simplify import fold_libraries
 from profkit.transforms.trees import call_tree
@@ -42,7 +43,21 @@ def _nothing(unseen: float) -> str:
     return f"no share differs by more than the noise, which is up to {100 * unseen:.1f} points"
 
 
-def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
+def is_bystander(function: FunctionComparison) -> bool:
+    """Return whether only a function's share changed, because of others: its time per call did not.
+
+    That is known only if its time per call is.
+    """
+    pair = function.own_s if function.reported is function.own else function.total_s
+    if pair is None or not function.changed:
+        return False
+    a, b = pair
+    return abs(b.value - a.value) <= math.hypot(_half(a), _half(b))
+
+
+def _most(functions: Sequence[FunctionComparison], unit: Unit) -> str:
+    changed = [function for function in functions if not is_bystander(function)] or functions
+    others = len(functions) - len(changed)
     first = changed[0]
     compared = first.reported
     whose = "" if compared is first.own else " including callees"
@@ -51,6 +66,7 @@ def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
     return (
         f"{more}{first.name}{whose}: {100 * compared.a.value:.1f} % of the {of} in A, "
         f"{100 * compared.b.value:.1f} % in B, {_interval(compared.difference)}"
+        + (f"; only the share of {count(others, 'other function')} changed" if others else "")
     )
 
 
@@ -117,13 +133,25 @@ def _half(bounded: Estimate | Difference) -> float:
 
 
 def runs_of(comparison: SampledComparison) -> tuple[str, str]:
-    """Describe each side: `plain, 3 runs, 4,321 samples`."""
-    unit = comparison.both.unit
-    a, b = (
-        f"{visible(side.name)}, {count(len(side.runs), 'run')}, {amount(side.samples, unit)}"
-        for side in (comparison.a, comparison.b)
-    )
+    """Describe each side: `plain · 3 runs · 4,321 samples · 2026-11-25 12:30 · git 0123456789`."""
+    a, b = (" · ".join(_described(side, comparison.both.unit)) for side in (comparison.a, comparison.b))
     return a, b
+
+
+_DIGITS = 10
+"""Shown digits of a commit."""
+_TO_MINUTES = len("2026-11-25 12:30")
+
+
+def _described(side: Side, unit: Unit) -> Iterator[str]:
+    labels = ", ".join(dict.fromkeys(info.label for info in side.runs))
+    yield visible(side.name if labels in side.name else f"{labels} ({side.name})")
+    yield count(len(side.runs), "run")
+    yield amount(side.samples, unit)
+    yield moment(max(info.started_ns for info in side.runs))[:_TO_MINUTES]
+    commits = dict.fromkeys((info.process.git_commit or "")[:_DIGITS] for info in side.runs)
+    if named := ", ".join(commit for commit in commits if commit and commit not in side.name):
+        yield f"git {named}"
 
 
 def call_sentence(comparison: SampledComparison) -> str:

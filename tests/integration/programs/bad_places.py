@@ -57,8 +57,8 @@ def full_after_some_samples() -> None:
     def deep(depth: int) -> int:
         return deep(depth - 1) if depth else spin(0.2)
 
-    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
-    profile(rate=100, blocking=False, label="deep")(deep)(400)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (9500, 9500))
+    profile(rate=100, blocking=False, label="deep")(deep)(950)
     calls()
 
 

@@ -63,7 +63,7 @@ def test_text_of_everything() -> None:
 @pytest.mark.parametrize("renderer", ["text", "markdown"])
 def test_sides_have_their_weight_in_words(unit: Unit, total: str, renderer: str) -> None:
     comparison = replace(COMPARISONS[ONE], both=replace(COMPARISONS[ONE].both, unit=unit))
-    assert re.search(rf"1 run, [\d.,]+ {total}", shown(comparison, renderer))
+    assert re.search(rf"1 run · [\d.,]+ {total}", shown(comparison, renderer))
 
 
 @pytest.mark.parametrize("name", COMPARISONS)

@@ -114,9 +114,12 @@ def test_of_hundreds_of_threads_the_first_are_listed() -> None:
     builder = ProfileBuilder()
     for number in range(300):
         builder.add((Frame("work", "/srv/x.py", 3),), Thread(1, number, f"pool-{number}"), 1 + number)
-    text = sampled_text([Run(made_run().info, builder.build(period_ns=1e7))])
+    run = Run(made_run().info, builder.build(period_ns=1e7))
+    text = sampled_text([run], ReportOptions(show_all=True))
     assert re.findall(r"pool-\d+", text) == [f"pool-{number}" for number in range(299, 284, -1)]
     assert "… and 285 more threads\n" in text
+    grouped = sampled_text([run]).split("Threads")[1]
+    assert re.search(r"100.0 % +7.53 min +45,150 +300 threads +pool-\*\n", grouped)
 
 
 def test_a_changed_file_is_reported_instead_of_its_source(

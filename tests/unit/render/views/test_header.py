@@ -45,7 +45,7 @@ def test_the_usual_facts_in_their_order() -> None:
         ({"raised": 2, "skipped": 1, "traced_away": 3}, "calls",
          "40 · 2.97 s wall time · 2 raised · 1 more not profiled · compiled away 3 times"),
         ({}, "one call", "min 61.0 ms ▂▅█     ▂   ▁ max 171 ms · p50 68.8 ms · p90 75.5 ms · p99 171 ms"),
-        ({}, "samples", "291 · 2.99 s sampled · 2 threads · 2 torn (0.7 %) · 0 errors"),
+        ({}, "samples", "291 · 2.99 s summed over 2 threads · 2 torn (0.7 %) · 0 errors"),
         ({}, "sampler", "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · wall clock"),
         ({"achieved_hz": None, "sampler_version": None}, "sampler",
          "pyspy · 100 Hz requested · achieved rate unknown · blocking · wall clock"),
