@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -23,16 +23,26 @@ class LineWeights(NamedTuple):
     line: int
     own: int
     total: int
+    waiting: int = 0
+    """Part of `own` in which the thread waited."""
 
 
-def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ...]:
-    """Return all lines with samples or a stated total, sorted; frame n belongs to function `keys[n]`."""
+def line_weights(
+    profile: Profile, keys: Sequence[int], waiting: Collection[int] = ()
+) -> tuple[LineWeights, ...]:
+    """Return all lines with samples or a stated total, sorted; frame n belongs to function `keys[n]`.
+
+    `waiting` has the indexes of the stacks of waiting threads.
+    """
     numbers: dict[tuple[int, int], int] = {}
     of_frame = [
         numbers.setdefault((key, frame.line), len(numbers))
         for key, frame in zip(keys, profile.frames, strict=True)
     ]
-    own, total = [0] * len(numbers), [0] * len(numbers)
+    own, total, waits = ([0] * len(numbers) for _ in range(3))
+    for stack, thread_weight in stack_weights(profile).items() if waiting else ():
+        if stack in waiting:
+            waits[of_frame[profile.stacks[stack][-1]]] += thread_weight
     for weight, stacks in _by_weight(profile).items():
         for number, times in Counter(of_frame[stack[-1]] for stack in stacks).items():
             own[number] += weight * times
@@ -41,7 +51,9 @@ def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ..
             total[number] += weight * times
     for number, stated in zip(of_frame, profile.totals, strict=False):
         total[number] = total[number] if stated is None else stated
-    lines = (LineWeights(*place, own[number], total[number]) for place, number in numbers.items())
+    lines = (
+        LineWeights(*place, own[number], total[number], waits[number]) for place, number in numbers.items()
+    )
     return tuple(sorted(line for line in lines if line.total))
 
 

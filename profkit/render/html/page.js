@@ -27,12 +27,14 @@ count),depth:new Uint16Array(count),fn:new Uint32Array(count),leaf:new Uint32Arr
 shape.end[path[depth]]=next3;path.length=shared[stack2]+1;for(let depth=path.length;depth<=length[stack2];depth++)
 shape.fn[next3]=frames[next3-1],shape.parent[next3]=path[depth-1],shape.depth[next3]=depth,path.push(next3++);
 shape.leaf[stack2]=path[length[stack2]],shape.deepest=Math.max(shape.deepest,length[stack2])}for(let node of path)
-shape.end[node]=count;return shape}function weighTree(shape,pairs,run,thread){let self=new Float64Array(shape.
-fn.length);for(let pair2=0;pair2<pairs.stack.length;pair2++)(thread==="all"||pairs.thread[pair2]===thread)&&(self[shape.
-leaf[pairs.stack[pair2]]]+=pairs.weight[pair2]);let total=self.slice();for(let node=total.length-1;node>0;node--)
-total[shape.parent[node]]+=total[node];return{...shape,run,thread,self,total,children:new Map}}function childrenOf(tree2,node){
-let known=tree2.children.get(node);if(known)return known;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=
-tree2.end[child2])tree2.total[child2]>0&&found3.push(child2);return found3.sort((a,b)=>tree2.total[b]-tree2.total[a]||
+shape.end[node]=count;return shape}function weighTree(shape,pairs,run,thread,activity="all"){let self=new Float64Array(
+shape.fn.length);for(let pair2=0;pair2<pairs.stack.length;pair2++)(thread==="all"||pairs.thread[pair2]===thread)&&
+(self[shape.leaf[pairs.stack[pair2]]]+=activeWeight(pairs,pair2,activity));let total=self.slice();for(let node=total.
+length-1;node>0;node--)total[shape.parent[node]]+=total[node];return{...shape,run,thread,activity,self,total,children:new Map}}
+function activeWeight({weight,waiting:waiting2},at2,activity){let waited=waiting2.length?waiting2[at2]:0;return activity===
+"all"?weight[at2]:activity==="waiting"?waited:weight[at2]-waited}function childrenOf(tree2,node){let known=tree2.
+children.get(node);if(known)return known;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+end[child2])tree2.total[child2]>0&&found3.push(child2);return found3.sort((a,b)=>tree2.total[b]-tree2.total[a]||
 a-b),found3.length>1&&tree2.children.set(node,found3),found3}function pathTo(tree2,node){let path=[];for(let at2=node;at2>
 0;at2=tree2.parent[at2])path.push(at2);return path.reverse()}function sumCosts(tree2,many,stated){let[self,total]=[
 new Float64Array(many),new Float64Array(many)],[places2,until]=[new Uint32Array(many),new Uint32Array(many)];for(let node=1;node<
@@ -51,27 +53,29 @@ nodes:[],weights:[],weight:0};groups.set(fn,group),group.nodes.push(node),group.
 weight}function heaviestFirst(groups){return[...groups.values()].sort((a,b)=>b.weight-a.weight||(a.fn??-1)-(b.
 fn??-1))}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known=shapes.get(run);
 if(known)return known;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
-"length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all"){let key=`${run}\
-/${thread}`,tree2=trees.get(key)??weigh(run,thread);return trees.delete(key),trees.size===MAX_TREES&&trees.delete(
-[...trees.keys()][0]),trees.set(key,tree2),tree2}function weigh(run,thread){let read2=name=>column(`r${run}.pa\
-ir.${name}`),pairs={stack:read2("stack"),thread:read2("thread"),weight:read2("weight")};return weighTree(shapeOf(
-run),pairs,run,thread)}function costsOf(tree2){let known=costs.get(tree2);if(known)return known;let found3=sumCosts(
-tree2,head.functions.name.length,statedTotals(tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){
-let{groups}=costsOf(tree2),group=groups.get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(
-tree2).functions.length>0;function statedTotals({run,thread}){let prefix=thread==="all"||head.runs[run].threads.
-length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{functions:column(`${prefix}.function`),totals:column(
-`${prefix}.weight`)}}var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
-thread??wholeThread,view:"left-heavy",direction:"icicle",focus:0,range:null,cursor:0,selected:null,search:"",theme:"\
-auto",tab:null,order:0}),current={...initialState},state=current;function setState(changes2,origin="page"){let all={
-...consequences(changes2),...changes2},changed=Object.keys(all).filter(name=>!isSame(current[name],all[name]));
-if(changed.length!==0){Object.assign(current,all);for(let{names:wanted2,listener}of[...listeners])changed.some(
-name=>wanted2.has(name))&&listener(state,changed,origin)}}function onChange(names,listener){listeners.push({names:new Set(
-names),listener})}var currentRun=()=>head.runs[state.run],currentTree=()=>treeOf(state.run,state.thread),hasGraph=()=>head.
-runs.some(run=>run.total>0);function consequences(changes2){let differs=name=>name in changes2&&!isSame(changes2[name],
-state[name]);return differs("run")?{thread:wholeThread,focus:0,cursor:0,range:null}:differs("view")?{focus:0,range:null}:
-changes2.thread!==void 0&&differs("thread")?{focus:treeOf(state.run,changes2.thread).total[state.focus]>0?state.
-focus:0,range:null}:differs("focus")?{range:null}:{}}function isSame(a,b){let lists=Array.isArray(a)&&Array.isArray(
-b);return a===b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
+"length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all",activity="\
+all"){let key=`${run}/${thread}/${activity}`,tree2=trees.get(key)??weigh(run,thread,activity);return trees.delete(
+key),trees.size===MAX_TREES&&trees.delete([...trees.keys()][0]),trees.set(key,tree2),tree2}function weigh(run,thread,activity){
+let read2=name=>column(`r${run}.pair.${name}`),pairs={stack:read2("stack"),thread:read2("thread"),weight:read2(
+"weight"),waiting:read2("waiting")};return weighTree(shapeOf(run),pairs,run,thread,activity)}function costsOf(tree2){
+let known=costs.get(tree2);if(known)return known;let found3=sumCosts(tree2,head.functions.name.length,statedTotals(
+tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{groups}=costsOf(tree2),group=groups.
+get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
+functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
+let prefix=thread==="all"||head.runs[run].threads.length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{
+functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
+thread??wholeThread,activity:head.initial?.activity??"all",view:"left-heavy",direction:"icicle",focus:0,range:null,
+cursor:0,selected:null,search:"",theme:"auto",tab:null,order:0}),current={...initialState},state=current;function setState(changes2,origin="\
+page"){let all={...consequences(changes2),...changes2},changed=Object.keys(all).filter(name=>!isSame(current[name],
+all[name]));if(changed.length!==0){Object.assign(current,all);for(let{names:wanted2,listener}of[...listeners])
+changed.some(name=>wanted2.has(name))&&listener(state,changed,origin)}}function onChange(names,listener){listeners.
+push({names:new Set(names),listener})}var currentRun=()=>head.runs[state.run],currentTree=()=>treeOf(state.run,
+state.thread,state.activity),hasGraph=()=>head.runs.some(run=>run.total>0);function consequences(changes2){let differs=name=>name in
+changes2&&!isSame(changes2[name],state[name]);if(differs("run"))return{thread:wholeThread,focus:0,cursor:0,range:null};
+if(differs("view"))return{focus:0,range:null};if(differs("thread")||differs("activity")){let{thread,activity}={
+...state,...changes2};return{focus:treeOf(state.run,thread,activity).total[state.focus]>0?state.focus:0,range:null}}
+return differs("focus")?{range:null}:{}}function isSame(a,b){let lists=Array.isArray(a)&&Array.isArray(b);return a===
+b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
  dark"},system=matchMedia("(prefers-color-scheme: dark)"),watchers=[],printing=!1,isDark=()=>!printing&&(state.
 theme==="dark"||state.theme==="auto"&&system.matches);function onTheme(watcher){watchers.push(watcher)}function themeButton(){
 let label=make("span",{class:"off-screen"}),button2=make("button",{type:"button",class:"icon-button theme-butt\
@@ -138,14 +142,15 @@ step3)-1e-9))):0}var MIN_PRECISE=1e3,CHANGES={more:"more in B",less:"less in B",
 part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE;function placeOf(fn){let{
 file,line:line2}=head.functions;return file[fn]?line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.
 packages[head.functions.package[fn]]?.name??"";function nodeName(tree2,node){if(node>0)return head.functions.name[tree2.
-fn[node]];let{threads,label}=head.runs[tree2.run];return tree2.thread!=="all"?threads[tree2.thread].name:threads.
-length>1?`all ${threads.length} threads`:label}function amountText(weight){let run=currentRun();return isTimed(
-run)||run.unit==="bytes"?formatWeight(run,weight):formatCount(weight)}function weightText(weight){let run=currentRun(),
-text=formatWeight(run,weight);return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)}\
- sample${weight===1?"":"s"}`}function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];let{of,
-a,b,low,high,change}=found3,between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(high)}\
-)`;return[[of==="self"?"Self share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(b)}`],
-["Difference",`${formatPoints(b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
+fn[node]];let{threads,label}=head.runs[tree2.run],all=threads.length>1?`all ${threads.length} threads`:label,name=tree2.
+thread==="all"?all:threads[tree2.thread].name;return tree2.activity==="all"?name:`${name}, ${tree2.activity}`}
+function amountText(weight){let run=currentRun();return isTimed(run)||run.unit==="bytes"?formatWeight(run,weight):
+formatCount(weight)}function weightText(weight){let run=currentRun(),text=formatWeight(run,weight);return!isTimed(
+run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)} sample${weight===1?"":"s"}`}function differenceRows(fn){
+let found3=changes.get(fn);if(!found3)return[];let{of,a,b,low,high,change}=found3,between=low===null||high===null?
+"":` (${formatPoints(low)} to ${formatPoints(high)})`;return[[of==="self"?"Self share, A → B":"Total share, \
+A → B",`${formatShare(a)} → ${formatShare(b)}`],["Difference",`${formatPoints(b-a)} points${between}`],["",
+CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
 [part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
 place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
 let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
@@ -178,26 +183,29 @@ ROWS),Math.max(0,spot%ROWS-1)),child:spot=>child(all,run(spot),spot),sibling:(sp
 spot,step3),weight:spot=>{let[a,b]=run(spot);return all.at[b]-all.at[a]},marks:()=>all.marks.length>1?all.marks:
 [],origins:()=>all.marks.map(({at:at2})=>at2),layout:(window,widthPx,rows,batch2,matches)=>{layout(all,{window,
 widthPx,rows,batch:batch2,matched:deepestMatches(all.tree,matches)})}}}function sequenceOf(tree2,order2,{length,
-shared}){let{stack:stacks,weight:weights,start:starts}=order2,threads=(tree2.thread==="all"?[...starts.keys()].
-slice(0,-1):[tree2.thread]).filter(thread=>starts[thread+1]>starts[thread]),[first,last]=[threads[0],threads[threads.
-length-1]],[from,to]=threads.length>0?[starts[first],starts[last+1]]:[0,0],count=to-from,[at2,common,depth]=[new Float64Array(
-count+1),new Uint16Array(count),new Uint16Array(count)],minimum=rangeMinimum(shared),firsts=new Set(threads.map(
-thread=>starts[thread]-from));for(let i=0;i<count;i++){let[before,stack2]=[stacks[from+i-1],stacks[from+i]];if(at2[i+
-1]=at2[i]+weights[from+i],depth[i]=length[stack2],!firsts.has(i)){let[low,high]=before<stack2?[before,stack2]:
-[stack2,before];common[i]=low===high?depth[i]:minimum(low+1,high+1)}}let marks=threads.map(thread=>({thread,at:at2[starts[thread]-
-from]}));return{tree:tree2,count,at:at2,depth,marks,leaf:i=>tree2.leaf[stacks[from+i]],below:nearestSmaller(common)}}
-function nodeAt(all,sample,row){let node=all.leaf(sample);for(;all.tree.depth[node]>row;)node=all.tree.parent[node];
-return node}function runAt(all,sample,row){return row===0?[0,all.count]:[all.below.previous(sample,row),all.below.
-next(sample,row)]}var spotIn=(all,sample,row)=>runAt(all,sample,row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>
-0&&i<all.count;i++){let leaf=all.leaf(i);if(leaf>=node&&leaf<all.tree.end[node])return i*ROWS+all.tree.depth[node]}
-return 0}function child(all,[from,to],spot){let row=spot%ROWS+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.
-depth[i]>=row)return i*ROWS+row;return spot}function sibling(all,[from,to],spot,step3){let row=spot%ROWS,i=step3>
-0?to:from-1;for(;i>=0&&i<all.count;){if(all.depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){
-let{window,widthPx,rows,batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:MIN_PX/
-scale,pending:[[0,all.count,0]]};for(let next3=sheet.pending.pop();next3;next3=sheet.pending.pop()){let[start2,
-end,row]=next3;if(row>=rows[0]){let[x,width]=place(all,sheet,start2,end);batch2.add(x,width,row,nodeAt(all,start2,
-row),start2*ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}function place(all,{window,scale},start2,end){
-return[(all.at[start2]-window[0])*scale,(all.at[end]-all.at[start2])*scale]}function divide(all,sheet,start2,end,row){
+shared}){let{kept,starts}=keptSamples(tree2,order2),count=kept.length,[at2,common,depth]=[new Float64Array(count+
+1),new Uint16Array(count),new Uint16Array(count)],minimum=rangeMinimum(shared),firsts=new Set(starts.values());
+for(let i=0;i<count;i++){let stack2=order2.stack[kept[i]];if(at2[i+1]=at2[i]+activeWeight(order2,kept[i],tree2.
+activity),depth[i]=length[stack2],!firsts.has(i)){let before=order2.stack[kept[i-1]],[low,high]=before<stack2?
+[before,stack2]:[stack2,before];common[i]=low===high?depth[i]:minimum(low+1,high+1)}}let marks=[...starts].map(
+([thread,first])=>({thread,at:at2[first]}));return{tree:tree2,count,at:at2,depth,marks,leaf:i=>tree2.leaf[order2.
+stack[kept[i]]],below:nearestSmaller(common)}}function keptSamples({thread,activity},order2){let last=order2.start.
+length-1,[first,end]=thread==="all"?[0,last]:[thread,thread+1],kept=new Uint32Array(last>0?order2.start[end]-order2.
+start[first]:0),starts=new Map,count=0;for(let at2=first;at2<Math.min(end,last);at2++)for(let sample=order2.start[at2];sample<
+order2.start[at2+1];sample++)activity!=="all"&&activeWeight(order2,sample,activity)===0||(starts.has(at2)||starts.
+set(at2,count),kept[count++]=sample);return{kept:kept.subarray(0,count),starts}}function nodeAt(all,sample,row){
+let node=all.leaf(sample);for(;all.tree.depth[node]>row;)node=all.tree.parent[node];return node}function runAt(all,sample,row){
+return row===0?[0,all.count]:[all.below.previous(sample,row),all.below.next(sample,row)]}var spotIn=(all,sample,row)=>runAt(
+all,sample,row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>0&&i<all.count;i++){let leaf=all.leaf(i);
+if(leaf>=node&&leaf<all.tree.end[node])return i*ROWS+all.tree.depth[node]}return 0}function child(all,[from,to],spot){
+let row=spot%ROWS+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.depth[i]>=row)return i*ROWS+row;return spot}
+function sibling(all,[from,to],spot,step3){let row=spot%ROWS,i=step3>0?to:from-1;for(;i>=0&&i<all.count;){if(all.
+depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){let{window,widthPx,rows,
+batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:MIN_PX/scale,pending:[
+[0,all.count,0]]};for(let next3=sheet.pending.pop();next3;next3=sheet.pending.pop()){let[start2,end,row]=next3;
+if(row>=rows[0]){let[x,width]=place(all,sheet,start2,end);batch2.add(x,width,row,nodeAt(all,start2,row),start2*
+ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}function place(all,{window,scale},start2,end){return[
+(all.at[start2]-window[0])*scale,(all.at[end]-all.at[start2])*scale]}function divide(all,sheet,start2,end,row){
 let{window:[from,to],least,pending}=sheet,i=Math.max(start2,runAt(all,sampleAt(all,from),row)[0]),narrow=-1;for(;i<
 end&&all.at[i]<to;){let next3=Math.min(all.below.next(i,row),end),isWide=all.at[next3]-all.at[i]>=least;narrow>=
 0&&(isWide||all.depth[i]!==all.depth[narrow])&&(outline(all,sheet,narrow,i,row),narrow=-1),isWide?(all.depth[i]>=
@@ -306,39 +314,40 @@ spot:0,redrawMs:0,matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>
 from({length:batch.count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function showView(){
 let tree2=currentTree();view=state.view==="chronological"?chronological(sequence(tree2)):leftHeavy(tree2),graph.
 spot=view.spotOf(state.cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function sequence(tree2){
-let key=`${tree2.run}/${tree2.thread}`,read2=name=>column(`r${tree2.run}.${name}`),found3=sequences.get(key)??
-sequenceOf(tree2,{stack:read2("order.stack"),weight:read2("order.weight"),start:read2("order.start")},{length:read2(
-"length"),shared:read2("shared")});return sequences.set(key,found3),found3}function wanted(){let{range,focus:focus2}=state;
-return range?[range[0]*view.total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(
-focus2)>0?view.extent(focus2):[0,view.total]}function move(smoothly){motion.to(wanted(),smoothly,graph.redrawMs),
-request()}function request(){requested||(requested=!0,requestAnimationFrame(now=>{requested=!1;let moving=motion.
-advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.contains("printed"),rowCount=()=>view.
-tree.deepest+1,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+(isFlame()?rowCount()-
-1-row:row)*ROW_PX;function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.ceil((scroller.
-scrollTop+size.height-RULER_PX)/ROW_PX);return isFlame()?[Math.max(0,rowCount()-1-last),rowCount()-1-first]:[first,
-last]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===0)return;
-let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),batch,
-graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{window}=motion;
-return{batch,size,palette:paletteOf(isDark()),tree:view.tree,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,
-ruler:RULER_PX,...scaleOf(currentRun(),view,window,size.width),part:view.total>0?[window[0]/view.total,window[1]/
-view.total]:[0,1],matches:graph.matches,selected:state.selected,cursor:document.activeElement===canvas?graph.spot:
--1,focusDepth:state.view==="left-heavy"?view.tree.depth[state.focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)
-return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,isFlame()?rowCount()-1-row:
-row);return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.
-spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){
-let y=rowTop(view.tree.depth[view.node(spot)]),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-
-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;
-let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,
-scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.
-clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
-1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
-[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize(),scroller.
-scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),showView(),
-isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.addEventListener("scroll",request);for(let name of[
-"focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.classList.toggle("printed",
-printing2),resize()}),follow()}function follow(){onChange(["run","thread","view"],showView),onChange(["directi\
-on"],turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{
-origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
+let key=`${tree2.run}/${tree2.thread}/${tree2.activity}`,read2=name=>column(`r${tree2.run}.${name}`),found3=sequences.
+get(key)??sequenceOf(tree2,{stack:read2("order.stack"),weight:read2("order.weight"),waiting:read2("order.waiti\
+ng"),start:read2("order.start")},{length:read2("length"),shared:read2("shared")});return sequences.set(key,found3),
+found3}function wanted(){let{range,focus:focus2}=state;return range?[range[0]*view.total,range[1]*view.total]:
+state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}function move(smoothly){
+motion.to(wanted(),smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(
+now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.
+contains("printed"),rowCount=()=>view.tree.deepest+1,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-
+scroller.scrollTop+(isFlame()?rowCount()-1-row:row)*ROW_PX;function rowsInSight(){let first=Math.floor(scroller.
+scrollTop/ROW_PX),last=Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX);return isFlame()?[Math.max(
+0,rowCount()-1-last),rowCount()-1-first]:[first,last]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});
+if(!view||!context||size.width===0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(
+motion.window,size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.
+now()-start2}function scene(){let{window}=motion;return{batch,size,palette:paletteOf(isDark()),tree:view.tree,
+ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,...scaleOf(currentRun(),view,window,size.
+width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.
+selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.tree.depth[state.
+focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/
+ROW_PX),i=batch.find(x,isFlame()?rowCount()-1-row:row);return i<0?null:frame(i)}function frame(i){let depth=batch.
+depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.
+width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.tree.depth[view.node(spot)]),margin=MARGIN_ROWS*
+ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.
+height+margin)}function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:
+1/0);space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.
+clientWidth,Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(
+PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.
+height]=[Math.round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}\
+px`,`${height}px`],draw2()}function turn(){resize(),scroller.scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){
+element.append(scroller,nothing),showView(),isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.
+addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(
+printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow()}function follow(){onChange(["ru\
+n","thread","activity","view"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(
+origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),
+onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
 ue",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){return graph.scroller.
 addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=!0}function showTip(event,frame2){
 if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType==="touch"){hideTip();return}
@@ -364,7 +373,7 @@ ical"?[["This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,
 push(["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
 placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
 "ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
-return onChange(["run","thread"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
+return onChange(["run","thread","activity"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
 own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
 slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
 reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
@@ -431,11 +440,11 @@ ${packageOf(fn)}`)}var input=make("input",{type:"search",class:"search-input",pl
 iles, packages","aria-label":"Search",spellcheck:"false",autocomplete:"off",input:()=>setState({search:input.value}),
 keydown:onKey}),share=make("output",{class:"search-share","aria-live":"polite"}),previous2=stepButton("‹","P\
 revious match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){return onChange(["s\
-earch","run","thread"],update),update(),make("div",{class:"search",role:"search"},input,share,previous2,next2)}
-function stepButton(text,name,key,by){return make("button",{type:"button",class:"icon-button",title:`${name} (${key}\
-)`,"aria-label":name,click:()=>step2(by)},text)}function update(){let{search}=state;if(input.value!==search&&(input.
-value=search),graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();found=
-outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+
+earch","run","thread","activity"],update),update(),make("div",{class:"search",role:"search"},input,share,previous2,
+next2)}function stepButton(text,name,key,by){return make("button",{type:"button",class:"icon-button",title:`${name}\
+ (${key})`,"aria-label":name,click:()=>step2(by)},text)}function update(){let{search}=state;if(input.value!==search&&
+(input.value=search),graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();
+found=outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+
 tree2.total[node],0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"pla\
 ces"}`;share.textContent=found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=
 "";previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;
@@ -457,14 +466,14 @@ forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===v
 let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list),show=()=>{
 let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];nav.classList.toggle("idle",
 focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},crumb(tree2,node,i===path.length-
-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread"],show),show(),nav}function crumb(tree2,node,last){
-return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(
-node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.
-spot;for(;view2.node(spot)!==node&&view2.node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?
-spot:view2.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch between left heavy and chronologic\
-al",action:()=>{let view2=state.view==="left-heavy"?"chronological":"left-heavy";currentRun().ordered&&setState(
-{view:view2})}},{names:["f"],shown:["f"],what:"Switch between icicle and flame",action:()=>setState({direction:state.
-direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
+1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread","activity"],show),show(),
+nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===
+0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){
+let view2=graph.view(),spot=graph.spot;for(;view2.node(spot)!==node&&view2.node(spot)!==0;)spot=view2.parent(spot);
+return view2.node(spot)===node?spot:view2.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch bet\
+ween left heavy and chronological",action:()=>{let view2=state.view==="left-heavy"?"chronological":"left-heavy";
+currentRun().ordered&&setState({view:view2})}},{names:["f"],shown:["f"],what:"Switch between icicle and flame",
+action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
 "←","→"],what:"In a call tree: collapse or expand; in tabs and plots: move"}],shortcuts=[],keysButton=()=>make(
 "button",{type:"button",class:"icon-button",title:"Keyboard shortcuts (?)",click:showKeys},make("span",{"aria-\
 hidden":"true"},"?"),make("span",{class:"off-screen"},"Keyboard shortcuts"));function listenToKeys(element,wanted2){
@@ -480,45 +489,45 @@ off-screen"},"Close")),dialog=make("dialog",{class:"keys","aria-labelledby":"key
 title"},"Keyboard shortcuts"),close,make("dl",{},[...shortcuts,...ELSEWHERE].flatMap(entryOf)),make("p",{class:"\
 faint"},"Click to zoom in, double-click to reset the zoom, drag to pan. ","Ctrl and the wheel, or a pinch, zoo\
 m at the pointer."));dialog.addEventListener("click",event=>event.target===dialog&&dialog.close()),dialog.addEventListener(
-"close",()=>dialog.remove()),document.body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",history:"lead",strip:"\
-strip",details:"side",source:"side"},REGIONS=["function","coroutine","generator","async generator","block"],SUMMARY=[
-...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},{name:"started",most:1},{name:"\
-runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"total",most:2},{name:"samples",most:2,
-noun:"sample"},{name:"sampler",most:1}],places={selectors:make("div",{class:"selectors"}),lead:make("div",{class:"\
-lead"}),toolbar:make("div",{class:"toolbar",role:"toolbar","aria-label":"Graph"}),strip:make("div",{class:"str\
-ip"}),graph:make("section",{class:"graph","aria-label":"Flame graph"}),side:make("aside",{class:"side","aria-l\
-abel":"Selected function"}),workspace:make("div",{class:"workspace"}),tabs:make("section",{class:"tabs"})};function buildLayout(page,panels){
-hasGraph()&&fillWorkspace();let middle=hasGraph()?places.workspace:places.strip;page.replaceChildren(header(),
-places.lead,middle,places.tabs,footer());let shown=panels.filter(panel=>panel.applies());for(let panel of shown.
-filter(each=>each.id in PLACES))place2(panel,places[PLACES[panel.id]]);buildTabs(shown.filter(panel=>!(panel.id in
-PLACES)))}function header(){return make("header",{class:"top"},make("div",{class:"title"},make("h1",{},head.title.
-replace(/ – profkit$/,"")),summaryLine()),places.selectors,make("div",{class:"page-tools"},themeButton(),hasGraph()?
-keysButton():null))}function summaryLine(){let line2=make("p",{class:"summary"}),show=()=>line2.replaceChildren(
-...summaryOf(currentRun()).map(text=>make("span",{},text)));return onChange(["run"],show),head.kind==="sampled"&&
-show(),line2}function summaryOf(run){let facts=new Map(run?.facts??[]);return SUMMARY.flatMap(({name,most,noun})=>{
-let parts2=facts.get(name)?.slice(0,most).map(([text])=>text);if(!parts2)return[];let[first,...others]=parts2;
-return[[counted(first,noun)??(name==="active"?`${first} active`:first),...others].join(", ")]})}var counted=(text,noun)=>noun&&
-/^[\d,]+$/.test(text)?`${text} ${noun}${text==="1"?"":"s"}`:null;function fillWorkspace(){buildToolbar(places.
-toolbar),places.graph.append(breadcrumbs()),buildGraph(places.graph),places.graph.append(legend(),...tipElements()),
-listenToPointers(),listenToKeys(graph.canvas,[...navigationKeys,...searchKeys,...viewKeys]);let main=make("div",
-{class:"workspace-main"},places.toolbar,places.strip,places.graph);places.workspace.append(main,places.side)}function place2(panel,element){
-let body=make("div",{class:"panel-body"}),attributes={class:`panel panel-${panel.id}`,id:`panel-${panel.id}`,"\
-aria-label":panel.title},section=make("section",attributes);["lead","side"].includes(element.className)&&section.
-append(make("h2",{},panel.title)),section.append(body),element.append(section),panel.build(body)}var footer=()=>make(
-"footer",{class:"foot"},`profkit ${head.profkit}`);function buildTabs(panels){if(panels.length===0)return;let tabs=panels.
-map(tabOf),list=make("div",{class:"tab-list",role:"tablist","aria-label":"Tables",keydown:event=>walk(event,tabs)},
-tabs.map(each=>each.button));places.tabs.append(list,...tabs.map(each=>each.body));let open=()=>openTab(tabs,tabs.
-find(each=>each.panel.id===state.tab)??tabs[0]);onChange(["tab"],open),onTheme(printing2=>printing2&&tabs.forEach(
-build)),open()}function tabOf(panel){let button2=make("button",{type:"button",role:"tab",id:`tab-${panel.id}`,
-"aria-controls":`panel-${panel.id}`,click:()=>setState({tab:panel.id})},panel.title),content2=make("div",{class:"\
-panel-body"}),body=make("div",{class:`panel panel-${panel.id}`,role:"tabpanel",id:`panel-${panel.id}`,"aria-la\
-belledby":`tab-${panel.id}`},make("h2",{class:"print-only"},panel.title),content2);return{panel,button:button2,
-body,content:content2,built:!1}}function openTab(tabs,open){for(let each of tabs){let selected=each===open;each.
-button.setAttribute("aria-selected",String(selected)),each.button.tabIndex=selected?0:-1,each.body.hidden=!selected}
-build(open)}function build(tab2){tab2.built||(tab2.built=!0,tab2.panel.build(tab2.content))}function walk(event,tabs){
-let step3=event.key==="ArrowRight"?1:event.key==="ArrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.
-findIndex(each=>each.button===document.activeElement),next3=tabs[(at2+step3+tabs.length)%tabs.length];setState(
-{tab:next3.panel.id}),next3.button.focus()}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
+"close",()=>dialog.remove()),document.body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",sentences:"lead",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",
+history:"lead",strip:"strip",details:"side",source:"side"},REGIONS=["function","coroutine","generator","async \
+generator","block"],SUMMARY=[...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},
+{name:"started",most:1},{name:"runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"t\
+otal",most:2},{name:"samples",most:2,noun:"sample"},{name:"sampler",most:1}],places={selectors:make("div",{class:"\
+selectors"}),lead:make("div",{class:"lead"}),toolbar:make("div",{class:"toolbar",role:"toolbar","aria-label":"\
+Graph"}),strip:make("div",{class:"strip"}),graph:make("section",{class:"graph","aria-label":"Flame graph"}),side:make(
+"aside",{class:"side","aria-label":"Selected function"}),workspace:make("div",{class:"workspace"}),tabs:make("\
+section",{class:"tabs"})};function buildLayout(page,panels){hasGraph()&&fillWorkspace();let middle=hasGraph()?
+places.workspace:places.strip;page.replaceChildren(header(),places.lead,middle,places.tabs,footer());let shown=panels.
+filter(panel=>panel.applies());for(let panel of shown.filter(each=>each.id in PLACES))place2(panel,places[PLACES[panel.
+id]]);buildTabs(shown.filter(panel=>!(panel.id in PLACES)))}function header(){return make("header",{class:"top"},
+make("div",{class:"title"},make("h1",{},head.title.replace(/ – profkit$/,"")),summaryLine()),places.selectors,
+make("div",{class:"page-tools"},themeButton(),hasGraph()?keysButton():null))}function summaryLine(){let line2=make(
+"p",{class:"summary"}),show=()=>line2.replaceChildren(...summaryOf(currentRun()).map(text=>make("span",{},text)));
+return onChange(["run"],show),head.kind==="sampled"&&show(),line2}function summaryOf(run){let facts=new Map(run?.
+facts??[]);return SUMMARY.flatMap(({name,most,noun})=>{let parts2=facts.get(name)?.slice(0,most).map(([text])=>text);
+if(!parts2)return[];let[first,...others]=parts2;return[[counted(first,noun)??(name==="active"?`${first} active`:
+first),...others].join(", ")]})}var counted=(text,noun)=>noun&&/^[\d,]+$/.test(text)?`${text} ${noun}${text===
+"1"?"":"s"}`:null;function fillWorkspace(){buildToolbar(places.toolbar),places.graph.append(breadcrumbs()),buildGraph(
+places.graph),places.graph.append(legend(),...tipElements()),listenToPointers(),listenToKeys(graph.canvas,[...navigationKeys,
+...searchKeys,...viewKeys]);let main=make("div",{class:"workspace-main"},places.toolbar,places.strip,places.graph);
+places.workspace.append(main,places.side)}function place2(panel,element){let body=make("div",{class:"panel-bod\
+y"}),attributes={class:`panel panel-${panel.id}`,id:`panel-${panel.id}`,"aria-label":panel.title},section=make(
+"section",attributes);["lead","side"].includes(element.className)&&section.append(make("h2",{},panel.title)),section.
+append(body),element.append(section),panel.build(body)}var footer=()=>make("footer",{class:"foot"},`profkit ${head.
+profkit}`);function buildTabs(panels){if(panels.length===0)return;let tabs=panels.map(tabOf),list=make("div",{
+class:"tab-list",role:"tablist","aria-label":"Tables",keydown:event=>walk(event,tabs)},tabs.map(each=>each.button));
+places.tabs.append(list,...tabs.map(each=>each.body));let open=()=>openTab(tabs,tabs.find(each=>each.panel.id===
+state.tab)??tabs[0]);onChange(["tab"],open),onTheme(printing2=>printing2&&tabs.forEach(build)),open()}function tabOf(panel){
+let button2=make("button",{type:"button",role:"tab",id:`tab-${panel.id}`,"aria-controls":`panel-${panel.id}`,click:()=>setState(
+{tab:panel.id})},panel.title),content2=make("div",{class:"panel-body"}),body=make("div",{class:`panel panel-${panel.
+id}`,role:"tabpanel",id:`panel-${panel.id}`,"aria-labelledby":`tab-${panel.id}`},make("h2",{class:"print-only"},
+panel.title),content2);return{panel,button:button2,body,content:content2,built:!1}}function openTab(tabs,open){
+for(let each of tabs){let selected=each===open;each.button.setAttribute("aria-selected",String(selected)),each.
+button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(open)}function build(tab2){tab2.built||(tab2.built=
+!0,tab2.panel.build(tab2.content))}function walk(event,tabs){let step3=event.key==="ArrowRight"?1:event.key===
+"ArrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.findIndex(each=>each.button===document.activeElement),
+next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
 r"},content2),barCell=(share3,text,title=null)=>make("td",{class:"number bar-cell",title},bar(share3),make("sp\
 an",{class:"bar-text"},text)),shareBar=(share3,title=null)=>make("span",{class:"share-bar",title},bar(share3),
 make("span",{class:"bar-text"},formatShare(share3)));function bar(share3){let width=`${Math.min(1,Math.max(0,share3))*
@@ -561,15 +570,15 @@ to)}function inwards(item2){return item2.getAttribute("aria-expanded")==="true"?
 return item2.getAttribute("aria-expanded")!=="true"?around&&itemAround(around):(actions.get(item2)?.toggle(!1),
 null)}var itemAround=element=>element.closest("[role=treeitem]"),itemIn=element=>element.querySelector("[role=\
 treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){let show=()=>{let{selected}=state;
-body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};onChange(["run","thread","select\
-ed"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table to \
-see its callers and callees.");function sides(selected){let tree2=treeOf(state.run,state.thread),group=groupOf(
-tree2,selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,
-whole:group.weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","fu\
-nctions that call it",view2,callersOf(tree2,group),callersOf),side("Callees","functions that it calls",view2,withOwn(
-tree2,group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.
-reduce((sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>
-1e-9&&(callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
+body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};onChange(["run","thread","activi\
+ty","selected"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or th\
+e table to see its callers and callees.");function sides(selected){let tree2=currentTree(),group=groupOf(tree2,
+selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,whole:group.
+weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","functions that\
+ call it",view2,callersOf(tree2,group),callersOf),side("Callees","functions that it calls",view2,withOwn(tree2,
+group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce(
+(sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&
+(callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
 tree:tree2,whole,name:selected},top,grow2){let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"\
 sandwich-side","aria-labelledby":id},make("h3",{id},title,make("small",{},meaning)),treeList({label:`${title} \
 of ${selected}`,top,below:group=>functionOf(group)===null?[]:grow2(tree2,group),content:group=>content(group,group.
@@ -610,14 +619,17 @@ let items=sentences.map(text=>make("li",{},withLink(text)));return items.length?
 null}function withLink(text){let address=(currentRun()?.facts??[]).filter(([name])=>name==="link").map(([,parts2])=>parts2.
 at(-1)?.[0]??"").find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)return[text];let attributes={
 href:address,target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.length),make("a",attributes,
-address)]}var factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":"About the run",build(body){
-let show=()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??"");onChange(["run"],show),show()},
-applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){let show=()=>body.
-replaceChildren(warnings(notesOf(currentRun()))??"");onChange(["run"],show),show()},applies:()=>head.kind==="s\
-ampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(([
-,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(
-parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.
-notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
+address)]}var summaryPanel={id:"sentences",title:"Summary",build(body){let show=()=>{let sentences=currentRun().
+summary??[];body.replaceChildren(...sentences.map(sentence=>make("p",{},sentence))),body.parentElement.hidden=
+sentences.length===0};onChange(["run"],show),show()},applies:()=>head.runs.some(run=>(run.summary??[]).length>
+0)},factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":"About the run",build(body){let show=()=>body.
+replaceChildren(factList(currentRun().facts),resourceTable()??"");onChange(["run"],show),show()},applies:()=>head.
+runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){let show=()=>body.replaceChildren(
+warnings(notesOf(currentRun()))??"");onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.
+some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(([,tone])=>ALARMS.has(
+tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(parts2).length).map(
+([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.notes??[]).map(
+String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
 resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
 formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
 resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous r\
@@ -659,19 +671,19 @@ null}function isTextSelected(row){let selection=getSelection();return selection!
 selection.containsNode(row,!0)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
 ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
 pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
-found2()),grid.mark(state.selected)};onChange(["run","thread","search"],show),onChange(["selected"],()=>grid.mark(
-state.selected)),show()},applies:hasGraph},tree=()=>treeOf(state.run,state.thread),costs2=()=>costsOf(tree()),
-share2=weight=>weight/(tree().total[0]||1);function columns(){let{functions:functions2}=head,words2={rising:!0,
-wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],cell:fn=>weightCell(
-name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},weights("\
-self","the function itself"),weights("total",hasStatedTotals(tree())?"including callees, as stated by the file":
-"including callees; recursion counts once"),{id:"package",title:"package",...words2,value:packageOf,cell:fn=>cell(
-packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(placeElement(placeOf(fn)))}]}function nameCell(fn){
-return make("th",{scope:"row",class:"name"},functionLink(fn),placeElement(placeOf(fn),{class:"narrow-only plac\
-e"}))}function weightCell(name,fn){let weight=costs2()[name][fn],amount2=make("span",{class:"amount wide-only"},
-amountText(weight)),text=weight?[amount2,formatShare(share2(weight))]:"";return barCell(weight/(costs2().most[name]||
-1),text,weightText(weight))}function found2(){let{total}=costs2(),matches=matchingFunctions(state.search),rows=[];
-return total.forEach((weight,fn)=>{weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
+found2()),grid.mark(state.selected)};onChange(["run","thread","activity","search"],show),onChange(["selected"],
+()=>grid.mark(state.selected)),show()},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree()),share2=weight=>weight/
+(tree().total[0]||1);function columns(){let{functions:functions2}=head,words2={rising:!0,wide:!0},weights=(name,hint2)=>({
+id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],cell:fn=>weightCell(name,fn)});return[{id:"name",title:"\
+function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},weights("self","the function itself"),weights(
+"total",hasStatedTotals(tree())?"including callees, as stated by the file":"including callees; recursion count\
+s once"),{id:"package",title:"package",...words2,value:packageOf,cell:fn=>cell(packageOf(fn))},{id:"place",title:"\
+place",...words2,value:placeOf,cell:fn=>cell(placeElement(placeOf(fn)))}]}function nameCell(fn){return make("t\
+h",{scope:"row",class:"name"},functionLink(fn),placeElement(placeOf(fn),{class:"narrow-only place"}))}function weightCell(name,fn){
+let weight=costs2()[name][fn],amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[
+amount2,formatShare(share2(weight))]:"";return barCell(weight/(costs2().most[name]||1),text,weightText(weight))}
+function found2(){let{total}=costs2(),matches=matchingFunctions(state.search),rows=[];return total.forEach((weight,fn)=>{
+weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
 name,summary,describe:describe2,onChoose}){let drawn={svg:null,width:0,step:1,marks:[],chosen:null},last=points.
 length-1,sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",figure2=plotFigure({title:name,
 described:summary,caption:`By commit, the newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>paint2(
@@ -893,26 +905,26 @@ length;return[...odd.slice(0,ODD).map(one=>`${formatShare(one.share)} in ${one.p
 ""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
 Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
 resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
-onChange(["run"],show),onChange(["run","thread","view","range"],()=>{strip&&showWindow2(strip)}),show()},applies:()=>head.
-runs.some(run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % is one core",values:[
-resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,kind:"cpu"},{name:"\
-memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"threads",unit:"",values:resources.
-threads,text:formatCount,kind:"threads"}]}function stripOf(resources){let{at_s}=resources,curves=curvesOf(resources),
-summary=rangesOf(at_s,curves),readout=make("output",{class:"strip-readout"},summary),figure2=plotFigure({title:"\
-CPU, memory and threads over time",described:summary,least:200},(svg,width)=>paint5(strip,svg,width)),slider=make(
-"div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of the recording","aria-valuemin":0,
-"aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(strip,nearest2(
-strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(strip,event)},figure2),
-strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[`recorded \
-for ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.max(...values))}`)].
-join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,each=beside?(width-
-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?0:i*(HEIGHT2+TOP4+
-BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-1]],[x,right]);
-return{curve,x,y,right,bottom,across,up:linearScale([0,largest2(curve)],[bottom,y])}});boxes.forEach(box=>paintCurve(
-at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw("g",{class:"str\
-ip-cursor"})));return strip.drawn={svg,width,boxes,bands,cursors},showMoment(strip),showWindow2(strip),boxes[boxes.
-length-1].bottom+BELOW4}var largest2=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{curve,x,
-y,right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).
+onChange(["run"],show),onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)}),show()},
+applies:()=>head.runs.some(run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % \
+is one core",values:[resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,
+kind:"cpu"},{name:"memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"t\
+hreads",unit:"",values:resources.threads,text:formatCount,kind:"threads"}]}function stripOf(resources){let{at_s}=resources,
+curves=curvesOf(resources),summary=rangesOf(at_s,curves),readout=make("output",{class:"strip-readout"},summary),
+figure2=plotFigure({title:"CPU, memory and threads over time",described:summary,least:200},(svg,width)=>paint5(
+strip,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of t\
+he recording","aria-valuemin":0,"aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(
+strip,nearest2(strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(
+strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[
+`recorded for ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.
+max(...values))}`)].join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,
+each=beside?(width-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?
+0:i*(HEIGHT2+TOP4+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-
+1]],[x,right]);return{curve,x,y,right,bottom,across,up:linearScale([0,largest2(curve)],[bottom,y])}});boxes.forEach(
+box=>paintCurve(at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw(
+"g",{class:"strip-cursor"})));return strip.drawn={svg,width,boxes,bands,cursors},showMoment(strip),showWindow2(
+strip),boxes[boxes.length-1].bottom+BELOW4}var largest2=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{
+curve,x,y,right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).
 toFixed(1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right}\
 ,${bottom}`].join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(
 x,y,right,y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area are\
@@ -999,10 +1011,10 @@ let heatOf=row=>Number(row.dataset.heat??0),hottest2=rows.reduce((best,row)=>hea
 heatOf(hottest2)&&requestAnimationFrame(()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MAX_FRAMES=12,MAX_LINES=6,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make(
 "div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
 ...selected===null?[]:stack(selected))},show=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
-nothing2():about2(selected)),showPlace()};onChange(["run","thread","selected"],show),onChange(["cursor"],(_,changed)=>{
-changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("No function is selec\
-ted. Click a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){let tree2=treeOf(
-state.run,state.thread),costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[
+nothing2():about2(selected)),showPlace()};onChange(["run","thread","activity","selected"],show),onChange(["cur\
+sor"],(_,changed)=>{changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("\
+No function is selected. Click a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){
+let tree2=currentTree(),costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[
 make("div",{class:"details-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button(
 "clear",()=>setState({selected:null}),clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-\
 list"},figure("self",costs3.self[fn],tree2),figure("total",costs3.total[fn],tree2),...differenceRows(fn).map(([
@@ -1022,47 +1034,52 @@ frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=but
 list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[more2,list]}
 return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.functions.
 name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));function hotLines(){let lines=isDifference?
-[]:hottest(state.run);if(!lines.length)return[];let whole=treeOf(state.run,"all").total[0]||1;return[make("sec\
-tion",{class:"hot-lines"},titled("h3","Hottest lines","by self share"),make("ol",{},lines.map(line2=>lineItem(
-line2,whole))))]}function hottest(run){let read2=name=>column(`r${run}.lines.${name}`),[functions2,numbers2,self]=[
-read2("function"),read2("line"),read2("self")];return[...self.keys()].filter(at2=>self[at2]>0).sort((a,b)=>self[b]-
-self[a]).slice(0,MAX_LINES).map(at2=>({fn:functions2[at2],number:numbers2[at2],weight:self[at2]}))}function lineItem({
-fn,number,weight},whole){let text=lineText(fn,number),place3=placeElement(`${head.functions.file[fn]}:${number}`);
-return make("li",{},make("div",{class:"hot-line"},shareBar(weight/whole),make("span",{class:"named"},swatch(fn),
-button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{class:"hot-code",
-title:text},text):null,place3)}function lineText(fn,number){let source=(currentRun().source??{})[fn];return source?.
-lines[number-source.first]?.trim()??""}var selectorsPanel={id:"selectors",title:"Selection",build(body){let thread=make("span",{class:"chooser-place"});
-body.append(...regionChooser(),thread);let show=()=>thread.replaceChildren(...threadChooser());onChange(["run"],
-show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1)};function regionChooser(){
-let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.map((run,i)=>[i,run.label]);return[
-chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({a,b}){let options=[
-[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){
-let run=currentRun();if(run.threads.length<2)return[];if(head.kind==="comparison")return[sideChooser(head.comparison?.
-names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||1,weights=weightsOf3(state.run,run.threads.length),
-order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),several=new Set(run.threads.map(thread=>thread.pid)).
-size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(
-i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value===
-"all"?value:Number(value)}),()=>state.thread)]}function weightsOf3(run,count){let weights=new Float64Array(count),
-[threads,amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
-weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?`process ${pid}`:
-"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
-se-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.map(([
-value,text])=>make("option",{value:String(value)},text))),show=()=>{select.value=String(current2())};return onChange(
-["run","thread"],show),show(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select)}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
-"icicle","flame"],theme:["auto","light","dark"]};function writeFragment(state2,initial){let parts2=new URLSearchParams;
-for(let[name,value]of Object.entries(state2)){if(value===initial[name]||value===null)continue;let text=Array.isArray(
-value)?value.map(part=>part.toPrecision(9)).join(","):String(value);parts2.set(name,text)}return parts2.toString()}
-function readFragment(fragment,initial,contents){let state2={...initial};for(let[name,text]of new URLSearchParams(
-fragment)){if(!Object.hasOwn(initial,name))continue;let value=valueOf(name,text);value!==void 0&&Object.assign(
-state2,{[name]:value})}return bounded(state2,initial,contents)}function valueOf(name,text){return NUMBERS.has(
-name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name==="thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(
-text):void 0:name==="range"?rangeOf(text):Object.hasOwn(WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){
-let[from,to]=text.split(",").map(Number);return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){
-state2.run>=contents.runs.length&&(state2.run=0);let run=contents.runs[state2.run],nodes=run?contents.nodes(state2.
-run):1;return state2.thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initial.thread),
-state2.focus>=nodes&&(state2.focus=0),state2.cursor>=nodes&&(state2.cursor=0),state2.selected!==null&&state2.selected>=
-contents.functions&&(state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.
-view="left-heavy"),state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
+[]:hottest(state.run,state.activity);if(!lines.length)return[];let whole=treeOf(state.run,"all",state.activity).
+total[0]||1;return[make("section",{class:"hot-lines"},titled("h3","Hottest lines","by self share"),make("ol",{},
+lines.map(line2=>lineItem(line2,whole))))]}function hottest(run,activity){let read2=name=>column(`r${run}.line\
+s.${name}`),[functions2,numbers2,weights]=[read2("function"),read2("line"),{weight:read2("self"),waiting:read2(
+"waiting")}],self=Float64Array.from(weights.weight.keys(),at2=>activeWeight(weights,at2,activity));return[...self.
+keys()].filter(at2=>self[at2]>0).sort((a,b)=>self[b]-self[a]).slice(0,MAX_LINES).map(at2=>({fn:functions2[at2],
+number:numbers2[at2],weight:self[at2]}))}function lineItem({fn,number,weight},whole){let text=lineText(fn,number),
+place3=placeElement(`${head.functions.file[fn]}:${number}`);return make("li",{},make("div",{class:"hot-line"},
+shareBar(weight/whole),make("span",{class:"named"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),
+{class:"link"}))),text?make("code",{class:"hot-code",title:text},text):null,place3)}function lineText(fn,number){
+let source=(currentRun().source??{})[fn];return source?.lines[number-source.first]?.trim()??""}var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
+body.append(...regionChooser(),place3);let show=()=>place3.replaceChildren(...threadChooser(),...activityChooser());
+onChange(["run"],show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>
+0)};function regionChooser(){let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.
+map((run,i)=>[i,run.label]);return[chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({
+a,b}){let options=[[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),
+()=>state.thread)}function threadChooser(){let run=currentRun();if(run.threads.length<2)return[];if(head.kind===
+"comparison")return[sideChooser(head.comparison?.names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||
+1,weights=weightsOf3(state.run,run.threads.length),order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),
+several=new Set(run.threads.map(thread=>thread.pid)).size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.
+map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(i)}`]);return[chooser("Thread",[["all",`all ${run.
+threads.length} threads`],...named],value=>({thread:value==="all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){
+let{total,waiting:waiting2}=currentRun();if(!waiting2)return[];let options=[["all","working and waiting"],["wo\
+rking",`working – ${formatShare((total-waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];
+return[chooser("Time",options,value=>({activity:value}),()=>state.activity)]}function weightsOf3(run,count){let weights=new Float64Array(
+count),[threads,amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach(
+(thread,pair2)=>{weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?
+`process ${pid}`:"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){
+let id=`choose-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.
+map(([value,text])=>make("option",{value:String(value)},text))),show=()=>{select.value=String(current2())};return onChange(
+["run","thread","activity"],show),show(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},
+name),select)}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+"icicle","flame"],theme:["auto","light","dark"],activity:["all","working","waiting"]};function writeFragment(state2,initial){
+let parts2=new URLSearchParams;for(let[name,value]of Object.entries(state2)){if(value===initial[name]||value===
+null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(9)).join(","):String(value);parts2.
+set(name,text)}return parts2.toString()}function readFragment(fragment,initial,contents){let state2={...initial};
+for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;let value=valueOf(
+name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,contents)}function valueOf(name,text){
+return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name==="thread"?text==="all"?text:/^\d{1,5}$/.
+test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(WORDS,name)&&!WORDS[name].includes(text)?
+void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);return from>=0&&from<to&&to<=1?[from,
+to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.runs.length&&(state2.run=0);let run=contents.
+runs[state2.run],nodes=run?contents.nodes(state2.run):1;return state2.thread!=="all"&&!(state2.thread<(run?.threads.
+length??0))&&(state2.thread=initial.thread),state2.focus>=nodes&&(state2.focus=0),state2.cursor>=nodes&&(state2.
+cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&(state2.selected=null),state2.order>=contents.
+orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
 state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
 fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
 read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
@@ -1071,7 +1088,7 @@ let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`
 every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
-null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
+null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
 historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,callersAndCalleesPanel,sourcePanel,processesPanel,
 factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),
 followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof

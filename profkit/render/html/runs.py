@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -116,6 +116,10 @@ class PageRun:
     resources: Sequence[ResourcePoint] = ()
     notes: Sequence[str] = ()
     """Sentences that the page shows first."""
+    summary: Sequence[str] = ()
+    """Sentences that sum up the run."""
+    waiting: Collection[int] = ()
+    """Indexes of the stacks of waiting threads."""
     merged: Merged | None = None
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
     """By thread: totals of functions (name and file) that differ from those of the stacks."""
@@ -142,11 +146,11 @@ class PageRuns:
         profile, prefix = run.profile, f"r{len(self._objects)}."
         keys = self._table.keys(profile.frames, by_line=bool(profile.totals))
         summed = sum_samples(profile)
-        places = add_stacks(self.columns, prefix, summed, keys)
+        places = add_stacks(self.columns, prefix, summed, keys, run.waiting)
         if profile.ordered:
-            add_order(self.columns, prefix, profile, places)
+            add_order(self.columns, prefix, profile, places, run.waiting)
         self._add_totals(run, prefix, keys)
-        lines = line_weights(summed, keys)
+        lines = line_weights(summed, keys, run.waiting)
         add_lines(self.columns, prefix, [line for line in lines if 0 < line.line < _NO_LINE])
         by_function = heaviest_lines(lines)
         for function, heaviest in by_function.items():
@@ -188,6 +192,8 @@ class PageRuns:
             "unit": scale.unit.value,
             "weight_s": scale.weight_s,
             "total": scale.total,
+            "waiting": sum(sample.weight for sample in run.profile.samples if sample.stack in run.waiting),
+            "summary": [visible(sentence) for sentence in run.summary],
             "ordered": run.profile.ordered,
             "threads": [
                 {"name": visible(thread.name), "pid": thread.pid, "tid": thread.tid}

@@ -9,13 +9,13 @@ from profkit.errors import UsageError
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.model.session import SessionState
-from profkit.render.formatting import percent
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
-from profkit.render.views.sampled import library_test, only_active, wanted_threads
+from profkit.render.views.sampled import Report, build_report, library_test, wanted_threads
 from profkit.render.views.source import SourceLines, infos_of, source_of
+from profkit.render.views.summary import summary
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.waiting import waiting_stacks
 
@@ -40,26 +40,19 @@ def sampled_html(
     source = source_of(infos_of(runs), options.source_root)
     is_library = library_test(info.region.file, (runs[0].profile or Profile()).frames)
     page = PageRuns(info.process.cwd, is_library, SourceBudget(source, source_bytes))
+    report = build_report(runs[0], replace(options, limit=1))
     for run in runs:
-        active, said = _only_active(run, source, options.activity)
-        page.add(_page_run(active, (*notes, *said) if run is runs[0] else said))
+        page.add(_page_run(run, source, notes if run is runs[0] else (), report))
     head = page.head("sampled", f"{info.label} – profkit")
-    return html_page({**head, "initial": _initial(runs[0], options)}, page.columns)
+    return html_page({**head, "initial": _initial(runs[0], options, report)}, page.columns)
 
 
-def _only_active(run: Run, source: SourceLines, activity: Activity) -> tuple[Run, tuple[str, ...]]:
-    """Return the run with only the samples of an activity, and a sentence that says so."""
-    if run.profile is None or activity is Activity.ALL:
-        return run, ()
-    profile = only_active(run.profile, waiting_stacks(run.profile, source.line), activity)
-    total = run.profile.total_weight
-    share = percent(profile.total_weight / total if total else 0.0, total)
-    return replace(run, profile=profile), (f"Only {activity.value} samples are shown: {share} of all.",)
-
-
-def _page_run(run: Run, notes: Sequence[str]) -> PageRun:
+def _page_run(run: Run, source: SourceLines, notes: Sequence[str], report: Report) -> PageRun:
     profile = fold_addresses(run.profile or Profile())
+    has_samples = any(sample.weight for sample in profile.samples)
     return PageRun(
+        summary=summary(report) if has_samples and run.info.id == report.run.info.id else (),
+        waiting=waiting_stacks(profile, source.line),
         id=run.info.id,
         label=run.info.label,
         profile=profile,
@@ -91,12 +84,12 @@ def _without_samples(run: Run) -> list[str]:
     return ["There are no samples: the sampler failed."] if info.error is not None else [why_no_samples(run)]
 
 
-def _initial(run: Run, options: ReportOptions) -> dict[str, object]:
-    """Return the page's initial view: the requested thread, if any, and the order of the table."""
+def _initial(run: Run, options: ReportOptions, report: Report) -> dict[str, object]:
+    """Return the page's initial view: the requested thread, if any, the activity, and the table's order."""
     thread: int | str = "all"
     if options.thread is not None:
         matching = wanted_threads(run.profile or Profile(), options.thread)
         if len(matching) > 1:
             raise UsageError(f"{len(matching)} threads are named {options.thread!r}", "give its id instead")
         thread = matching[0]
-    return {"thread": thread, "sort": options.sort.value}
+    return {"thread": thread, "sort": options.sort.value, "activity": report.tree_activity.value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, compress, count, pairwise
 from operator import ne
@@ -62,14 +62,19 @@ class _ThreadSamples:
 
     stacks: array[int]
     weights: list[int]
+    waiting: list[int]
+    """Waiting parts of the weights."""
 
 
-def add_stacks(columns: Columns, prefix: str, summed: Profile, keys: Sequence[int]) -> Sequence[int]:
+def add_stacks(
+    columns: Columns, prefix: str, summed: Profile, keys: Sequence[int], waiting: Collection[int] = ()
+) -> Sequence[int]:
     """Add distinct stacks, frame n as function `keys[n]`; return the place of each of the profile's stacks.
 
     `shared`, `length` and `frames` encode the stacks in lexicographic order: the number of frames shared
     with the previous stack, the number of all frames, and the concatenated frames that are not shared.
-    `pair.stack`, `pair.thread` and `pair.weight` are the weights by stack and thread, sorted by stack.
+    `pair.stack`, `pair.thread` and `pair.weight` are the weights by stack and thread, sorted by stack, and
+    `pair.waiting` the part of the stacks in `waiting`, if there is any.
     """
     stacks = sort_stacks(summed, keys)
     new = (stack[shared:] for stack, shared in zip(stacks.stacks, stacks.shared, strict=True))
@@ -77,36 +82,49 @@ def add_stacks(columns: Columns, prefix: str, summed: Profile, keys: Sequence[in
     _add_small(columns, f"{prefix}length", list(map(len, stacks.stacks)))
     _add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
     weights: dict[int, int] = {}
+    waits: dict[int, int] = {}
     threads = max(1, len(summed.threads))
     for stack, thread, weight in summed.samples:
         pair = stacks.places[stack] * threads + thread
         weights[pair] = weights.get(pair, 0) + weight
+        if stack in waiting:
+            waits[pair] = waits.get(pair, 0) + weight
     pairs = sorted(weights)
     columns.add(f"{prefix}pair.stack", "u32", [pair // threads for pair in pairs])
     _add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
     _add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
+    if waits:
+        _add_weights(columns, f"{prefix}pair.waiting", [waits.get(pair, 0) for pair in pairs])
     return stacks.places
 
 
-def add_order(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
+def add_order(
+    columns: Columns, prefix: str, profile: Profile, places: Sequence[int], waiting: Collection[int] = ()
+) -> None:
     """Add the samples in the order they were taken, thread after thread; merge equal neighbours.
 
-    `order.stack` and `order.weight` are places and weights. `order.start` has the index of each thread's
-    first sample, and at last the number of all samples.
+    `order.stack` and `order.weight` are places and weights, `order.waiting` the part of the stacks in
+    `waiting`, if there is any. `order.start` has the index of each thread's first sample, and at last the
+    number of all samples.
     """
-    orders = list(map(_merge_neighbours, _by_thread(profile, places)))
+    orders = list(map(_merge_neighbours, _by_thread(profile, places, waiting)))
     starts = [0, *accumulate(len(order.stacks) for order in orders)]
     columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
     _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
+    if waiting:
+        waits = [*chain.from_iterable(order.waiting for order in orders)]
+        _add_weights(columns, f"{prefix}order.waiting", waits)
     columns.add(f"{prefix}order.start", "u32", starts)
 
 
 def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> None:
-    """Add `lines.function`, `lines.line`, `lines.self` and `lines.total`."""
+    """Add `lines.function`, `.line`, `.self` and `.total`, and `lines.waiting` if any thread waited there."""
     columns.add(f"{prefix}lines.function", "u32", [line.function for line in lines])
     columns.add(f"{prefix}lines.line", "u32", [line.line for line in lines])
     _add_weights(columns, f"{prefix}lines.self", [line.own for line in lines])
     _add_weights(columns, f"{prefix}lines.total", [line.total for line in lines])
+    if any(line.waiting for line in lines):
+        _add_weights(columns, f"{prefix}lines.waiting", [line.waiting for line in lines])
 
 
 def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | None]]) -> None:
@@ -117,13 +135,16 @@ def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | 
         _add_weights(columns, f"{prefix}totals.weight", list(stated.values()))
 
 
-def _by_thread(profile: Profile, places: Sequence[int]) -> list[_ThreadSamples]:
-    threads = [_ThreadSamples(array("I"), []) for _ in profile.threads]
+def _by_thread(profile: Profile, places: Sequence[int], waiting: Collection[int]) -> list[_ThreadSamples]:
+    threads = [_ThreadSamples(array("I"), [], []) for _ in profile.threads]
     add_stack = [samples.stacks.append for samples in threads]
     add_weight = [samples.weights.append for samples in threads]
+    add_waiting = [samples.waiting.append for samples in threads]
     for stack, thread, weight in profile.samples:
         add_stack[thread](places[stack])
         add_weight[thread](weight)
+        if waiting:
+            add_waiting[thread](weight if stack in waiting else 0)
     return threads
 
 
@@ -131,10 +152,15 @@ def _merge_neighbours(samples: _ThreadSamples) -> _ThreadSamples:
     """Merge neighbouring samples of equal stacks."""
     stacks = samples.stacks
     begins = [True, *map(ne, stacks[1:], stacks)] if stacks else []
-    sums = [0, *accumulate(samples.weights)]
     bounds = [*compress(count(), begins), len(stacks)]
-    weights = [sums[end] - sums[begin] for begin, end in pairwise(bounds)]
-    return _ThreadSamples(array("I", compress(stacks, begins)), weights)
+    weights, waiting = (_sums(of_samples, bounds) for of_samples in (samples.weights, samples.waiting))
+    return _ThreadSamples(array("I", compress(stacks, begins)), weights, waiting)
+
+
+def _sums(weights: Sequence[int], bounds: Sequence[int]) -> list[int]:
+    """Return the sum between each two bounds; nothing without weights."""
+    sums = [0, *accumulate(weights)]
+    return [sums[end] - sums[begin] for begin, end in pairwise(bounds)] if weights else []
 
 
 def _add_small(columns: Columns, name: str, values: Sequence[int]) -> None:

@@ -119,6 +119,26 @@ def test_a_column_is_as_wide_as_its_numbers() -> None:
     assert page_of(large).column("r0.order.weight") == [2.0**40]
 
 
+def test_waiting_is_a_part_of_the_weights() -> None:
+    page = page_of(profile_of(("f:1 wait@other:4", 3), ("f:1", 2), ("f:1 wait@other:4", 1)))
+    run = page.head["runs"][0]
+    assert (run["total"], run["waiting"]) == (6, 4)
+    assert sorted(zip(page.column("r0.pair.weight"), page.column("r0.pair.waiting"), strict=True)) == [
+        (2, 0),
+        (4, 4),
+    ]
+    assert page.column("r0.order.weight") == [3, 2, 1]
+    assert page.column("r0.order.waiting") == [3, 0, 1]
+    assert page.column("r0.lines.self") == [2, 4]
+    assert page.column("r0.lines.waiting") == [0, 4]
+
+
+def test_without_waiting_there_are_no_columns_of_it() -> None:
+    page = page_of(made_profile())
+    assert not [name for name in page.head["columns"] if "waiting" in name]
+    assert page.head["runs"][0]["waiting"] == 0
+
+
 def test_without_order_there_are_no_columns_of_it() -> None:
     page = page_of(replace(made_profile(), ordered=False))
     assert not [name for name in page.head["columns"] if "order" in name]

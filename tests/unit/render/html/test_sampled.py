@@ -218,8 +218,12 @@ def test_what_the_page_begins_with() -> None:
         found: dict[str, object] = read_page(sampled_html([made_run()], options)).head["initial"]
         return found
 
-    assert initial(ReportOptions()) == {"thread": "all", "sort": "self"}
-    assert initial(ReportOptions(thread="loader-0", sort=Sort.NAME)) == {"thread": 1, "sort": "name"}
+    assert initial(ReportOptions()) == {"thread": "all", "sort": "self", "activity": "all"}
+    assert initial(ReportOptions(thread="loader-0", sort=Sort.NAME)) == {
+        "thread": 1,
+        "sort": "name",
+        "activity": "all",
+    }
     assert initial(ReportOptions(thread="4242"))["thread"] == 0
 
 

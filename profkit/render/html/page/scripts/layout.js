@@ -21,7 +21,8 @@ import { onTheme, themeButton } from "./state/theme.js";
  * @type {Record<string, "selectors" | "lead" | "strip" | "side">}
  */
 const PLACES = {
-  selectors: "selectors", notes: "lead", comparison: "lead", measured: "lead", plots: "lead", history: "lead",
+  selectors: "selectors", sentences: "lead", notes: "lead", comparison: "lead", measured: "lead",
+  plots: "lead", history: "lead",
   strip: "strip", details: "side", source: "side",
 };
 /** Kinds of regions; the fact with the region's place has the name of its kind. */

@@ -7,7 +7,7 @@ import { unpackColumns } from "./data/page_data.js";
 import { followThemeInSwatches } from "./elements/function_names.js";
 import { buildLayout } from "./layout.js";
 import { callersAndCalleesPanel } from "./panels/callers_callees.js";
-import { factsPanel, notesPanel } from "./panels/facts.js";
+import { factsPanel, notesPanel, summaryPanel } from "./panels/facts.js";
 import { hotFunctionsPanel } from "./panels/functions.js";
 import { historyPanel } from "./panels/history.js";
 import { measuredComparisonPanel } from "./panels/measured_comparison.js";
@@ -35,9 +35,9 @@ export { formatBytes, formatTime } from "./text/numbers.js";
 export { formatShare, nodeName } from "./text/run_text.js";
 
 const PANELS = [
-  selectorsPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel, measuredComparisonPanel,
-  historyPanel, resourcesPanel, selectedFunctionPanel, hotFunctionsPanel, callersAndCalleesPanel, sourcePanel,
-  processesPanel, factsPanel, notesPanel,
+  selectorsPanel, summaryPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel,
+  measuredComparisonPanel, historyPanel, resourcesPanel, selectedFunctionPanel, hotFunctionsPanel,
+  callersAndCalleesPanel, sourcePanel, processesPanel, factsPanel, notesPanel,
 ];
 
 /** Unpack the data and build the page; show the error if that fails. */

@@ -15,7 +15,7 @@ export interface Head {
   functions: FunctionColumns;
   packages: Package[];
   runs: Run[];
-  initial?: { thread?: ThreadChoice; sort?: "self" | "total" | "name" };
+  initial?: { thread?: ThreadChoice; sort?: "self" | "total" | "name"; activity?: Activity };
   measured?: { facts: Fact[]; orders: Order[] };
   comparison?: SampledComparison | MeasuredComparison;
   history?: Series & { more?: Series[] };
@@ -51,6 +51,10 @@ export interface Run {
   /** Seconds per unit of weight if weights are times. */
   weight_s: number | null;
   total: number;
+  /** The part of the total in which threads waited. */
+  waiting: number;
+  /** Three sentences: the bottleneck, working and waiting, what was not seen. */
+  summary?: string[];
   /** Whether the order of its samples is known. */
   ordered: boolean;
   threads: Thread[];
@@ -69,6 +73,9 @@ export interface Thread {
 
 /** The index of a thread, or all of them. */
 export type ThreadChoice = number | "all";
+
+/** All samples, or those in which a thread worked, or waited. */
+export type Activity = "all" | "working" | "waiting";
 
 /** A name, and parts of text and tone. */
 export type Fact = [name: string, parts: [text: string, tone: string][]];
@@ -247,10 +254,11 @@ export interface TreeShape {
   deepest: number;
 }
 
-/** A call tree with the weights of a thread; a node without samples has the total 0. */
+/** A call tree with the weights of a thread and an activity; a node without samples has the total 0. */
 export interface CallTree extends TreeShape {
   run: number;
   thread: ThreadChoice;
+  activity: Activity;
   self: Float64Array;
   total: Float64Array;
   /** Children of nodes, heaviest first; filled on first use. */
@@ -283,6 +291,7 @@ export interface CallGroup {
 export interface State {
   run: number;
   thread: ThreadChoice;
+  activity: Activity;
   view: "left-heavy" | "chronological";
   direction: "icicle" | "flame";
   /** The node that fills the graph's width. */

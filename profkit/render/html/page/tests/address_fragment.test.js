@@ -8,7 +8,8 @@ import { forSeeds } from "./made.js";
 
 /** @type {State} */
 const INITIAL = Object.freeze({
-  run: 0, thread: "all", view: "left-heavy", direction: "icicle", focus: 0, range: null, cursor: 0,
+  run: 0, thread: "all", activity: "all", view: "left-heavy", direction: "icicle", focus: 0, range: null,
+  cursor: 0,
   selected: null, search: "", theme: "auto", tab: null, order: 0,
 });
 const CONTENTS = {
@@ -34,6 +35,7 @@ test("a written state is read back unchanged", () => {
     const state = {
       run,
       thread: random.upTo(1) ? "all" : random.upTo(CONTENTS.runs[run].threads.length - 1),
+      activity: /** @type {const} */ (["all", "working", "waiting"])[random.upTo(2)],
       view: ordered && random.upTo(1) ? "chronological" : "left-heavy",
       direction: random.upTo(1) ? "icicle" : "flame",
       focus: random.upTo(nodes),

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  calleesOf, callersOf, childrenOf, outermostGroup, pathTo, sumCosts,
+  calleesOf, callersOf, childrenOf, foldStacks, outermostGroup, pathTo, sumCosts, weighTree,
 } from "../scripts/data/call_tree.js";
-import { FUNCTIONS, THREADS, forSeeds, randomSamples, sum, treeOf } from "./made.js";
+import { columnsOf, FUNCTIONS, THREADS, forSeeds, randomSamples, sum, treeOf } from "./made.js";
 
 const NOTHING = { functions: new Uint32Array(0), totals: new Uint32Array(0) };
 
@@ -29,6 +29,27 @@ test("a node's weight is that of the samples that begin with its path", () => {
       assert.equal(tree.deepest, Math.max(...samples.map(({ stack }) => stack.length)));
     }
   });
+});
+
+test("working and waiting are the whole", () => {
+  forSeeds((random) => {
+    const samples = randomSamples(random);
+    const [all, working, waiting] = /** @type {const} */ (["all", "working", "waiting"])
+      .map((activity) => treeOf(samples, "all", activity));
+    assert.equal(waiting.total[0], sum(samples.map((sample) => sample.waiting ?? 0)));
+    for (let node = 0; node < all.fn.length; node++) {
+      assert.equal(working.self[node] + waiting.self[node], all.self[node]);
+      assert.equal(working.total[node] + waiting.total[node], all.total[node]);
+    }
+  });
+});
+
+test("without waiting parts, everything is working", () => {
+  const { stacks, pairs } = columnsOf([{ stack: [1], thread: 0, weight: 3 }]);
+  const without = { ...pairs, waiting: new Uint32Array(0) };
+  const totals = /** @type {const} */ (["all", "working", "waiting"])
+    .map((activity) => weighTree(foldStacks(stacks), without, 0, "all", activity).total[0]);
+  assert.deepEqual(totals, [3, 3, 0]);
 });
 
 test("children have weight and are sorted by it", () => {

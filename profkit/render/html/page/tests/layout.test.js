@@ -108,6 +108,17 @@ test("the chronological view merges neighbours with the same callers", () => {
   ]);
 });
 
+test("the chronological view has only the samples of an activity", () => {
+  const samples = [[1, 2], [1, 3], [1, 2]].map((stack, i) =>
+    ({ stack, thread: 0, weight: 2, waiting: i === 1 ? 2 : 0 }));
+  const { order, stacks } = columnsOf(samples);
+  const view = chronological(sequenceOf(treeOf(samples, "all", "working"), order, stacks));
+  assert.equal(view.total, 4);
+  const frames = framesOf(view, [0, 4], 40).map(({ depth, x, width }) => [depth, x, width]);
+  assert.deepEqual(frames.sort(([a, x], [b, y]) => a - b || x - y), [[0, 0, 40], [1, 0, 40], [2, 0, 40]]);
+  assert.equal(chronological(sequenceOf(treeOf(samples, 1, "all"), order, stacks)).total, 0);
+});
+
 test("frames are at their extents in any window", () => {
   forSeeds((random) => {
     for (const view of randomViews(random).views) {

@@ -3,7 +3,8 @@
 import { foldStacks, weighTree } from "../scripts/data/call_tree.js";
 
 /** @typedef {ReturnType<typeof randomOf>} Random */
-/** @typedef {{ stack: number[], thread: number, weight: number }} Sample */
+/** @import { Activity } from "../scripts/types.js" */
+/** @typedef {{ stack: number[], thread: number, weight: number, waiting?: number }} Sample */
 
 /**
  * Return a source of random numbers (mulberry32).
@@ -50,6 +51,7 @@ export function randomSamples(random, most = 40, deepest = 6) {
     stack: Array.from({ length: 1 + random.upTo(deepest - 1) }, () => random.upTo(FUNCTIONS - 1)),
     thread: random.upTo(THREADS - 1),
     weight: 1 + random.upTo(9),
+    waiting: random.upTo(1),
   }));
 }
 
@@ -90,23 +92,26 @@ export function columnsOf(samples) {
       stack: Uint32Array.from(samples, placeOf),
       thread: Uint16Array.from(samples, ({ thread }) => thread),
       weight: Uint32Array.from(samples, ({ weight }) => weight),
+      waiting: Uint32Array.from(samples, ({ waiting }) => waiting ?? 0),
     },
     order: {
       stack: Uint32Array.from(ordered, placeOf),
       weight: Uint32Array.from(ordered, ({ weight }) => weight),
+      waiting: Uint32Array.from(ordered, ({ waiting }) => waiting ?? 0),
       start: Uint32Array.from([0, ...byThread.map((_, i) => byThread.slice(0, i + 1).flat().length)]),
     },
   };
 }
 
 /**
- * Return the call tree of samples for one thread or all.
+ * Return the call tree of samples for one thread or all, and an activity.
  * @param {Sample[]} samples
  * @param {number | "all"} thread
+ * @param {Activity} activity
  */
-export function treeOf(samples, thread = "all") {
+export function treeOf(samples, thread = "all", activity = "all") {
   const { stacks, pairs } = columnsOf(samples);
-  return weighTree(foldStacks(stacks), pairs, 0, thread);
+  return weighTree(foldStacks(stacks), pairs, 0, thread, activity);
 }
 
 /** Return the sum of numbers. */

@@ -4,7 +4,7 @@
  */
 
 /** @import { CallGroup, CallTree, FunctionCosts } from "../types.js" */
-/** @import { NumberColumn, ThreadChoice, TreeShape } from "../types.js" */
+/** @import { Activity, NumberColumn, ThreadChoice, TreeShape } from "../types.js" */
 
 /**
  * Build the nodes of sorted, front-coded stacks: each stack shares its first frames with the one before.
@@ -37,22 +37,35 @@ export function foldStacks({ shared, length, frames }) {
 }
 
 /**
- * Add the weights of a thread to the nodes of a run: `pairs` are weights by stack and thread.
+ * Add the weights of a thread to the nodes of a run: `pairs` are weights by stack and thread, and their
+ * waiting parts.
  * @param {TreeShape} shape
- * @param {{ stack: NumberColumn, thread: NumberColumn, weight: NumberColumn }} pairs
+ * @param {{ stack: NumberColumn, thread: NumberColumn, weight: NumberColumn, waiting: NumberColumn }} pairs
  * @param {number} run
  * @param {ThreadChoice} thread
+ * @param {Activity} activity
  * @returns {CallTree}
  */
-export function weighTree(shape, pairs, run, thread) {
+export function weighTree(shape, pairs, run, thread, activity = "all") {
   const self = new Float64Array(shape.fn.length);
   for (let pair = 0; pair < pairs.stack.length; pair++) {
     const counts = thread === "all" || pairs.thread[pair] === thread;
-    if (counts) self[shape.leaf[pairs.stack[pair]]] += pairs.weight[pair];
+    if (counts) self[shape.leaf[pairs.stack[pair]]] += activeWeight(pairs, pair, activity);
   }
   const total = self.slice();
   for (let node = total.length - 1; node > 0; node--) total[shape.parent[node]] += total[node];
-  return { ...shape, run, thread, self, total, children: new Map() };
+  return { ...shape, run, thread, activity, self, total, children: new Map() };
+}
+
+/**
+ * Return the part of a weight that belongs to an activity; without waiting parts, everything is working.
+ * @param {{ weight: NumberColumn, waiting: NumberColumn }} weights
+ * @param {number} at
+ * @param {Activity} activity
+ */
+export function activeWeight({ weight, waiting }, at, activity) {
+  const waited = waiting.length ? waiting[at] : 0;
+  return activity === "all" ? weight[at] : activity === "waiting" ? waited : weight[at] - waited;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { foldStacks, outermostGroup, sumCosts, weighTree } from "./call_tree.js";
 import { column, head } from "./page_data.js";
 
-/** @import { CallGroup, CallTree, FunctionCosts, ThreadChoice, TreeShape } from "../types.js" */
+/** @import { Activity, CallGroup, CallTree, FunctionCosts, ThreadChoice, TreeShape } from "../types.js" */
 
 /** Maximum number of cached trees: they can be large, and there can be many threads. */
 const MAX_TREES = 6;
@@ -29,13 +29,14 @@ export function shapeOf(run) {
 }
 
 /**
- * Return the call tree of a run and a thread.
+ * Return the call tree of a run, a thread and an activity.
  * @param {number} run
  * @param {ThreadChoice} thread
+ * @param {Activity} activity
  */
-export function treeOf(run, thread = "all") {
-  const key = `${run}/${thread}`;
-  const tree = trees.get(key) ?? weigh(run, thread);
+export function treeOf(run, thread = "all", activity = "all") {
+  const key = `${run}/${thread}/${activity}`;
+  const tree = trees.get(key) ?? weigh(run, thread, activity);
   // Maps keep the order of insertion: the first key is the least recently used tree.
   trees.delete(key);
   if (trees.size === MAX_TREES) trees.delete([...trees.keys()][0]);
@@ -46,11 +47,14 @@ export function treeOf(run, thread = "all") {
 /**
  * @param {number} run
  * @param {ThreadChoice} thread
+ * @param {Activity} activity
  */
-function weigh(run, thread) {
+function weigh(run, thread, activity) {
   const read = (/** @type {string} */ name) => column(`r${run}.pair.${name}`);
-  const pairs = { stack: read("stack"), thread: read("thread"), weight: read("weight") };
-  return weighTree(shapeOf(run), pairs, run, thread);
+  const pairs = {
+    stack: read("stack"), thread: read("thread"), weight: read("weight"), waiting: read("waiting"),
+  };
+  return weighTree(shapeOf(run), pairs, run, thread, activity);
 }
 
 /**
@@ -85,10 +89,12 @@ export function groupOf(tree, fn) {
 export const hasStatedTotals = (tree) => statedTotals(tree).functions.length > 0;
 
 /**
- * Return stated totals of all threads, or of one thread, such as a side of a comparison.
+ * Return stated totals of all threads, or of one thread, such as a side of a comparison. There are none of a
+ * part of the samples.
  * @param {CallTree} tree
  */
-function statedTotals({ run, thread }) {
+function statedTotals({ run, thread, activity }) {
+  if (activity !== "all") return { functions: [], totals: [] };
   const whole = thread === "all" || head.runs[run].threads.length === 1;
   const prefix = whole ? `r${run}.totals` : `r${run}.${thread}.totals`;
   return { functions: column(`${prefix}.function`), totals: column(`${prefix}.weight`) };

@@ -5,11 +5,20 @@
  * only.
  */
 
+import { activeWeight } from "../data/call_tree.js";
 import { deepestMatches } from "./matches.js";
 import { nearestSmaller, rangeMinimum } from "./range_minima.js";
 
 /** @import { CallTree, FrameSink, GraphView, NumberColumn, Range } from "../types.js" */
 /** @typedef {ReturnType<typeof sequenceOf>} Sequence */
+/**
+ * Samples in order: stacks, weights and their waiting parts, and the first sample of each thread.
+ * @typedef {object} Order
+ * @property {NumberColumn} stack
+ * @property {NumberColumn} weight
+ * @property {NumberColumn} waiting
+ * @property {NumberColumn} start
+ */
 /**
  * Window, width, rows and matches that `layout` draws.
  * @typedef {object} Wanted
@@ -51,35 +60,55 @@ export function chronological(all) {
 }
 
 /**
- * Return the samples of the tree's thread, or of all threads in sequence. `order` has the stacks and weights
- * of samples, and the first sample of each thread; `stacks` are the front-coded stacks of the run.
+ * Return the samples of the tree's thread and activity, or of all threads in sequence; `stacks` are the
+ * front-coded stacks of the run.
  * @param {CallTree} tree
- * @param {{ stack: NumberColumn, weight: NumberColumn, start: NumberColumn }} order
+ * @param {Order} order
  * @param {{ length: NumberColumn, shared: NumberColumn }} stacks
  */
 export function sequenceOf(tree, order, { length, shared }) {
-  const { stack: stacks, weight: weights, start: starts } = order;
-  const wanted = tree.thread === "all" ? [...starts.keys()].slice(0, -1) : [tree.thread];
-  const threads = wanted.filter((thread) => starts[thread + 1] > starts[thread]);
-  const [first, last] = [threads[0], threads[threads.length - 1]];
-  const [from, to] = threads.length > 0 ? [starts[first], starts[last + 1]] : [0, 0];
-  const count = to - from;
+  const { kept, starts } = keptSamples(tree, order);
+  const count = kept.length;
   const [at, common, depth] = [new Float64Array(count + 1), new Uint16Array(count), new Uint16Array(count)];
   const minimum = rangeMinimum(shared);
-  const firsts = new Set(threads.map((thread) => starts[thread] - from));
+  const firsts = new Set(starts.values());
   for (let i = 0; i < count; i++) {
-    const [before, stack] = [stacks[from + i - 1], stacks[from + i]];
-    at[i + 1] = at[i] + weights[from + i];
+    const stack = order.stack[kept[i]];
+    at[i + 1] = at[i] + activeWeight(order, kept[i], tree.activity);
     depth[i] = length[stack];
     // Two sorted stacks share the frames that all stacks between them share.
     if (!firsts.has(i)) {
+      const before = order.stack[kept[i - 1]];
       const [low, high] = before < stack ? [before, stack] : [stack, before];
       common[i] = low === high ? depth[i] : minimum(low + 1, high + 1);
     }
   }
-  const marks = threads.map((thread) => ({ thread, at: at[starts[thread] - from] }));
-  const leaf = (/** @type {number} */ i) => tree.leaf[stacks[from + i]];
+  const marks = [...starts].map(([thread, first]) => ({ thread, at: at[first] }));
+  const leaf = (/** @type {number} */ i) => tree.leaf[order.stack[kept[i]]];
   return { tree, count, at, depth, marks, leaf, below: nearestSmaller(common) };
+}
+
+/**
+ * Return the indexes of the samples with weight in the tree's thread and activity, and the place of the first
+ * one of each thread.
+ * @param {CallTree} tree
+ * @param {Order} order
+ */
+function keptSamples({ thread, activity }, order) {
+  const last = order.start.length - 1;
+  const [first, end] = thread === "all" ? [0, last] : [thread, thread + 1];
+  const kept = new Uint32Array(last > 0 ? order.start[end] - order.start[first] : 0);
+  /** @type {Map<number, number>} */
+  const starts = new Map();
+  let count = 0;
+  for (let at = first; at < Math.min(end, last); at++) {
+    for (let sample = order.start[at]; sample < order.start[at + 1]; sample++) {
+      if (activity !== "all" && activeWeight(order, sample, activity) === 0) continue;
+      if (!starts.has(at)) starts.set(at, count);
+      kept[count++] = sample;
+    }
+  }
+  return { kept: kept.subarray(0, count), starts };
 }
 
 /**

@@ -88,11 +88,14 @@ function showView() {
 
 /** @param {CallTree} tree */
 function sequence(tree) {
-  const key = `${tree.run}/${tree.thread}`;
+  const key = `${tree.run}/${tree.thread}/${tree.activity}`;
   const read = (/** @type {string} */ name) => column(`r${tree.run}.${name}`);
   const found = sequences.get(key) ?? sequenceOf(
     tree,
-    { stack: read("order.stack"), weight: read("order.weight"), start: read("order.start") },
+    {
+      stack: read("order.stack"), weight: read("order.weight"), waiting: read("order.waiting"),
+      start: read("order.start"),
+    },
     { length: read("length"), shared: read("shared") });
   sequences.set(key, found);
   return found;
@@ -240,7 +243,7 @@ export function buildGraph(element) {
 }
 
 function follow() {
-  onChange(["run", "thread", "view"], showView);
+  onChange(["run", "thread", "activity", "view"], showView);
   onChange(["direction"], turn);
   onChange(["focus", "range"], (_, __, origin) => move(origin !== "drag"));
   onChange(["cursor"], (_, __, origin) => {

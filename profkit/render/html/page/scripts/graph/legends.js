@@ -19,7 +19,7 @@ export const legend = () => (isDifference ? differenceLegend() : packageLegend()
 function packageLegend() {
   const list = make("ul", { class: "legend", "aria-label": "Packages by self share" });
   const show = () => list.replaceChildren(...packageEntries());
-  onChange(["run", "thread"], show);
+  onChange(["run", "thread", "activity"], show);
   onTheme(show);
   show();
   return list;

@@ -42,7 +42,7 @@ const next = stepButton("›", "Next match", "n", 1);
 
 /** Return the search field with the matched share and its buttons. */
 export function searchElement() {
-  onChange(["search", "run", "thread"], update);
+  onChange(["search", "run", "thread", "activity"], update);
   update();
   return make("div", { class: "search", role: "search" }, input, share, previous, next);
 }

@@ -68,7 +68,7 @@ export function breadcrumbs() {
     list.replaceChildren(...path.map((node, i) => make("li", {}, crumb(tree, node, i === path.length - 1))));
     nav.scrollLeft = nav.scrollWidth;
   };
-  onChange(["focus", "range", "run", "thread"], show);
+  onChange(["focus", "range", "run", "thread", "activity"], show);
   show();
   return nav;
 }

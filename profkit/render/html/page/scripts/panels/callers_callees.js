@@ -2,12 +2,12 @@
 
 import { calleesOf, callersOf } from "../data/call_tree.js";
 import { head } from "../data/page_data.js";
-import { groupOf, treeOf } from "../data/trees.js";
+import { groupOf } from "../data/trees.js";
 import { placeElement, swatch } from "../elements/function_names.js";
 import { make } from "../elements/markup.js";
 import { hint, shareBar } from "../elements/parts.js";
 import { treeList } from "../elements/tree_list.js";
-import { hasGraph, onChange, setState, state } from "../state/state.js";
+import { currentTree, hasGraph, onChange, setState, state } from "../state/state.js";
 import { formatShare, placeOf, weightText } from "../text/run_text.js";
 
 /** @import { CallGroup, CallTree, Panel } from "../types.js" */
@@ -21,7 +21,7 @@ export const callersAndCalleesPanel = {
       const { selected } = state;
       body.replaceChildren(...(selected === null ? [nothingSelected()] : sides(selected)));
     };
-    onChange(["run", "thread", "selected"], show);
+    onChange(["run", "thread", "activity", "selected"], show);
     show();
   },
   applies: hasGraph,
@@ -32,7 +32,7 @@ const nothingSelected = () =>
 
 /** @param {number} selected */
 function sides(selected) {
-  const tree = treeOf(state.run, state.thread);
+  const tree = currentTree();
   const group = groupOf(tree, selected);
   if (!group.weight) return [hint("The selected function has no samples here.")];
   const view = { tree, whole: group.weight, name: head.functions.name[selected] };

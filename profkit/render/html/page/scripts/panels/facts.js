@@ -1,4 +1,4 @@
-/* Panels of the facts about the run, and of its notes: facts that are warnings or errors. */
+/* Panels of the summary of the run, of its facts, and of its notes: facts that are warnings or errors. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -46,6 +46,22 @@ function withLink(text) {
   const attributes = { href: address, target: "_blank", rel: "noopener noreferrer" };
   return [text.slice(0, -address.length), make("a", attributes, address)];
 }
+
+/** @type {Panel} */
+export const summaryPanel = {
+  id: "sentences",
+  title: "Summary",
+  build(body) {
+    const show = () => {
+      const sentences = currentRun().summary ?? [];
+      body.replaceChildren(...sentences.map((sentence) => make("p", {}, sentence)));
+      /** @type {HTMLElement} */ (body.parentElement).hidden = sentences.length === 0;
+    };
+    onChange(["run"], show);
+    show();
+  },
+  applies: () => head.runs.some((run) => (run.summary ?? []).length > 0),
+};
 
 /** @type {Panel} */
 export const factsPanel = {

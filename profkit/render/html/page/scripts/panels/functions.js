@@ -1,13 +1,13 @@
 /* Panel of the hottest functions: self and total, sortable, filtered by the search. */
 
 import { head } from "../data/page_data.js";
-import { costsOf, hasStatedTotals, treeOf } from "../data/trees.js";
+import { costsOf, hasStatedTotals } from "../data/trees.js";
 import { functionLink, placeElement } from "../elements/function_names.js";
 import { make } from "../elements/markup.js";
 import { barCell, cell } from "../elements/parts.js";
 import { sortableTable } from "../elements/sortable_table.js";
 import { matchingFunctions } from "../graph/search.js";
-import { hasGraph, onChange, setState, state } from "../state/state.js";
+import { currentTree, hasGraph, onChange, setState, state } from "../state/state.js";
 import { amountText, formatShare, packageOf, placeOf, weightText } from "../text/run_text.js";
 
 /** @import { Column, Panel } from "../types.js" */
@@ -24,14 +24,14 @@ export const hotFunctionsPanel = {
     });
     body.append(grid.element);
     const show = () => { grid.show(found()); grid.mark(state.selected); };
-    onChange(["run", "thread", "search"], show);
+    onChange(["run", "thread", "activity", "search"], show);
     onChange(["selected"], () => grid.mark(state.selected));
     show();
   },
   applies: hasGraph,
 };
 
-const tree = () => treeOf(state.run, state.thread);
+const tree = currentTree;
 const costs = () => costsOf(tree());
 /** @param {number} weight */
 const share = (weight) => weight / (tree().total[0] || 1);

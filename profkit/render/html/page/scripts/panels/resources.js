@@ -53,7 +53,7 @@ export const resourcesPanel = {
       body.replaceChildren(...(strip ? [strip.slider, strip.readout] : []));
     };
     onChange(["run"], show);
-    onChange(["run", "thread", "view", "range"], () => { if (strip) showWindow(strip); });
+    onChange(["run", "thread", "activity", "view", "range"], () => { if (strip) showWindow(strip); });
     show();
   },
   applies: () => head.runs.some((run) => Boolean(run.resources)),

@@ -3,6 +3,7 @@
  * selection, it shows the hottest lines of the run.
  */
 
+import { activeWeight } from "../data/call_tree.js";
 import { column, head } from "../data/page_data.js";
 import { costsOf, groupOf, treeOf } from "../data/trees.js";
 import { breakable, placeElement, swatch } from "../elements/function_names.js";
@@ -14,7 +15,7 @@ import { exactCount } from "../text/numbers.js";
 import { differenceRows, formatShare, packageOf, placeOf, weightText } from "../text/run_text.js";
 import { sourceBeside } from "./source.js";
 
-/** @import { CallTree, Panel } from "../types.js" */
+/** @import { Activity, CallTree, Panel } from "../types.js" */
 
 const MAX_FRAMES = 12;
 const MAX_LINES = 6;
@@ -36,7 +37,7 @@ export const selectedFunctionPanel = {
       figures.replaceChildren(...(selected === null ? nothing() : about(selected)));
       showPlace();
     };
-    onChange(["run", "thread", "selected"], show);
+    onChange(["run", "thread", "activity", "selected"], show);
     onChange(["cursor"], (_, changed) => { if (!changed.includes("selected")) showPlace(); });
     show();
   },
@@ -50,7 +51,7 @@ const nothing = () => [
 
 /** @param {number} fn */
 function about(fn) {
-  const tree = treeOf(state.run, state.thread);
+  const tree = currentTree();
   const costs = costsOf(tree);
   const clear = { class: "quiet", "aria-label": "Clear the selection" };
   return [
@@ -145,20 +146,26 @@ const item = (fn) => make("li", {},
       { class: "link" })),
   " ", placeElement(placeOf(fn)));
 
-/** Return a list of the lines with the largest self weight, each with its source if it is known. */
+/** Return a list of the lines with the largest self weight in the activity, each with its source if known. */
 function hotLines() {
-  const lines = isDifference ? [] : hottest(state.run);
+  const lines = isDifference ? [] : hottest(state.run, state.activity);
   if (!lines.length) return [];
-  const whole = treeOf(state.run, "all").total[0] || 1;
+  const whole = treeOf(state.run, "all", state.activity).total[0] || 1;
   return [make("section", { class: "hot-lines" },
     titled("h3", "Hottest lines", "by self share"),
     make("ol", {}, lines.map((line) => lineItem(line, whole))))];
 }
 
-/** @param {number} run */
-function hottest(run) {
+/**
+ * @param {number} run
+ * @param {Activity} activity
+ */
+function hottest(run, activity) {
   const read = (/** @type {string} */ name) => column(`r${run}.lines.${name}`);
-  const [functions, numbers, self] = [read("function"), read("line"), read("self")];
+  const [functions, numbers, weights] = [
+    read("function"), read("line"), { weight: read("self"), waiting: read("waiting") },
+  ];
+  const self = Float64Array.from(weights.weight.keys(), (at) => activeWeight(weights, at, activity));
   const order = [...self.keys()].filter((at) => self[at] > 0).sort((a, b) => self[b] - self[a]);
   return order.slice(0, MAX_LINES)
     .map((at) => ({ fn: functions[at], number: numbers[at], weight: self[at] }));

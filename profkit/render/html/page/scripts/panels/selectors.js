@@ -6,21 +6,21 @@ import { make } from "../elements/markup.js";
 import { currentRun, onChange, setState, state } from "../state/state.js";
 import { formatShare } from "../text/run_text.js";
 
-/** @import { Panel, Sides, State, Thread, ThreadChoice } from "../types.js" */
-/** @typedef {[value: ThreadChoice, text: string][]} Options */
+/** @import { Activity, Panel, Sides, State, Thread, ThreadChoice } from "../types.js" */
+/** @typedef {[value: ThreadChoice | Activity, text: string][]} Options */
 
 /** @type {Panel} */
 export const selectorsPanel = {
   id: "selectors",
   title: "Selection",
   build(body) {
-    const thread = make("span", { class: "chooser-place" });
-    body.append(...regionChooser(), thread);
-    const show = () => thread.replaceChildren(...threadChooser());
+    const place = make("span", { class: "chooser-place" });
+    body.append(...regionChooser(), place);
+    const show = () => place.replaceChildren(...threadChooser(), ...activityChooser());
     onChange(["run"], show);
     show();
   },
-  applies: () => head.runs.length > 1 || head.runs.some((run) => run.threads.length > 1),
+  applies: () => head.runs.length > 1 || head.runs.some((run) => run.threads.length > 1 || run.waiting > 0),
 };
 
 function regionChooser() {
@@ -53,6 +53,20 @@ function threadChooser() {
     (value) => ({ thread: value === "all" ? value : Number(value) }), () => state.thread)];
 }
 
+/** Return the choice between working and waiting, if there is any waiting. */
+function activityChooser() {
+  const { total, waiting } = currentRun();
+  if (!waiting) return [];
+  /** @type {Options} */
+  const options = [
+    ["all", "working and waiting"],
+    ["working", `working – ${formatShare((total - waiting) / total)}`],
+    ["waiting", `waiting – ${formatShare(waiting / total)}`],
+  ];
+  return [chooser("Time", options, (value) => ({ activity: /** @type {Activity} */ (value) }),
+    () => state.activity)];
+}
+
 /**
  * Return the weight of each thread, without building its tree.
  * @param {number} run
@@ -76,14 +90,14 @@ const nameOf = ({ name, pid, tid }, several) =>
  * @param {string} name
  * @param {Options} options
  * @param {(value: string) => Partial<State>} changes
- * @param {() => ThreadChoice} current
+ * @param {() => ThreadChoice | Activity} current
  */
 function chooser(name, options, changes, current) {
   const id = `choose-${name.toLowerCase()}`;
   const select = make("select", { id, change: () => setState(changes(select.value)) },
     options.map(([value, text]) => make("option", { value: String(value) }, text)));
   const show = () => { select.value = String(current()); };
-  onChange(["run", "thread"], show);
+  onChange(["run", "thread", "activity"], show);
   show();
   return make("div", { class: "chooser" }, make("label", { class: "chooser-name", for: id }, name), select);
 }

@@ -21,7 +21,8 @@ const listeners = [];
  * @type {Readonly<State>}
  */
 export const initialState = Object.freeze({
-  run: 0, thread: head.initial?.thread ?? wholeThread, view: "left-heavy", direction: "icicle",
+  run: 0, thread: head.initial?.thread ?? wholeThread, activity: head.initial?.activity ?? "all",
+  view: "left-heavy", direction: "icicle",
   focus: 0, range: null, cursor: 0, selected: null, search: "", theme: "auto", tab: null, order: 0,
 });
 
@@ -62,8 +63,8 @@ export function onChange(names, listener) {
 /** Return the current run; undefined if the page has no runs. */
 export const currentRun = () => head.runs[state.run];
 
-/** Return the call tree of the current run and thread. */
-export const currentTree = () => treeOf(state.run, state.thread);
+/** Return the call tree of the current run, thread and activity. */
+export const currentTree = () => treeOf(state.run, state.thread, state.activity);
 
 /** Return whether any run of the page has stacks to draw. */
 export const hasGraph = () => head.runs.some((run) => run.total > 0);
@@ -78,8 +79,10 @@ function consequences(changes) {
   const differs = (/** @type {Name} */ name) => name in changes && !isSame(changes[name], state[name]);
   if (differs("run")) return { thread: wholeThread, focus: 0, cursor: 0, range: null };
   if (differs("view")) return { focus: 0, range: null };
-  if (changes.thread !== undefined && differs("thread")) {
-    return { focus: treeOf(state.run, changes.thread).total[state.focus] > 0 ? state.focus : 0, range: null };
+  if (differs("thread") || differs("activity")) {
+    const { thread, activity } = { ...state, ...changes };
+    const stays = treeOf(state.run, thread, activity).total[state.focus] > 0;
+    return { focus: stays ? state.focus : 0, range: null };
   }
   return differs("focus") ? { range: null } : {};
 }

@@ -42,8 +42,9 @@ export const packageOf = (fn) => head.packages[head.functions.package[fn]]?.name
 export function nodeName(tree, node) {
   if (node > 0) return head.functions.name[tree.fn[node]];
   const { threads, label } = head.runs[tree.run];
-  if (tree.thread !== "all") return threads[tree.thread].name;
-  return threads.length > 1 ? `all ${threads.length} threads` : label;
+  const all = threads.length > 1 ? `all ${threads.length} threads` : label;
+  const name = tree.thread === "all" ? all : threads[tree.thread].name;
+  return tree.activity === "all" ? name : `${name}, ${tree.activity}`;
 }
 
 /**
