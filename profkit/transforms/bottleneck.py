@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from profkit.model.profile import Frame, Node, Profile
+from profkit.transforms.origin import package_of
 from profkit.transforms.trees import stack_weights
 
 _HALF = 0.5
@@ -25,7 +26,7 @@ class Spender:
     """Its line with the most weight, 0 if unknown."""
     weight: int
     end: Frame | None
-    """Library function in which more than half of the weight is, if there is one."""
+    """Library function with more than half of the weight, if there is one; without a name, the library."""
 
 
 def top_spender(
@@ -53,9 +54,22 @@ def top_spender(
         lines[frames[charged[stack][-1]].line] += weights[stack]
         ends[frames[profile.stacks[stack][-1]][:2]] += weights[stack]
     line = min(lines, key=lambda one: (-lines[one], one))
+    return Spender(*function, line, weight, _end(function, ends, weight))
+
+
+def _end(function: tuple[str, str], ends: Counter[tuple[str, str]], weight: int) -> Frame | None:
+    """Return the function, or else the library, in which more than half of the weight is."""
     end = max(ends, key=lambda one: (ends[one], one))
-    is_inside = end != function and ends[end] > _HALF * weight
-    return Spender(*function, line, weight, Frame(*end) if is_inside else None)
+    if ends[end] > _HALF * weight:
+        return Frame(*end) if end != function else None
+    packages: Counter[str] = Counter()
+    file_of = {}
+    for other, of_end in ends.items():
+        if other != function:
+            packages[package_of(other[1])] += of_end
+            file_of[package_of(other[1])] = other[1]
+    package = max(packages, key=lambda one: (packages[one], one), default="")
+    return Frame("", file_of[package]) if package and packages[package] > _HALF * weight else None
 
 
 def common_call(tree: Node, is_library: Callable[[str], bool]) -> Node | None:

@@ -97,6 +97,8 @@ _BUILT_IN = re.compile(
 _CALLS = re.compile(
     r"\b(?:time\.|gevent\.|eventlet\.|trio\.|anyio\.)?sleep\(|\.(?:acquire|synchronize|waitpid|sigwait)\("
     r"|\.(?:accept|recv|recv_into|recvfrom)\(|\b(?:select\.)?select\(|\binput\(|\bwaitpid\("
+    # The body of a `with` has other lines, and entering a lock that is free takes no time.
+    r"|^(?:async )?with (?:[\w.]+\.)?(?i:\w*(?:lock|mutex|semaphore|condition))\b(?:\(\))?(?:, .*)?:"
 )
 """Calls in a line of source that wait."""
 

@@ -58,6 +58,7 @@ def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
 
 
 @pytest.mark.gil
+@pytest.mark.full
 def test_denials_reach_the_samplers_that_are_left(tmp_path: Path) -> None:
     found = json.loads(sampling(tmp_path, "--json", "--only", "denials")[0])["figures"]
     assert len(found) == (6 if PREFERS_READER else 7)

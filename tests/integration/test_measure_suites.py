@@ -117,6 +117,7 @@ def orders_in(done: subprocess.CompletedProcess[str]) -> dict[tuple[str, ...], d
 
 
 @pytest.mark.torch
+@pytest.mark.full
 def test_a_suite_is_measured_but_for_its_wrong_entries(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     done = profkit(tmp_path, "measure", "suite.py", "--quick", "--mode", "timer", "--json")
@@ -160,7 +161,8 @@ def test_a_copy_of_pytorchs_definitions_runs_by_its_path(tmp_path: Path) -> None
 
 @pytest.mark.torch
 @pytest.mark.valgrind
-@pytest.mark.parametrize("measured", ["add / tensor", pytest.param("Modules / LSTM", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("measured", ["add / tensor", "Modules / LSTM"])
 def test_the_operator_suite_has_the_structure_of_pytorchs(
     measured: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,7 +224,7 @@ def test_the_head_shows_the_run_in_short(page_of: PageOf) -> None:
     assert [facts[0], *facts[2:]] == [
         "train.py:42",
         "40 calls, 2.97 s wall time",
-        "291 samples, 2.99 s sampled",
+        "291 samples, 2.99 s summed over 2 threads",
         "pyspy 0.4.3",
     ]
 

@@ -83,7 +83,7 @@ def _call(frame: Frame, report: Report) -> str:
 
 def _inside(spender: Spender, mostly: str) -> str:
     end = spender.end
-    return "" if end is None else f", {mostly}in {end.name} [{package_of(end.file)}]"
+    return "" if end is None else f", {mostly}in {f'{end.name} ' if end.name else ''}[{package_of(end.file)}]"
 
 
 def _spread(share: str, call: Node, report: Report) -> str:

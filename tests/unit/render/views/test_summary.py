@@ -43,6 +43,11 @@ def test_the_function_with_most_time_and_its_library_call_are_named() -> None:
     assert third == "Nothing is known to be missing."
 
 
+def test_a_library_is_named_if_the_time_is_spread_over_its_functions() -> None:
+    first, *_ = summary_of(("f:1 dump@lib:3", 40, 1), ("f:1 dump@lib:3 walk@lib:9", 40, 1), ("f:2", 20, 1))
+    assert first == "f (/home/ann/app.py:1) takes 100 % ±2 of the time, mostly in [json]."
+
+
 def test_a_recursive_function_is_named_once() -> None:
     first, *_ = summary_of(("f:1 f:1 f:2", 30, 1), ("f:1 f:2", 70, 1))
     assert first == "f (/home/ann/app.py:2) takes 100 % ±2 of the time."

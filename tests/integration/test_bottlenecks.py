@@ -1,0 +1,54 @@
+"""Reports of programs with a planted bottleneck name it in their first lines, and pages without a click."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.harness import PROGRAMS, await_samplers_end, run_program
+from tests.support.html_pages import read_page
+
+pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120), pytest.mark.outside]
+
+FIRST_LINES = 10
+SCENES = {
+    "cpu": ("crunch",),
+    "sleep": ("nap", "waits"),
+    "lock": ("crunch", "guarded", "waited"),
+    "gil": ("crunch", "GIL"),
+    "c_call": ("order",),
+    "recursion": ("fib",),
+    "pool": ("render", "[json]"),
+    "imports": ("slow_plugin",),
+    "loader": ("train", "waits", "[threading]"),
+    "child": ("convert", "waits", "[subprocess]"),
+    "disk": ("save",),
+    "regex": ("parse",),
+    "attribute": ("Model.weight",),
+    "generator": ("rows",),
+    "event_loop": ("fetch", "waits"),
+    "exceptions": ("read_all",),
+    "text": ("serialize", "[json]"),
+    "copies": ("snapshot", "[copy]"),
+    "key": ("by_distance",),
+    "hashing": ("derive",),
+}
+QUICK = ("loader", "gil", "pool")
+
+
+@pytest.mark.parametrize(
+    "scene", [scene if scene in QUICK else pytest.param(scene, marks=pytest.mark.full) for scene in SCENES]
+)
+def test_the_bottleneck_is_named(tmp_path: Path, scene: str) -> None:
+    done = run_program(tmp_path, [str(PROGRAMS / "bottlenecks.py"), scene])
+    assert done.returncode == 0, done.stderr
+    await_samplers_end(tmp_path)
+    report = run_program(tmp_path, ["-m", "profkit", "report", scene])
+    assert report.returncode == 0, report.stderr
+    first = "\n".join(report.stdout.splitlines()[:FIRST_LINES])
+    assert [word for word in SCENES[scene] if word not in first] == [], first
+    page = run_program(tmp_path, ["-m", "profkit", "report", scene, "--html", "-o", "page.html"])
+    assert page.returncode == 0, page.stderr
+    sentences = " ".join(read_page((tmp_path / "page.html").read_text("utf-8")).head["runs"][0]["summary"])
+    assert [word for word in SCENES[scene] if word not in sentences] == [], sentences
