@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +55,15 @@ def terminal() -> Terminal:
 
 def write(text: str) -> None:
     """Write data and a line break to stdout, in its encoding; raises as `write_bytes`."""
+    write_parts([text])
+
+
+def write_parts(parts: Iterable[str]) -> None:
+    """Write data in pieces and a line break to stdout; raises as `write_bytes`."""
+    for part in parts:
+        with _to_stdout():
+            sys.stdout.write(_encodable(part, sys.stdout))
     with _to_stdout():
-        sys.stdout.write(_encodable(text, sys.stdout))
         sys.stdout.write("\n")
         sys.stdout.flush()
 
@@ -83,17 +90,25 @@ def _to_stdout() -> Iterator[None]:
 
 
 def save(path: Path, content: str | bytes) -> None:
-    """Write a file atomically, replacing any existing one; raises UsageError.
+    """Write a file as `save_parts` does."""
+    save_parts(path, [content])
+
+
+def save_parts(path: Path, content: Iterable[str | bytes]) -> None:
+    """Write a file in pieces, atomically, replacing any existing one; raises UsageError.
 
     Only its owner can read it, unless PROFKIT_FILES says otherwise. A file that is not regular, such as a
     pipe, is written to directly.
     """
-    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+    pieces = (
+        part if isinstance(part, bytes) else part.encode("utf-8", "backslashreplace") for part in content
+    )
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(data)
+            with path.open("wb") as file:
+                file.writelines(pieces)
         else:
-            _replace(Path(os.path.realpath(path)), data)
+            _replace(Path(os.path.realpath(path)), pieces)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(
@@ -101,12 +116,12 @@ def save(path: Path, content: str | bytes) -> None:
         ) from error
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     unfinished = target.with_name(f".profkit-{os.getpid()}.unfinished")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with open(os.open(unfinished, flags, file_mode()), "wb") as file:
         try:
-            file.write(data)
+            file.writelines(pieces)
             file.flush()
             unfinished.replace(target)
         except BaseException:
@@ -136,16 +151,25 @@ _LONGEST = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 
 
-def deliver(text: str, target: Path | None, *, named: bool, opens: bool) -> None:
+def deliver(parts: Iterable[str], target: Path | None, *, named: bool, opens: bool) -> None:
     """Write a report, show its path if the user gave none, and open it; raises as `save` and `write`."""
     if target is None:
-        write(text)
+        write_parts(parts)
         return
-    save(target, text if text.endswith("\n") else f"{text}\n")
+    save_parts(target, _with_line_break(parts))
     if not named:
         say("note", f"the report is in {target}")
     if opens:
         _open(target)
+
+
+def _with_line_break(parts: Iterable[str]) -> Iterator[str]:
+    last = ""
+    for part in parts:
+        yield part
+        last = part or last
+    if not last.endswith("\n"):
+        yield "\n"
 
 
 def _open(target: Path) -> None:
@@ -217,7 +241,11 @@ class Showing:
 
     def show(self, text: str, name: str) -> None:
         """Write the text; raises as `deliver`."""
-        deliver(text, self.target(name), named=self.output is not None, opens=self.opens)
+        self.show_parts([text], name)
+
+    def show_parts(self, parts: Iterable[str], name: str) -> None:
+        """Write a text in pieces; raises as `deliver`."""
+        deliver(parts, self.target(name), named=self.output is not None, opens=self.opens)
 
 
 def source_root_option() -> Callable[[_Command], _Command]:

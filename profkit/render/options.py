@@ -35,6 +35,8 @@ class ReportOptions:
     """Maximum number of rows per table."""
     min_share: float | None = None
     """Share of all samples below which calls are summed in the tree."""
+    depth: int | None = None
+    """Maximum number of levels of the tree."""
     thread: str | None = None
     """Name or system id of the only thread to show."""
     activity: Activity = Activity.ALL

@@ -7,7 +7,7 @@ when it is first called, so that `--help` imports none of them.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Renderer: TypeAlias = Callable[[T, ReportOptions, Terminal], str]
 """Return the rendered text of some content, with `options`, laid out for a terminal."""
+PartsRenderer: TypeAlias = Callable[[T, ReportOptions, Terminal], Iterator[str]]
+"""Return the same text in pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,18 @@ class Kind(Generic[T]):
 
     def renderer(self, format: str) -> Renderer[T]:
         """Import and return the renderer for a format; raises KeyError for formats not in `formats`."""
-        module, _, function = RENDERERS[self.name, format].partition(":")
-        found = importlib.import_module(f"profkit.render.{module}")
-        return cast("Renderer[T]", getattr(found, function))
+        return cast("Renderer[T]", _imported(RENDERERS[self.name, format]))
+
+    def parts(self, format: str, content: T, options: ReportOptions, terminal: Terminal) -> Iterator[str]:
+        """Return the rendered text in pieces, which are made one after the other if it can be large."""
+        if place := IN_PARTS.get((self.name, format)):
+            return cast("PartsRenderer[T]", _imported(place))(content, options, terminal)
+        return iter([self.renderer(format)(content, options, terminal)])
+
+
+def _imported(place: str) -> object:
+    module, _, function = place.partition(":")
+    return getattr(importlib.import_module(f"profkit.render.{module}"), function)
 
 
 SAMPLED: Kind[Sequence[Run]] = Kind("sampled")
@@ -80,6 +91,11 @@ RENDERERS: Mapping[tuple[str, str], str] = {
     ("checkup", "text"): "text.checkup:checkup_text",
     ("checkup", "json"): "json.checkup:checkup_json",
 }
+
+IN_PARTS: Mapping[tuple[str, str], str] = {
+    ("sampled", "json"): "json.sampled:sampled_json_parts",
+}
+"""Renderers of texts that can be large, by kind and format."""
 
 IN_ORDER = frozenset({"html"})
 """Formats that show samples in the order in which they were taken."""

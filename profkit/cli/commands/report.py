@@ -168,6 +168,12 @@ def _last(infos: Sequence[RunInfo]) -> str:
     help="Minimum share of a call in the tree; smaller calls are summed up.  [default: 1]",
 )
 @click.option(
+    "--depth",
+    type=click.IntRange(1, 200),
+    metavar="N",
+    help="Maximum number of levels of the call tree.  [default: all, in JSON 200]",
+)
+@click.option(
     "--thread",
     metavar="NAME|TID",
     shell_complete=complete_thread,
@@ -223,8 +229,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
         if wanted is not None:
             parts = runs_to_merge(workspace, run, wanted)
             with _uncollected():
-                text = _merged(parts, showing, asked, workspace)
-            showing.show(text, merged_name(parts))
+                showing.show_parts(_merged(parts, showing, asked, workspace), merged_name(parts))
             for part in parts:
                 _check(part, workspace)
             return
@@ -233,7 +238,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
             loaded = [workspace.load(info, in_order=showing.format in IN_ORDER) for info in infos]
             runs = tuple(with_notes_of_label(loaded, workspace))
             text = _rendered(runs, showing.format, _options(asked), showing.terminal(), workspace)
-        showing.show(text, name_of(infos))
+            showing.show_parts(text, name_of(infos))
         _check(infos[0], workspace)
 
 
@@ -243,6 +248,7 @@ class _Given(TypedDict):
     sort: str
     limit: int | None
     min_share: float | None
+    depth: int | None
     thread: str | None
     activity: str | None
     show_all: bool
@@ -260,12 +266,12 @@ def _wanted(given: _Given) -> Wanted | None:
     return Wanted(since_ns, given["sessions"])
 
 
-def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace: Workspace) -> str:
+def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace: Workspace) -> Iterator[str]:
     """Render several sampled runs as one report."""
     from profkit.comparing.merged_runs import merge_runs
 
     run = merge_runs(loaded_runs(workspace, infos))
-    return SAMPLED.renderer(showing.format)([run], _options(given), showing.terminal())
+    return SAMPLED.parts(showing.format, [run], _options(given), showing.terminal())
 
 
 def _options(given: _Given) -> ReportOptions:
@@ -273,6 +279,7 @@ def _options(given: _Given) -> ReportOptions:
         sort=Sort(given["sort"]),
         limit=given["limit"],
         min_share=None if given["min_share"] is None else given["min_share"] / 100,
+        depth=given["depth"],
         thread=given["thread"],
         activity=Activity(given["activity"] or Activity.ALL.value),
         show_all=given["show_all"],
@@ -282,20 +289,21 @@ def _options(given: _Given) -> ReportOptions:
 
 def _rendered(
     runs: Sequence[AnyRun], format: str, options: ReportOptions, terminal: Terminal, workspace: Workspace
-) -> str:
+) -> Iterator[str]:
     """Render one sampled run, or the measured ones."""
     for run in runs:
         if isinstance(run, Run):
             others = workspace.others_of_session(run.info) if format in WITH_SESSION else ()
-            return SAMPLED.renderer(format)((run, *others), options, terminal)
+            return SAMPLED.parts(format, (run, *others), options, terminal)
     measured = tuple(run for run in runs if isinstance(run, MeasuredRun))
     _refuse_options_of_samples(options, measured[0].info)
-    return MEASURED.renderer(format)(measured, options, terminal)
+    return MEASURED.parts(format, measured, options, terminal)
 
 
 def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> None:
     given = {
         "--min-share": options.min_share is not None,
+        "--depth": options.depth is not None,
         "--thread": options.thread is not None,
         f"--{options.activity.value}": options.activity is not Activity.ALL,
         "--show-all": options.show_all,

@@ -147,6 +147,7 @@ def refuse_limits(options: ReportOptions) -> None:
     given = {
         "--limit": options.limit is not None,
         "--min-share": options.min_share is not None,
+        "--depth": options.depth is not None,
         "--show-all": options.show_all,
     }
     if wrong := ", ".join(option for option, is_given in given.items() if is_given):

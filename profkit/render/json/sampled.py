@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
+from itertools import chain
 
 from profkit.model.findings import Finding
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo, MeasurementWarning, OrderInfo
 from profkit.model.notes import Note
-from profkit.model.profile import Node
 from profkit.model.run import Imported, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
+from profkit.render.json.tree import MAX_DEPTH, tree_parts
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.header import mode_word, run_notes
@@ -29,7 +29,7 @@ from profkit.render.views.merged import (
     usage,
 )
 from profkit.render.views.notes import note_text
-from profkit.render.views.sampled import CostRow, Report, build_report
+from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
 from profkit.stats import quantile_ns
 
@@ -243,16 +243,21 @@ REPORT_SCHEMA = "profkit.report/1"
 RUNS_SCHEMA = "profkit.runs/1"
 REMOVED_SCHEMA = "profkit.removed/1"
 IMPORTED_SCHEMA = "profkit.imported/1"
-DEEPEST = 200
-"""Maximum number of levels of the tree: JSON readers recurse and fail at some depth."""
 
 
-def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
+def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE) -> str:
     """Return the report of the first run; raise `UsageError` if it lacks the requested thread."""
+    return "".join(sampled_json_parts(runs, options, terminal))
+
+
+def sampled_json_parts(
+    runs: Sequence[Run], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> Iterator[str]:
+    """Return the text of `sampled_json` in pieces; raises as it does, at once."""
     run = runs[0]
     report = build_report(run, options, whole_tree=True)
     used = usage(run.resources)
-    return dumps(
+    text = dumps(
         REPORT_SCHEMA,
         {
             "run": {**run_object(run.info), "notes": note_objects(run_notes(run))},
@@ -260,15 +265,19 @@ def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _termin
             "resources": None if used is None else dataclasses.asdict(used),
             "summary": list(summary(report)) if report.scale.total else [],
             "unit": report.scale.unit.value,
+            "weight_s": report.scale.weight_s,
             "stated_totals": report.stated,
             "activity": {"shown": options.activity.value, **dataclasses.asdict(report.activity)},
             "functions": [dataclasses.asdict(row) for row in report.functions],
             "lines_elsewhere": report.lines_elsewhere,
             "lines": [dataclasses.asdict(row) for row in report.lines],
             "threads": [dataclasses.asdict(row) for row in report.threads],
-            "tree": tree_object(report),
         },
     )
+    least = (report.options.min_share or 0.0) * report.scale.total
+    depth = MAX_DEPTH if report.options.depth is None else report.options.depth
+    tree = tree_parts(report.tree, report.is_library, least, depth)
+    return chain([f'{text.removesuffix("}")},\n "tree": '], tree, ["}"])
 
 
 def runs_json(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = ()) -> str:
@@ -285,31 +294,6 @@ def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
 def imported_json(infos: Iterable[AnyInfo]) -> str:
     """Return the runs that files held, both new and known ones."""
     return dumps(IMPORTED_SCHEMA, {"imported": [listed_object(info) for info in infos]})
-
-
-def tree_object(report: Report) -> dict[str, object]:
-    """Return the call tree: nodes with `children`; `cut` is the number of nodes below the deepest level."""
-    least = (report.options.min_share or 0.0) * report.scale.total
-    root = _node_object(report.tree, report)
-    pending = [(report.tree, root, 1)]
-    while pending:
-        node, written, depth = pending.pop()
-        if depth > DEEPEST:
-            written["cut"] = sum(1 for _ in node.walk()) - 1
-            continue
-        kept = [child for child in node.children if child.total_weight >= least]
-        objects = [_node_object(child, report) for child in kept]
-        written["children"] = objects
-        pending += zip(kept, objects, repeat(depth + 1))
-    return root
-
-
-def _node_object(node: Node, report: Report) -> dict[str, object]:
-    frame = node.frame
-    costs = report.scale.costs(node.self_weight, node.total_weight)
-    row = CostRow(frame.name, frame.file, frame.line, *costs)
-    library = bool(frame.name) and report.is_library(frame.file)
-    return {**dataclasses.asdict(row), "library": library, "cut": 0, "children": []}
 
 
 def dumps(schema: str, parts: Mapping[str, object]) -> str:

@@ -105,7 +105,8 @@ def _parts(report: Report) -> Iterator[str]:
         return
     if report.options.thread is not None:
         yield f"Only thread {code(report.options.thread)}: shares are of its samples."
-    calls = tree_rows(report.tree, report.scale, report.options.min_share or 0.0, report.is_library)
+    least = report.options.min_share or 0.0
+    calls = tree_rows(report.tree, report.scale, least, report.is_library, report.options.depth)
     yield from _suspects(report)
     yield from _lines(report)
     yield from _tree(report, calls)

@@ -127,7 +127,8 @@ _MIN_PLACE = 12
 def tree_block(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     """Yield the tree of calls down to the minimum share in the options."""
     options = report.options
-    rows = tree_rows(report.tree, report.scale, options.min_share or 0.0, report.is_library)
+    least = options.min_share or 0.0
+    rows = tree_rows(report.tree, report.scale, least, report.is_library, options.depth)
     rows = rows if options.show_all else shorten_chains(rows)
     columns = _columns(rows, report)
     room = room_left(columns, terminal)

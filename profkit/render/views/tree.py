@@ -42,16 +42,21 @@ class TreeRow(CostRow):
     hidden: int = 0
 
 
-def tree_rows(root: Node, scale: Scale, min_share: float, is_library: IsLibrary) -> tuple[TreeRow, ...]:
-    """Return a row for every call with at least `min_share` of the total, heaviest siblings first."""
+def tree_rows(
+    root: Node, scale: Scale, min_share: float, is_library: IsLibrary, depth: int | None = None
+) -> tuple[TreeRow, ...]:
+    """Return a row for every call with at least `min_share` of the total, heaviest siblings first.
+
+    `depth` is the maximum number of levels.
+    """
     least = max(1.0, min_share * scale.total)
     pending = _children(root, 0, least)
     rows = []
     while pending:
-        depth, last, node, small = pending.pop()
-        rows.append(_row(node, depth, last, small, scale, is_library))
-        if not small:
-            pending += _children(node, depth + 1, least)
+        level, last, node, small = pending.pop()
+        rows.append(_row(node, level, last, small, scale, is_library))
+        if not small and (depth is None or level + 1 < depth):
+            pending += _children(node, level + 1, least)
     return tuple(rows)
 
 

@@ -267,13 +267,17 @@ def exclusive() -> Runs:
 def nested_scopes() -> Runs:
     """Regions of other scopes within a region, which goes on after them."""
     runs: Runs = {}
+
+    def after(duration_s: float) -> None:
+        red(duration_s)
+
     for scope, options in (("process", {"scope": "process"}), ("threads", {"threads": True})):
         inner = profile(label=f"inner {scope}", **options, **OPTIONS)(green)
 
         def work(inner=inner) -> None:
             red(0.05)
             inner(0.1)
-            red(0.15)
+            after(0.15)
 
         outer = profile(label=f"outer {scope}", **OPTIONS)(work)
         outer()

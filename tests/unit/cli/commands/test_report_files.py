@@ -176,7 +176,7 @@ def test_options_reach_the_page(profkit: Profkit, config: Config) -> None:
         profkit("report", "train_step", "--thread", "loader-0", "--sort", "total", "-o", "a", "--html").code
         == 0
     )
-    assert page_in("a").head["initial"] == {"thread": 1, "sort": "total"}
+    assert page_in("a").head["initial"] == {"thread": 1, "sort": "total", "activity": "all"}
     assert profkit("report", "sort", "--html", "--sort", "name", "-o", "b").code == 0
     rows = page_in("b").head["measured"]["orders"][0]["counts"]["functions"]
     assert rows[0][0] == "0x0000000000012af0"

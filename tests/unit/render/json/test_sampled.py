@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 
 from profkit.model.notes import Note, NoteCode
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
-from profkit.render.json.sampled import DEEPEST, removed_json, runs_json, sampled_json
+from profkit.render.json.sampled import removed_json, runs_json, sampled_json, sampled_json_parts
+from profkit.render.json.tree import MAX_DEPTH
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED
 from profkit.units import Unit
@@ -69,16 +70,32 @@ def test_hostile_names_are_whole_and_in_ascii() -> None:
     assert {row["name"] for row in json.loads(text)["threads"]} == set(HOSTILE)
 
 
-@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 30_000])
+@pytest.mark.parametrize("depth", [MAX_DEPTH, MAX_DEPTH + 1, 30_000])
 def test_a_deep_tree_can_be_read_back(depth: int) -> None:
     deep = replace(made_profile(), stacks=((0,) * depth,), samples=made_profile().samples[:1])
     node = json.loads(sampled_json([Run(made_run().info, deep)]))["tree"]
     levels = 0
     while node["children"]:
         node, levels = node["children"][0], levels + 1
-    assert levels == min(depth, DEEPEST)
-    assert node["cut"] == depth - levels
+    assert levels == min(depth, MAX_DEPTH)
+    assert node["cut"] == (118 if depth > MAX_DEPTH else 0)
     assert node["total_samples"] == 118
+
+
+def test_a_tree_can_be_limited_in_depth() -> None:
+    tree = json.loads(sampled_json([made_run()], ReportOptions(depth=1)))["tree"]
+    (top,) = tree["children"]
+    assert (top["children"], top["cut"]) == ([], top["total_samples"] - top["self_samples"])
+
+
+def test_a_large_report_comes_in_pieces() -> None:
+    builder = ProfileBuilder()
+    for number in range(3000):
+        builder.add((Frame("f" * 40, "a.py", 1), Frame(f"g{number}", "a.py", 1)), Thread(1, 1, "t"))
+    run = Run(made_run().info, builder.build(period_ns=1e6))
+    parts = list(sampled_json_parts([run]))
+    assert len(parts) > 3
+    assert len(json.loads("".join(parts))["tree"]["children"][0]["children"]) == 3000
 
 
 @given(profiles())

@@ -178,3 +178,9 @@ def test_a_very_deep_stack_has_a_report() -> None:
     deep = replace(profile, stacks=((0, 1) * 20_000,), samples=profile.samples[:1])
     text = sampled_text([Run(made_run().info, deep)], terminal=Terminal(100))
     assert "⋮ 39,992 nested calls" in text
+
+
+def test_a_tree_can_be_limited_in_depth() -> None:
+    tree = sampled_text([made_run()], ReportOptions(depth=2)).split("Call tree")[1].split("Hottest")[0]
+    assert "load_batch" in tree
+    assert "augment" not in tree
