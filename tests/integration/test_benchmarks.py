@@ -40,7 +40,7 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     [
         ("first_result", 3),
         pytest.param("accuracy", 4, marks=pytest.mark.torch),
-        ("attribution", 36 if PREFERS_READER else 24),
+        pytest.param("attribution", 36 if PREFERS_READER else 24, marks=pytest.mark.full),
         ("recovery", 3),
     ],
 )
@@ -108,6 +108,7 @@ def test_reporting_has_a_suite_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.full
 def test_pools_are_measured_side_by_side(tmp_path: Path) -> None:
     done = run_program(
         tmp_path, ["-m", "benchmarks.pool", "--quick", "--json", "--only", "small_calls"], timeout_s=240

@@ -98,7 +98,10 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
 SHADOWS = ("rich", "click", "sqlalchemy", "statistics", "wrapt", "psutil", "cloudpickle", "json", "hmac")
 
 
-@pytest.mark.parametrize("start", [PYTHON, SCRIPT], ids=["module", "script"])
+@pytest.mark.parametrize(
+    "start",
+    [pytest.param(PYTHON, marks=pytest.mark.full, id="module"), pytest.param(SCRIPT, id="script")],
+)
 def test_modules_of_the_user_run_in_workers_alone(tmp_path: Path, start: list[str]) -> None:
     keep(read_config({}, tmp_path), made_run())
     for name in (*SHADOWS, *(["profkit"] if start is SCRIPT else [])):

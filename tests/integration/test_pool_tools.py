@@ -37,6 +37,7 @@ def raw(reply: Reply) -> tuple[int, ...]:
 
 
 @pytest.mark.valgrind
+@pytest.mark.full
 def test_counts_are_equal_in_all_forks_of_all_zygotes(pool: Pool, tmp_path: Path) -> None:
     kinds = [kind(tool=Tool.VALGRIND, draw=name) for name in "abc"]
     replies = []
