@@ -66,10 +66,11 @@ def _end(function: tuple[str, str], ends: Counter[tuple[str, str]], weight: int)
     file_of = {}
     for other, of_end in ends.items():
         if other != function:
-            packages[package_of(other[1])] += of_end
-            file_of[package_of(other[1])] = other[1]
-    package = max(packages, key=lambda one: (packages[one], one), default="")
-    return Frame("", file_of[package]) if package and packages[package] > _HALF * weight else None
+            package = package_of(other[1])
+            packages[package] += of_end
+            file_of[package] = other[1]
+    most = max(packages, key=lambda one: (packages[one], one), default="")
+    return Frame("", file_of[most]) if packages[most] > _HALF * weight else None
 
 
 def common_call(tree: Node, is_library: Callable[[str], bool]) -> Node | None:

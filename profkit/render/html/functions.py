@@ -40,10 +40,10 @@ def line_weights(
         for key, frame in zip(keys, profile.frames, strict=True)
     ]
     own, total, waits = ([0] * len(numbers) for _ in range(3))
-    for stack, thread_weight in stack_weights(profile).items() if waiting else ():
-        if stack in waiting:
-            waits[of_frame[profile.stacks[stack][-1]]] += thread_weight
-    for weight, stacks in _by_weight(profile).items():
+    weights = stack_weights(profile)
+    for stack in waiting:
+        waits[of_frame[profile.stacks[stack][-1]]] += weights.get(stack, 0)
+    for weight, stacks in _by_weight(profile, weights).items():
         for number, times in Counter(of_frame[stack[-1]] for stack in stacks).items():
             own[number] += weight * times
         once = (set(picked(stack, of_frame)) for stack in stacks)
@@ -57,10 +57,10 @@ def line_weights(
     return tuple(sorted(line for line in lines if line.total))
 
 
-def _by_weight(profile: Profile) -> dict[int, list[tuple[int, ...]]]:
+def _by_weight(profile: Profile, weights: Mapping[int, int]) -> dict[int, list[tuple[int, ...]]]:
     """Group nonempty stacks by weight: stacks of equal weight can be counted, which is fast."""
     stacks: dict[int, list[tuple[int, ...]]] = {}
-    for number, weight in stack_weights(profile).items():
+    for number, weight in weights.items():
         if profile.stacks[number]:
             stacks.setdefault(weight, []).append(profile.stacks[number])
     return stacks
