@@ -136,4 +136,5 @@ def _found(trial: Trial) -> str:
     if trial.running_s is not None:
         parts.append(f"RUNNING after {format_duration(trial.running_s)}")
     parts.append(count(trial.links, "link") if trial.links else count(trial.samples, "sample"))
+    parts += ["at the second attempt"] if trial.repeated else []
     return " · ".join(parts)

@@ -6,7 +6,7 @@ import json
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
@@ -93,11 +93,18 @@ class Trial:
     """Why the sampler can never sample this Python."""
     error: TrialError | None = None
     took_s: float = 0.0
+    repeated: bool = False
+    """True if the first attempt failed and the second worked."""
 
     @property
     def worked(self) -> bool:
         """Whether samples came, and were kept."""
         return self.error is None and self.kept and self.samples + self.links > 0
+
+    @property
+    def denied(self) -> bool:
+        """Whether the system denied the attach, as it would again."""
+        return self.error is not None and self.error.cause is not None
 
 
 def candidates() -> tuple[Candidate, ...]:
@@ -137,12 +144,22 @@ def _supports(sampler: Sampler, options: SamplerOptions) -> bool:
 def try_candidate(candidate: Candidate, folder: Path, clock: Clock = SYSTEM_CLOCK) -> Trial:
     """Sample a new program in one way, and keep its run in a store of the folder, which must be empty.
 
-    The program is ended in any case.
+    The program is ended in any case. A trial that fails in time without a denial is repeated once: on a busy
+    machine, a sampler may miss its own time limits.
     """
     sampler = registry.resolve(candidate.sampler)
     not_possible = _not_possible(candidate, sampler)
     if not_possible is not None:
         return not_possible
+    first = _attempt(candidate, sampler, folder / "first", clock)
+    if first.worked or first.denied or first.took_s >= _TIMEOUT_S:
+        return first
+    second = _attempt(candidate, sampler, folder / "second", clock)
+    return replace(second, took_s=first.took_s + second.took_s, repeated=second.worked)
+
+
+def _attempt(candidate: Candidate, sampler: Sampler, folder: Path, clock: Clock) -> Trial:
+    folder.mkdir()
     started_s = clock.monotonic_s()
     error = _run_program(_options_of(candidate, sampler), folder)
     try:

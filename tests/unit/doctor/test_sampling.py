@@ -72,6 +72,11 @@ def test_a_sampler_that_keeps_its_samples_elsewhere() -> None:
     assert (check.status, check.found) == (Status.OK, "RUNNING after 500 ms · 3 links")
 
 
+def test_a_trial_that_was_repeated() -> None:
+    (check,) = checked(Trial(NONBLOCKING, "0.4.3", 0.1, samples=9, kept=True, repeated=True))
+    assert check.found == "0.4.3 · RUNNING after 100 ms · 9 samples · at the second attempt"
+
+
 def test_a_denied_sampler_beside_one_that_works() -> None:
     denied, works = checked(DENIED, GOOD)
     assert (denied.status, works.status) == (Status.SHORTFALL, Status.OK)

@@ -190,6 +190,42 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path, register: pytest.M
     assert not any(is_running(pid) for pid in found)
 
 
+FAILS_ONCE = """
+import os, sys
+if not os.path.exists({marker!r}):
+    open({marker!r}, "w").close()
+    sys.exit("busy")
+"""
+
+
+@pytest.mark.usefixtures("register")
+def test_a_failed_trial_is_repeated_once(tmp_path: Path, register: pytest.MonkeyPatch) -> None:
+    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+    marker, folder = tmp_path / "marker", tmp_path / "trial"
+    folder.mkdir()
+    register.setattr("profkit.doctor.trials._START", FAILS_ONCE.format(marker=str(marker)))
+    trial = try_candidate(Candidate("odd"), folder)
+    assert trial.error is None, "the second attempt's program did not fail"
+    assert (trial.worked, trial.repeated) == (False, False), "but it was not sampled"
+
+
+@pytest.mark.usefixtures("register")
+def test_a_denied_trial_is_not_repeated(tmp_path: Path, register: pytest.MonkeyPatch) -> None:
+    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+    text = """
+import json, sys
+from pathlib import Path
+folder = Path(json.loads(sys.argv[1])[2])
+(folder / "error.json").write_text(json.dumps({"message": "denied", "fix": "", "cause": "ptrace_scope"}))
+"""
+    register.setattr(
+        "profkit.doctor.trials._START", text.replace("ptrace_scope", next(iter(DenialCause)).value)
+    )
+    trial = try_candidate(Candidate("odd"), tmp_path)
+    assert trial.denied
+    assert [attempt.name for attempt in tmp_path.iterdir()] == ["first"]
+
+
 def test_what_works() -> None:
     good = Trial(Candidate("odd"), samples=1, kept=True)
     assert good.worked
