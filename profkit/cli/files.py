@@ -150,32 +150,39 @@ def runs_of_file(
     format: str | None = None,
     label: str | None = None,
     limits: ImportLimits | None = None,
+    value: str | None = None,
 ) -> tuple[AnyRun, ...]:
     """Return the runs of a file; a profile of another tool is one run.
 
     The format is detected from the content if not given. Ids of such profiles come from the content, so that
-    a file gives the same run everywhere. Their label is the file's stem unless given. `-` is stdin. Raises
-    UsageError for a file that is missing or has no known format, LimitExceeded, and DamagedFile.
+    a file gives the same run everywhere. Their label is the file's stem unless given. `value` names one of
+    several values of the file. `-` is stdin. Raises UsageError for a file that is missing or has no known
+    format, and for an unknown value, LimitExceeded, and DamagedFile.
     """
     budget = Budget(limits or ImportLimits(), Path(STDIN if str(path) == PIPE else path))
     try:
-        return _runs(read_content(str(path), budget), format, label, budget)
+        return _runs(read_content(str(path), budget), format, label, value, budget)
     except DamagedFile as error:
         fix = "leave out --format, or export it again" if format else "export it again, or in another format"
         raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
-def _runs(file: FileContent, format: str | None, label: str | None, budget: Budget) -> tuple[AnyRun, ...]:
+def _runs(
+    file: FileContent, format: str | None, label: str | None, value: str | None, budget: Budget
+) -> tuple[AnyRun, ...]:
     if not file.content:
         raise UsageError(f"{file.name} is empty", "name a file that contains a profile")
     name = format or _sniffed(file)
     if name == WHOLE:
         if label is not None:
             raise UsageError(f"the runs in {file.name} have their own labels", "leave out --label")
+        if value is not None:
+            raise UsageError(f"the runs in {file.name} have one value each", "leave out --value")
         return _whole_runs(file, budget)
     if name not in import_formats():
         raise UsageError(f"{name!r} cannot be imported", f"supported formats: {', '.join(import_formats())}")
-    return (_foreign(file, read_any(file.content, name, source=Path(file.name), budget=budget), label),)
+    read = read_any(file.content, name, source=Path(file.name), budget=budget, value=value)
+    return (_foreign(file, read, label),)
 
 
 def _sniffed(file: FileContent) -> str:
@@ -212,12 +219,13 @@ def _packed_profiles(document: object) -> Iterator[bytes]:
 
 
 def _foreign(file: FileContent, read: ReadProfile, label: str | None) -> Run:
-    known, profile, origin = read
+    known, profile, origin, value = read
+    run_id = _id(known.name, file.content, value)
     started_ns = origin.started_ns or 0
     pids = {thread.pid for thread in profile.threads}
     info = RunInfo(
-        id=_id(known.name, file.content),
-        session=f"import-{_id(known.name, file.content)}",
+        id=run_id,
+        session=f"import-{run_id}",
         region=_region(label or _stem(file.name, known)),
         state=SessionState.SUCCESS,
         started_ns=started_ns if 0 < started_ns < _END_OF_TIME_NS else file.changed_ns,
@@ -236,9 +244,13 @@ def _imported(file: FileContent, read: ReadProfile) -> Imported:
     return Imported(read.format.name, read.origin.tool, name, profile.unit, profile.total_weight)
 
 
-def _id(name: str, content: bytes) -> str:
-    """Return ten hexadecimal digits, as in all ids of runs."""
-    return hashlib.blake2b(name.encode() + b"\0" + content, digest_size=5).hexdigest()
+def _id(name: str, content: bytes, value: str) -> str:
+    """Return ten hexadecimal digits, as in all ids of runs; `value` is empty for a file's default."""
+    # A format's name has no line feed.
+    named = f"{name}\n{value}" if value else name
+    return hashlib.blake2b(
+        named.encode("utf-8", "surrogateescape") + b"\0" + content, digest_size=5
+    ).hexdigest()
 
 
 def _stem(name: str, known: Format) -> str:

@@ -7,7 +7,7 @@ that `--help` does not load it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -15,11 +15,13 @@ from typing import NamedTuple, Protocol, cast
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.limits import Budget, ImportLimits, enough_memory
+from profkit.formats.values import Selection, only_value
 from profkit.model.notes import Note
 from profkit.model.profile import Profile
 
 Encode = Callable[[Profile], bytes]
 Decode = Callable[[bytes, Path, Budget | None], Profile]
+Select = Callable[[bytes, Path, Budget | None, str | None], Selection]
 
 _INT64_MAX = 2**63 - 1
 
@@ -59,6 +61,9 @@ class Format:
     """Whether the format is not for terminals."""
     keeps_totals: bool = False
     """Whether the file keeps stated totals, for profkit only."""
+    select: Select | None = None
+    """Function as `decode` for files that can have several values, which takes the name of one, or None for
+    the default. Raises UsageError for a name that the file does not have."""
 
 
 class _Codec(Protocol):
@@ -66,6 +71,7 @@ class _Codec(Protocol):
 
     def encode(self, profile: Profile) -> bytes: ...
     def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile: ...
+    def select(self, data: bytes, source: Path, budget: Budget | None, value: str | None) -> Selection: ...
     def sniff(self, data: bytes) -> bool: ...
     def origin_of(self, data: bytes) -> Origin: ...
 
@@ -81,6 +87,9 @@ class _Module:
 
     def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile:
         return self._codec().decode(data, source, budget)
+
+    def select(self, data: bytes, source: Path, budget: Budget | None, value: str | None) -> Selection:
+        return self._codec().select(data, source, budget, value)
 
     def sniff(self, data: bytes) -> bool:
         return self._codec().sniff(data)
@@ -107,6 +116,11 @@ def _text(name: str, endings: tuple[str, ...], module: str, loses: str = "") -> 
     return Format(name, endings, codec.encode, codec.decode, codec.sniff, loses, codec.origin_of)
 
 
+def _with_values(known: Format, module: str) -> Format:
+    """Return a format whose files can have several values."""
+    return replace(known, select=_Module(module).select)
+
+
 _TOTALS = "the exact totals of functions; readers add them up from stacks, which approximate the call graph"
 
 FORMATS: Mapping[str, Format] = {
@@ -123,7 +137,7 @@ FORMATS: Mapping[str, Format] = {
             binary=True,
             keeps_totals=True,
         ),
-        _text("speedscope", (".speedscope.json",), "speedscope"),
+        _with_values(_text("speedscope", (".speedscope.json",), "speedscope"), "speedscope"),
         _text("firefox", (".firefox.json",), "firefox"),
         _text(
             "chrome-trace",
@@ -159,6 +173,8 @@ class ReadProfile(NamedTuple):
     format: Format
     profile: Profile
     origin: Origin
+    value: str = ""
+    """Name of the imported value; empty if it is the file's default, or the only one."""
 
 
 def lost_in(known: Format, profile: Profile) -> Iterator[str]:
@@ -187,12 +203,13 @@ def read_any(
     *,
     source: Path = Path("the file"),
     budget: Budget | None = None,
+    value: str | None = None,
 ) -> ReadProfile:
     """Parse a profile, without any gzip around it.
 
     The format is `name`, or the one that the content looks like. A `budget` that unpacking has partly spent
-    replaces `limits`. Raises DamagedFile and LimitExceeded, naming `source`, and UsageError for a format that
-    is unknown or not imported.
+    replaces `limits`. `value` names one of several values of the file. Raises DamagedFile and LimitExceeded,
+    naming `source`, and UsageError for a format that is unknown or not imported, and for an unknown value.
     """
     budget = budget or Budget(limits or ImportLimits(), source)
     known = FORMATS.get(name) if name is not None else format_of(data)
@@ -201,9 +218,20 @@ def read_any(
         raise UsageError(problem, f"supported formats: {', '.join(importable())}")
     with enough_memory(source):
         budget.check_bytes(len(data))
-        profile = _checked(known.decode(data, source, budget), source)
+        selected = _selected(known, known.decode, data, source, budget, value)
+        profile = _checked(selected.profile, source)
         budget.check_time()
-        return ReadProfile(known, profile, Origin() if known.origin is None else known.origin(data))
+        origin = Origin() if known.origin is None else known.origin(data)
+        origin = replace(origin, notes=(*origin.notes, *selected.notes))
+        return ReadProfile(known, profile, origin, selected.value)
+
+
+def _selected(
+    known: Format, decode: Decode, data: bytes, source: Path, budget: Budget, value: str | None
+) -> Selection:
+    if known.select is not None:
+        return known.select(data, source, budget, value)
+    return only_value(decode(data, source, budget), value, source)
 
 
 def _checked(profile: Profile, source: Path) -> Profile:

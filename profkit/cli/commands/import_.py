@@ -105,6 +105,11 @@ _OPTIONS = (
     type=click.Choice(import_formats()),
     help="Format of the files.  [default: by content]",
 )
+@click.option(
+    "--value",
+    metavar="NAME",
+    help="Value to import if a file has several, such as an event of Callgrind.  [default: by format]",
+)
 @click.option("--label", metavar="LABEL", help="Label of the runs.  [default: the file's name]")
 @click.option("--json", "as_json", is_flag=True, help="List the runs in the files as JSON.")
 @limit_options
@@ -113,6 +118,7 @@ def import_command(
     config: Config,
     files: tuple[str, ...],
     name: str | None,
+    value: str | None,
     label: str | None,
     as_json: bool,
     max_bytes: int,
@@ -129,7 +135,7 @@ def import_command(
     from profkit.store.runs import open_store
 
     limits = limits_of(max_bytes, max_depth, max_records, max_frames, max_seconds)
-    runs = [run for file in files for run in runs_of_file(file, name, label, limits)]
+    runs = [run for file in files for run in runs_of_file(file, name, label, limits, value)]
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]

@@ -5,7 +5,8 @@ none unused, as those of a `ProfileBuilder` are. Data without a field in the for
 member, see `exact`.
 """
 
-from profkit.formats.speedscope.reading import decode, origin_of, parse_thread_name, read_speedscope, sniff
+from profkit.formats.speedscope.pyspy import read_speedscope
+from profkit.formats.speedscope.reading import decode, origin_of, parse_thread_name, select, sniff
 from profkit.formats.speedscope.writing import encode
 
-__all__ = ["decode", "encode", "origin_of", "parse_thread_name", "read_speedscope", "sniff"]
+__all__ = ["decode", "encode", "origin_of", "parse_thread_name", "read_speedscope", "select", "sniff"]

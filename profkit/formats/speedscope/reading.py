@@ -1,9 +1,8 @@
-"""Reading of speedscope files of any tool: `evented` and `sampled` profiles; those of py-spy as rounds."""
+"""Reading of speedscope files of any tool, with `evented` and `sampled` profiles."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice, repeat
@@ -18,6 +17,7 @@ from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.numbers import weight_of, whole_steps
 from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import Origin
+from profkit.formats.values import Selection, Values, only_value
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 
@@ -191,13 +191,27 @@ _EXPORTER = re.compile(rb'"exporter"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
 
 
 def decode(data: bytes, source: Path = Path("speedscope data"), budget: Budget | None = None) -> Profile:
-    """Parse a file; raises DamagedFile, naming `source` and the first part that is wrong."""
+    """Parse the profiles that are imported by default; raises as `select` does."""
+    return select(data, source, budget).profile
+
+
+def select(data: bytes, source: Path, budget: Budget | None = None, value: str | None = None) -> Selection:
+    """Parse the profiles that share a unit: those called `value`, or those of the profile to show first.
+
+    A unit's profile is called by its name; several are called by their unit. Raises UsageError for an unknown
+    name, and DamagedFile, naming `source` and the first part that is wrong.
+    """
     budget = budget or unlimited()
     try:
         document = read_json(data, budget)
         if isinstance(document, dict) and exact.MEMBER in document:
-            return _as_written(document, budget)
-        return _of_any_tool(document, BoundedBuilder(budget))
+            return only_value(_as_written(document, budget), value, source)
+        listed = member(document, "the file", "profiles", list)
+        profiles = [_recorded(entry, f"profiles[{n}]") for n, entry in enumerate(listed)]
+        groups = _groups(profiles)
+        values = Values.named(map(_group_name, groups), _first_group(document, profiles, groups))
+        place = values.index(value, source)
+        return values.select(place, _of_group(document, groups[place], BoundedBuilder(budget)))
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
@@ -228,13 +242,37 @@ class _Recorded(NamedTuple):
     weights: list[float]
 
 
-def _of_any_tool(document: object, builder: BoundedBuilder) -> Profile:
+def _groups(profiles: Sequence[_Recorded]) -> list[list[_Recorded]]:
+    """Return the profiles by unit; one empty group for none."""
+    groups: dict[Unit, list[_Recorded]] = {}
+    for recorded in profiles:
+        groups.setdefault(recorded.unit, []).append(recorded)
+    return list(groups.values()) or [[]]
+
+
+def _group_name(group: Sequence[_Recorded]) -> str:
+    if len(group) == 1 and group[0].name:
+        return group[0].name
+    return member(group[0].content, group[0].where, "unit", str) if group else Unit.SAMPLES.value
+
+
+def _first_group(
+    document: object, profiles: Sequence[_Recorded], groups: Sequence[Sequence[_Recorded]]
+) -> int:
+    """Return the place of the group that has the profile to show first."""
+    active = document.get("activeProfileIndex") if isinstance(document, dict) else None
+    if not isinstance(active, int) or not 0 <= active < len(profiles):
+        return 0
+    unit = profiles[active].unit
+    return next(place for place, group in enumerate(groups) if group[0].unit is unit)
+
+
+def _of_group(document: object, group: Sequence[_Recorded], builder: BoundedBuilder) -> Profile:
+    """Return the profiles of one unit as threads."""
     frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
-    listed = member(document, "the file", "profiles", list)
-    profiles = [_recorded(entry, f"profiles[{n}]") for n, entry in enumerate(listed)]
-    unit = _common_unit(profiles)
-    period_ns = _period_ns(profiles) if unit is Unit.NANOSECONDS else 0.0
-    for recorded, thread in zip(profiles, _threads(profiles), strict=True):
+    unit = group[0].unit if group else Unit.SAMPLES
+    period_ns = _period_ns(group) if unit is Unit.NANOSECONDS else 0.0
+    for recorded, thread in zip(group, _threads(group), strict=True):
         number, where = builder.thread(thread), recorded.where
         if recorded.samples is None:
             add_events(builder, frames, number, recorded.content, where, recorded.scale)
@@ -255,16 +293,6 @@ def _recorded(entry: object, where: str) -> _Recorded:
     if weights:
         scaled(max(weights), f"the largest of {where}.weights", scale)
     return _Recorded(where, entry, name, unit_named(word, where), scale, samples, weights)
-
-
-def _common_unit(profiles: Sequence[_Recorded]) -> Unit:
-    found: dict[Unit, str] = {}
-    for recorded in profiles:
-        word = member(recorded.content, recorded.where, "unit", str)
-        found.setdefault(recorded.unit, f"{recorded.where} ({recorded.name!r}) in {word}")
-    if len(found) > 1:
-        raise ValueError(f"its profiles do not share a unit: {' and '.join(found.values())}")
-    return next(iter(found), Unit.SAMPLES)
 
 
 def _period_ns(profiles: Sequence[_Recorded]) -> float:
@@ -314,50 +342,3 @@ def _exact_samples(
         exact.StackWeight(stacks.stack(sample, where, place), count)
         for place, (sample, count) in enumerate(zip(samples, counts, strict=True))
     ]
-
-
-def read_speedscope(source: Path | str, pid: int = 0) -> Profile:
-    """Parse a file (`Path`) or its text (`str`); a sample's weight counts sampling rounds.
-
-    `pid` is the process of threads whose names do not contain one, which is the case without
-    `--subprocesses`. Raises DamagedFile, naming the first part that is missing or of a wrong type.
-    """
-    try:
-        return _pyspy_profile(read_json(source if isinstance(source, str) else source.read_bytes()), pid)
-    except (OSError, ValueError) as error:
-        path = source if isinstance(source, Path) else Path("speedscope text")
-        raise DamagedFile(path, str(error)) from error
-
-
-def _pyspy_profile(document: object, pid: int) -> Profile:
-    builder = ProfileBuilder()
-    profiles = member(document, "the file", "profiles", list)
-    # py-spy lists some frames twice, so its numbers differ from the builder's.
-    frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
-    periods_ns: dict[float, str] = {}
-    for place, recorded in enumerate(profiles):
-        where = f"profiles[{place}]"
-        thread = builder.thread(parse_thread_name(member(recorded, where, "name", str), pid))
-        samples = member(recorded, where, "samples", list)
-        add_samples(builder, frames, thread, samples, repeat(1), where)
-        if period_ns := _pyspy_period_ns(recorded, where, len(samples)):
-            periods_ns.setdefault(period_ns, where)
-    if len(periods_ns) > 1:
-        raise ValueError(f"the weights of {' and '.join(periods_ns.values())} differ")
-    return builder.build(period_ns=next(iter(periods_ns), 0.0))
-
-
-def _pyspy_period_ns(recorded: object, where: str, count: int) -> float:
-    """Return the time of one sample; 0 for a profile without samples."""
-    unit = member(recorded, where, "unit", str)
-    weights = member(recorded, where, "weights", list)
-    if unit not in NANOSECONDS:
-        raise ValueError(f"{where}.unit is {unit!r}, not one of {', '.join(NANOSECONDS)}")
-    if len(weights) != count:
-        raise ValueError(f"{where} has {count} samples, but {len(weights)} weights")
-    if not weights:
-        return 0.0
-    weight: object = weights[0]
-    if not isinstance(weight, int | float) or not 0 < weight < math.inf or weights.count(weight) != count:
-        raise ValueError(f"{where}.weights are not all the same positive number")
-    return weight * NANOSECONDS[unit]

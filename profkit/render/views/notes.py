@@ -112,7 +112,10 @@ def _tree_approximated(figures: Figures) -> str:
 
 
 def _values_left_out(figures: Figures) -> str:
-    return f"Of the values in the file, {figures['kept']} is kept. Left out: {figures['left_out']}."
+    return (
+        f"Of the values in the file, {figures['kept']} is kept. `profkit import --value` imports another: "
+        f"{figures['left_out']}."
+    )
 
 
 def _other_python(figures: Figures) -> str:

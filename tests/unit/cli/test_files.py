@@ -29,6 +29,7 @@ from tests.support.cli_runs import Profkit, keep
 from tests.support.example_measured_runs import counted_run, measured_run, timed_run
 from tests.support.example_measurements import COUNTS
 from tests.support.example_runs import made_profile, made_run
+from tests.support.folders import SAMPLES
 from tests.support.profile_strategies import profiles
 
 FOLDED = b"main (a.py:1);f (a.py:2) 30\nmain (a.py:1) 10\n"
@@ -96,6 +97,31 @@ def test_a_foreign_profile_is_kept_once(profkit: Profkit, config: Config, tmp_pa
     assert found == run
     assert (run.info.label, run.info.samples, run.info.started_ns) == ("night", 40, 10**18)
     assert run.info.imported == Imported("collapsed", "", str(file), Unit.SAMPLES, 40)
+
+
+def test_another_value_of_a_file_is_another_run(profkit: Profkit) -> None:
+    file = str(SAMPLES / "memray.speedscope.json")
+    first, other = profkit("import", file), profkit("import", file, "--value", "Allocations", "--label", "n")
+    assert "Memory is kept. `profkit import --value` imports another: Allocations." in first.err
+    assert "Allocations is kept" in other.err
+    assert "already stored" in profkit("import", file, "--value", "Memory").err
+    assert "1.04 MiB" in profkit("report", "memray").out
+    assert "51" in profkit("report", "n").out
+    said = profkit("import", file, "--value", "Bytes")
+    assert (said.code, said.out) == (2, "")
+    assert "no value 'Bytes'; give one of these with --value: Memory, Allocations" in said.err
+
+
+def test_a_file_with_one_value_takes_only_its_name(profkit: Profkit, tmp_path: Path) -> None:
+    (file := tmp_path / "x.folded").write_bytes(FOLDED)
+    said = profkit("import", str(file), "--value", "bytes")
+    assert (said.code, said.out) == (2, "")
+    assert "x.folded has no value 'bytes'; its only value is samples: leave out --value" in said.err
+    assert profkit("import", str(file), "--value", "samples").code == 0
+    assert "already stored" in profkit("import", str(file)).err
+    whole = tmp_path / "x.profkit.json"
+    whole.write_bytes(encode_runs([made_run()]))
+    assert "one value each; leave out --value" in profkit("import", str(whole), "--value", "samples").err
 
 
 def test_what_was_removed_can_be_imported_again(profkit: Profkit, tmp_path: Path) -> None:

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.errors import DamagedFile
-from profkit.formats.speedscope import decode, origin_of, sniff
+from profkit.errors import DamagedFile, UsageError
+from profkit.formats.speedscope import decode, origin_of, select, sniff
+from profkit.formats.values import Selection
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
+from tests.support.folders import SAMPLES
 
 Document = dict[str, Any]
 SOURCE = Path("app.speedscope.json")
@@ -119,11 +122,57 @@ def test_profiles_of_one_name_stay_separate() -> None:
     assert profile.threads == (Thread(0, 0, "t"), Thread(0, 1, "t"), Thread(0, 5, "w"))
 
 
-def test_profiles_of_several_units_are_reported() -> None:
-    with pytest.raises(DamagedFile) as told:
-        read(sampled([[0]], [1], "bytes", "heap"), sampled([[0]], [1], "seconds", "main"))
-    assert told.value.path == SOURCE
-    assert "profiles[0] ('heap') in bytes and profiles[1] ('main') in seconds" in str(told.value)
+HEAP = sampled([[0]], [512], "bytes", "heap")
+MAIN = sampled([[1]], [1.5], "seconds", "main")
+WORKER = sampled([[2]], [2.5], "milliseconds", "worker")
+
+
+def selected(value: str | None, *profiles: Document, **members: int) -> Selection:
+    return select(json.dumps(document(*profiles) | members).encode(), SOURCE, None, value)
+
+
+def test_of_profiles_in_several_units_those_of_one_unit_are_kept() -> None:
+    profile, value, notes = selected(None, HEAP, MAIN, WORKER)
+    assert (profile.unit, profile.total_weight, value) == (Unit.BYTES, 512, "")
+    assert notes == (Note.of(NoteCode.VALUES_LEFT_OUT, kept="heap", left_out="seconds"),)
+    assert [thread.name for thread in profile.threads] == ["heap"]
+
+
+@pytest.mark.parametrize(("active", "unit"), [(0, Unit.BYTES), (2, Unit.NANOSECONDS), (9, Unit.BYTES)])
+def test_the_profile_to_show_first_gives_the_default_unit(active: int, unit: Unit) -> None:
+    assert selected(None, HEAP, MAIN, WORKER, activeProfileIndex=active).profile.unit is unit
+
+
+def test_another_unit_is_chosen_by_name() -> None:
+    profile, value, notes = selected("seconds", HEAP, MAIN, WORKER)
+    assert (profile.unit, profile.total_weight, value) == (Unit.NANOSECONDS, 1_502_500_000, "seconds")
+    assert [thread.name for thread in profile.threads] == ["main", "worker"]
+    assert notes == (Note.of(NoteCode.VALUES_LEFT_OUT, kept="seconds", left_out="heap"),)
+    assert selected("heap", HEAP, MAIN) == selected(None, HEAP, MAIN)
+
+
+def test_names_that_are_not_unique_are_numbers() -> None:
+    twins = HEAP | {"name": "x"}, MAIN | {"name": "x"}
+    assert selected("2", *twins).profile.period_ns == 1.5e9
+    with pytest.raises(UsageError, match="no value 'x'; give one of these with --value: 1, 2"):
+        selected("x", *twins)
+
+
+def test_an_unknown_name_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UsageError, match=r"json has no value 'x'; give .* --value: heap, main"):
+        selected("x", HEAP, MAIN)
+    with pytest.raises(UsageError, match="its only value is heap: leave out --value"):
+        selected("x", HEAP)
+    assert selected("heap", HEAP) == Selection(read(HEAP))
+
+
+def test_a_file_of_memray_has_bytes_and_allocations() -> None:
+    data = (SAMPLES / "memray.speedscope.json").read_bytes()
+    memory, _, notes = select(data, SOURCE)
+    assert (memory.unit, memory.total_weight) == (Unit.BYTES, 1_089_366)
+    assert notes == (Note.of(NoteCode.VALUES_LEFT_OUT, kept="Memory", left_out="Allocations"),)
+    allocations = select(data, SOURCE, value="Allocations").profile
+    assert (allocations.unit, allocations.total_weight) == (Unit.SAMPLES, 51)
 
 
 @pytest.mark.parametrize(
