@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import hashlib
-import json
 import os
+import pprint
 import queue
 import re
 import subprocess
@@ -97,7 +97,7 @@ def recursion() -> None:
 
 
 def render(rows: int) -> str:
-    return json.dumps({str(row): [row] for row in range(rows)}, indent=1)
+    return pprint.pformat({str(row): [row] for row in range(rows)})
 
 
 def pool() -> None:
@@ -209,7 +209,7 @@ def exceptions() -> None:
 
 
 def serialize(document: object) -> str:
-    return json.dumps(document, indent=1)
+    return pprint.pformat(document)
 
 
 def text() -> None:
