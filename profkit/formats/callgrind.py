@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from operator import length_hint
 from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
+from profkit.formats.values import Selection, Values
 from profkit.model.measurement import INSTRUCTIONS, CallCount, CallgrindDump, FunctionCount
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
@@ -26,18 +28,23 @@ _HEADER = ("part:", "desc:", "positions:", "thread:", "pid:", "cmd:", "event:", 
 """Header lines that each further part of a file repeats."""
 
 _IGNORED = frozenset(("jump", "jcnd"))
+_ELSEWHERE = {"cob": "shared_objects", "jfi": "files", "jfn": "functions"}
+"""Fields for the names that lines of calls and jumps may give."""
 
 
 @dataclass(slots=True)
 class Body:
     """Sums of cost and call lines, by the function that they are in.
 
-    Costs are of one event, the one at `column` of a cost line. `totals` (of the lines) and `summary` (of the
+    Costs are of one event. `totals` (of the lines) and `summary` (of the
     program, which may include a few costs that no line has) are of all events.
     """
 
     events: tuple[str, ...]
+    event: int
+    """Place of the event among them."""
     column: int
+    """Place of its count in a cost line."""
     width: int
     """Columns of a cost line, positions and counts; a line has fewer if its last counts are 0."""
     summary: list[int] = field(default_factory=list)
@@ -123,12 +130,10 @@ def _add_call(body: Body, between: tuple[str, str], calls: int, cost: str) -> No
 
 def _add_other(body: Body, line: str, key: str, value: str) -> None:
     """Add totals, and names given on other lines; ignore comments and the header of a further part."""
-    if key == "jfi":
-        _named(body.files, value)
-    elif key == "jfn":
-        _named(body.functions, value)
-    elif key == "cob":
-        _named(body.shared_objects, value)
+    if key in _ELSEWHERE:
+        # These lines may refer to a name that is never given: nothing else needs it.
+        with suppress(ValueError):
+            _named(getattr(body, _ELSEWHERE[key]), value)
     elif line.startswith("totals:"):
         body.totals = _sum(body, body.totals, line)
     elif line.startswith("summary:"):
@@ -171,36 +176,62 @@ def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> Callgrind
     """
     lines = text.split("\n")
     unread = iter(lines)
+    with _lines_named(lines, unread, path):
+        return _dump(_body(unread, _instructions))
+
+
+@contextmanager
+def _lines_named(lines: Sequence[str], unread: Iterator[str], path: Path) -> Iterator[None]:
+    """Raise DamagedFile, naming the line, for ValueError."""
     try:
-        return _dump(_body(unread))
+        yield
     except ValueError as error:
         raise DamagedFile(path, f"line {len(lines) - length_hint(unread)}: {error}") from error
 
 
-def _body(unread: Iterator[str]) -> Body:
+def _instructions(events: Sequence[str]) -> int:
+    if INSTRUCTIONS not in events:
+        raise ValueError(f"its events are {' '.join(events)}, without {INSTRUCTIONS}")
+    return events.index(INSTRUCTIONS)
+
+
+def _body(unread: Iterator[str], choose: Callable[[Sequence[str]], int]) -> Body:
+    """Read a file for the event at the place that `choose` returns."""
     positions = 1
     for line in unread:
         if line.startswith("positions:"):
             positions = len(line.split()) - 1
         elif line.startswith("events:"):
             events = tuple(line.split()[1:])
-            if INSTRUCTIONS not in events:
-                raise ValueError(f"its events are {' '.join(events)}, without {INSTRUCTIONS}")
-            body = Body(events, positions + events.index(INSTRUCTIONS), positions + len(events))
+            if not events:
+                raise ValueError("its line of events names none")
+            event = choose(events)
+            body = Body(events, event, positions + event, positions + len(events))
             read_body(unread, body)
             return body
     raise ValueError("it ends without a line of events")
 
 
 def _dump(body: Body) -> CallgrindDump:
+    _check_totals(body)
+    totals = body.summary if any(body.summary) else body.totals
+    return CallgrindDump(body.events, tuple(totals), tuple(_functions(body)), tuple(_calls(body)))
+
+
+def _check_totals(body: Body) -> None:
+    """Raise ValueError if the file is cut short, or a line of it is damaged."""
     if not body.totals:
         raise ValueError("it ends without its totals")
-    functions = sum(body.own.values())
-    if functions != (total := body.totals[body.events.index(INSTRUCTIONS)]):
-        raise ValueError(f"its functions add up to {functions} instructions, its totals say {total}")
-    calls = tuple(CallCount(*between, *counts) for between, counts in body.edges.items())
-    totals = body.summary if any(body.summary) else body.totals
-    return CallgrindDump(body.events, tuple(totals), tuple(_functions(body)), calls)
+    functions, total = sum(body.own.values()), body.totals[body.event]
+    if functions != total:
+        what = body.events[body.event]
+        what = "instructions" if what == INSTRUCTIONS else what
+        raise ValueError(f"its functions add up to {functions} {what}, its totals say {total}")
+
+
+def _calls(body: Body, factor: int = 1) -> Iterator[CallCount]:
+    for (caller, callee), (calls, cost) in body.edges.items():
+        yield CallCount(caller, callee, calls, cost * factor)
 
 
 def _functions(body: Body) -> Iterator[FunctionCount]:
@@ -219,27 +250,85 @@ def _functions(body: Body) -> Iterator[FunctionCount]:
             yield FunctionCount(name, cost, cost + spent[name], 0, objects.get(name, ""))
 
 
-_NOTES = (
-    Note(NoteCode.CALL_GRAPH_RECURSION),
-    Note.of(NoteCode.TREE_APPROXIMATED, unit=Unit.INSTRUCTIONS.value),
-)
 _HEAD = re.compile(rb"^(?:events:|positions:|creator: *callgrind|# callgrind format)", re.MULTILINE)
 _CREATOR = re.compile(rb"^creator: *(\S.*)$", re.MULTILINE)
+_BY_VALGRIND = re.compile(rb"^creator: *callgrind", re.MULTILINE)
 _HEAD_BYTES = 1 << 14
 
 
 def decode(data: bytes, source: Path = Path("callgrind dump"), budget: Budget | None = None) -> Profile:
-    """Return the instructions of all functions as unordered stacks, with their totals.
+    """Return the costs of the event that is imported by default; raises as `select` does."""
+    return select(data, source, budget).profile
 
-    Raises DamagedFile, naming `source`.
+
+def select(data: bytes, source: Path, budget: Budget | None = None, value: str | None = None) -> Selection:
+    """Return the costs of all functions as unordered stacks, with their totals.
+
+    They are of the event `value`, by default of instructions, or of the first event without these.
+    Raises UsageError for an unknown event, and DamagedFile, naming `source`.
     """
     builder = BoundedBuilder(budget or unlimited())
     builder.budget.count_records(data.count(b"\n"))
-    dump = parse_callgrind(data.decode("utf-8", "surrogateescape"), source)
+
+    def chosen(events: Sequence[str]) -> int:
+        return _values(events).index(value, source)
+
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    unread = iter(lines)
+    with _lines_named(lines, unread, source):
+        body = _body(unread, chosen)
+        # Other programs write files in this format without totals.
+        if body.totals or _BY_VALGRIND.search(data[:_HEAD_BYTES]):
+            _check_totals(body)
     try:
-        return unfold_functions(dump.functions, dump.calls, builder, builder.budget.check_path)
+        profile, notes = _profile(body, builder)
     except OverflowError as error:
         raise DamagedFile(source, str(error)) from error
+    return _values(body.events).select(body.event, profile, notes)
+
+
+def _values(events: Sequence[str]) -> Values:
+    return Values.named(events, events.index(INSTRUCTIONS) if INSTRUCTIONS in events else 0)
+
+
+def _profile(body: Body, builder: BoundedBuilder) -> tuple[Profile, tuple[Note, ...]]:
+    """Return the stacks of a body, and notes on what they lack."""
+    event = body.events[body.event]
+    unit, factor = _unit_of(event)
+    functions = [
+        replace(count, exclusive=count.exclusive * factor, inclusive=count.inclusive * factor)
+        for count in _functions(body)
+    ]
+    profile = unfold_functions(functions, _calls(body, factor), builder, builder.budget.check_path)
+    counted = (Note.of(NoteCode.EVENT_COUNTED, event=event),) if unit is Unit.SAMPLES else ()
+    approximated = Note.of(NoteCode.TREE_APPROXIMATED, unit=unit.value)
+    return replace(profile, unit=unit), (*counted, Note(NoteCode.CALL_GRAPH_RECURSION), approximated)
+
+
+_MEASURED = re.compile(r"(?:.*\()?(\d{0,6}) ?([a-zA-Zµ]+)\)?")
+"""Names of events with a unit, as other programs write them: `ns`, `cpu(ms)`, `Time_(10ns)`."""
+_MEASURES = {
+    "ns": (Unit.NANOSECONDS, 1),
+    "us": (Unit.NANOSECONDS, 10**3),
+    "µs": (Unit.NANOSECONDS, 10**3),
+    "ms": (Unit.NANOSECONDS, 10**6),
+    "s": (Unit.NANOSECONDS, 10**9),
+    "B": (Unit.BYTES, 1),
+    "bytes": (Unit.BYTES, 1),
+    "kB": (Unit.BYTES, 1 << 10),
+    "MB": (Unit.BYTES, 1 << 20),
+}
+
+
+def _unit_of(event: str) -> tuple[Unit, int]:
+    """Return the unit of an event, and the size of its counts in that unit; most events are just counted."""
+    if event == INSTRUCTIONS:
+        return Unit.INSTRUCTIONS, 1
+    match = _MEASURED.fullmatch(event)
+    if match is None or match[2] not in _MEASURES:
+        return Unit.SAMPLES, 1
+    unit, size = _MEASURES[match[2]]
+    return unit, size * int(match[1] or 1)
 
 
 def sniff(data: bytes) -> bool:
@@ -248,6 +337,6 @@ def sniff(data: bytes) -> bool:
 
 
 def origin_of(data: bytes) -> Origin:
-    """Return the program that wrote the dump, with notes on what dumps lack."""
+    """Return the program that wrote the dump."""
     creator = _CREATOR.search(data[:_HEAD_BYTES])
-    return Origin("" if creator is None else creator[1].decode("utf-8", "replace"), notes=_NOTES)
+    return Origin("" if creator is None else creator[1].decode("utf-8", "replace"))

@@ -1,7 +1,7 @@
 """Text that `perf script` writes: for each sample a head line, then its frames, the innermost first.
 
 perf-script(1), with the default fields. Its names of Python functions, which CPython's perf trampoline adds
-(`py::NAME:FILE`), become functions with files. Samples of several events are those of the first event.
+(`py::NAME:FILE`), become functions with files. Samples of one event are read.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from profkit.errors import DamagedFile
 from profkit.formats.json_members import text_lines
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
-from profkit.model.notes import Note, NoteCode
+from profkit.formats.values import Selection, Values
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.stats.ranks import median
+from profkit.units import Unit
 
 _SAMPLE = re.compile(
     r"(?P<name>\S.{0,63}?)\s+(?P<pid>\d{1,10}(?:/\d{1,10})?)\s+(?:\[\d{1,6}\]\s+)?(?:\S{4,6}\s+)?"
@@ -34,24 +35,36 @@ _SNIFFED_LINES, _SNIFFED_BYTES = 40, 1 << 16
 
 
 def decode(data: bytes, source: Path = Path("perf script"), budget: Budget | None = None) -> Profile:
-    """Parse the samples; raises DamagedFile, naming `source` and the line."""
+    """Parse the samples of the first event; raises DamagedFile, naming `source` and the line."""
+    return select(data, source, budget).profile
+
+
+def select(data: bytes, source: Path, budget: Budget | None = None, value: str | None = None) -> Selection:
+    """Parse the samples of the event `value`, by default of the first one.
+
+    Raises UsageError for an unknown event, and DamagedFile, naming `source` and the line.
+    """
     builder = BoundedBuilder(budget or unlimited())
+    events = _events(data)
+    values = Values.named(events or (Unit.SAMPLES.value,))
+    place = values.index(value, source)
+    try:
+        return values.select(place, _profile(data, events[place] if events else "", builder))
+    except ValueError as error:
+        raise DamagedFile(source, str(error)) from error
+
+
+def _profile(data: bytes, event: str, builder: BoundedBuilder) -> Profile:
     frame = cache(lambda text: builder.frame(_frame(text)))
     periods: list[float] = []
-    first_event = ""
-    try:
-        for head, calls in _samples(data, builder.budget):
-            first_event = first_event or head["event"]
-            if head["event"] != first_event:
-                continue
+    for head, calls in _samples(data, builder.budget):
+        if head["event"] == event:
             pid, _, tid = head["pid"].rpartition("/")
             thread = builder.thread(Thread(int(pid or 0), int(tid), head["name"]))
             builder.add_indexed(tuple([frame(call) for call in reversed(calls)]), thread)
             if head["period"] is not None:
                 periods.append(float(head["period"]))
-    except ValueError as error:
-        raise DamagedFile(source, str(error)) from error
-    is_clock = first_event.partition(":")[0] in _CLOCKS
+    is_clock = event.partition(":")[0] in _CLOCKS
     return builder.build(period_ns=median(periods) if is_clock and periods else 0.0)
 
 
@@ -66,13 +79,14 @@ def sniff(data: bytes) -> bool:
 
 
 def origin_of(data: bytes) -> Origin:
-    """Return the origin, with a note if only the samples of one event are kept."""
+    """Return the origin."""
+    return Origin("perf")
+
+
+def _events(data: bytes) -> tuple[str, ...]:
+    """Return the events of all samples, in the order of their first ones."""
     listed = (_SAMPLE.fullmatch(line) for line in text_lines(data) if line[:1] not in ("", " ", "\t", "#"))
-    events = list(dict.fromkeys(match["event"] for match in listed if match is not None))
-    notes: tuple[Note, ...] = ()
-    if len(events) > 1:
-        notes = (Note.of(NoteCode.VALUES_LEFT_OUT, kept=events[0], left_out=", ".join(events[1:])),)
-    return Origin("perf", notes=notes)
+    return tuple(dict.fromkeys(match["event"] for match in listed if match is not None))
 
 
 def _samples(data: bytes, budget: Budget) -> Iterator[tuple[re.Match[str], list[str]]]:

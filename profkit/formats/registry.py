@@ -20,10 +20,20 @@ from profkit.model.notes import Note
 from profkit.model.profile import Profile
 
 Encode = Callable[[Profile], bytes]
+EncodeTimed = Callable[[Profile, "TimeSpan"], bytes]
 Decode = Callable[[bytes, Path, Budget | None], Profile]
 Select = Callable[[bytes, Path, Budget | None, str | None], Selection]
 
 _INT64_MAX = 2**63 - 1
+
+
+class TimeSpan(NamedTuple):
+    """Time in which a profile was recorded."""
+
+    started_ns: int = 0
+    """Unix time; 0 if unknown."""
+    duration_ns: int = 0
+    """0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,8 @@ class Format:
     """Whether the format is not for terminals."""
     keeps_totals: bool = False
     """Whether the file keeps stated totals, for profkit only."""
+    encode_timed: EncodeTimed | None = None
+    """Function as `encode` for formats that also have the time in which a profile was recorded."""
     select: Select | None = None
     """Function as `decode` for files that can have several values, which takes the name of one, or None for
     the default. Raises UsageError for a name that the file does not have."""
@@ -70,6 +82,7 @@ class _Codec(Protocol):
     """Functions of a format's module; a format may lack some."""
 
     def encode(self, profile: Profile) -> bytes: ...
+    def encode_timed(self, profile: Profile, span: TimeSpan) -> bytes: ...
     def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile: ...
     def select(self, data: bytes, source: Path, budget: Budget | None, value: str | None) -> Selection: ...
     def sniff(self, data: bytes) -> bool: ...
@@ -84,6 +97,9 @@ class _Module:
 
     def encode(self, profile: Profile) -> bytes:
         return self._codec().encode(profile)
+
+    def encode_timed(self, profile: Profile, span: TimeSpan) -> bytes:
+        return self._codec().encode_timed(profile, span)
 
     def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile:
         return self._codec().decode(data, source, budget)
@@ -136,6 +152,8 @@ FORMATS: Mapping[str, Format] = {
             origin=_ANY_PPROF.origin_of,
             binary=True,
             keeps_totals=True,
+            encode_timed=_PPROF.encode_timed,
+            select=_ANY_PPROF.select,
         ),
         _with_values(_text("speedscope", (".speedscope.json",), "speedscope"), "speedscope"),
         _text("firefox", (".firefox.json",), "firefox"),
@@ -149,9 +167,9 @@ FORMATS: Mapping[str, Format] = {
         _read_only("cpuprofile", (".cpuprofile",), "cpuprofile"),
         _read_only("pstats", (".prof", ".pstats"), "pstats"),
         _read_only("pyinstrument", (".pyisession", ".json"), "pyinstrument"),
-        _read_only("callgrind", (".callgrind.out", ".out"), "callgrind"),
+        _with_values(_read_only("callgrind", (".callgrind.out", ".out"), "callgrind"), "callgrind"),
         _read_only("austin", (".austin",), "austin"),
-        _read_only("perf-script", (".perf.txt", ".perf"), "perf_script"),
+        _with_values(_read_only("perf-script", (".perf.txt", ".perf"), "perf_script"), "perf_script"),
         # Last, since lines of others end in numbers too.
         Format(
             "collapsed",

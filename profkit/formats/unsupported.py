@@ -24,6 +24,8 @@ _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
         "is a recording of perf", "convert it: perf script -i FILE > FILE.perf.txt")),
     (b"2ELIFREP", Unsupported(
         "is a recording of perf on a machine of other byte order", "convert it there: perf script -i FILE")),
+    (b"heap profile:", Unsupported(
+        "is a heap profile of Go as text", "convert it: go tool pprof -proto -output=FILE.pb.gz FILE")),
     (b"memray", Unsupported(
         "is a recording of memray", "convert it: memray transform speedscope FILE")),
     (b"HCAT", Unsupported(
@@ -51,6 +53,8 @@ _PAGE = Unsupported("is an HTML page", f"{_RECORD}, or export JSON from the tool
 _MARKUP: tuple[tuple[bytes, Unsupported], ...] = (
     (b"pyinstrument", Unsupported(
         "is an HTML report of pyinstrument", "write a session: pyinstrument -o FILE.pyisession")),
+    (b"heap profile:", Unsupported(
+        "is a heap profile of Go as text", "convert it: go tool pprof -proto -output=FILE.pb.gz FILE")),
     (b"memray", Unsupported(
         "is an HTML report of memray", "convert the recording: memray transform speedscope")),
     (b"scalene", Unsupported("is an HTML report of scalene, which has no stacks", _RECORD)),

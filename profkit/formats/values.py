@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -53,9 +53,12 @@ class Values:
             fix = f"give one of these with --value: {', '.join(self.names)}"
         raise UsageError(f"{source} has no value {wanted!r}", fix)
 
-    def select(self, place: int, profile: Profile, notes: Iterable[Note] = ()) -> Selection:
-        """Return the selection of a value, with a note that names the others."""
-        others = ", ".join(name for number, name in enumerate(self.names) if number != place)
+    def select(
+        self, place: int, profile: Profile, notes: Iterable[Note] = (), same: Collection[int] = ()
+    ) -> Selection:
+        """Return the selection of a value, with a note on others, except the `same` in another unit."""
+        kept = {place, *same}
+        others = ", ".join(name for number, name in enumerate(self.names) if number not in kept)
         name = self.names[place]
         left_out = (Note.of(NoteCode.VALUES_LEFT_OUT, kept=name, left_out=others),) if others else ()
         return Selection(profile, "" if place == self.default else name, (*left_out, *notes))

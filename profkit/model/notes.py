@@ -67,6 +67,7 @@ class NoteCode(enum.Enum):
     CALL_GRAPH_RECURSION = "call-graph-recursion"
     TREE_APPROXIMATED = "tree-approximated"  # unit
     STACKS_APPROXIMATED = "stacks-approximated"
+    EVENT_COUNTED = "event-counted"  # event
     SHORT_CALLS_LEFT_OUT = "short-calls-left-out"
     SHARES_ONLY = "shares-only"
     FREED_MEMORY_LEFT_OUT = "freed-memory-left-out"

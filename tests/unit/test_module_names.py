@@ -102,7 +102,7 @@ def test_the_public_names_are_those_with_a_home() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_each_format_has_its_functions(name: str) -> None:
     known = FORMATS[name]
-    for function in (known.encode, known.decode, known.select, known.sniff, known.origin):
+    for function in (known.encode, known.encode_timed, known.decode, known.select, known.sniff, known.origin):
         if function is not None:
             codec = function.__self__._codec()  # type: ignore[union-attr]
             assert callable(getattr(codec, function.__name__))

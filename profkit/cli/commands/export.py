@@ -17,7 +17,7 @@ from profkit.cli.output import save, say, write_bytes
 from profkit.cli.workspace import complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError
-from profkit.formats.registry import FORMATS, lost_in
+from profkit.formats.registry import FORMATS, TimeSpan, lost_in
 from profkit.model.measurement import AnyRun, MeasuredInfo, MeasuredRun, Measurement, OrderInfo
 from profkit.model.notes import Note
 from profkit.model.profile import Frame, Profile
@@ -259,7 +259,7 @@ def export_command(
     if scrub:
         runs = scrubbed(runs)
     profile = None if chosen == WHOLE else _profile(runs[0])
-    data = _whole(runs) if profile is None else _encoded(profile, chosen)
+    data = _whole(runs) if profile is None else _encoded(profile, chosen, _span(runs[0]))
     if file is None:
         write_bytes(data)
     else:
@@ -299,11 +299,20 @@ def _whole(runs: Sequence[AnyRun]) -> bytes:
     return encode_runs(runs)
 
 
-def _encoded(profile: Profile, name: str) -> bytes:
-    encode = FORMATS[name].encode
-    if encode is None:
+def _encoded(profile: Profile, name: str, span: TimeSpan) -> bytes:
+    known = FORMATS[name]
+    if known.encode_timed is not None:
+        return known.encode_timed(profile, span)
+    if known.encode is None:
         raise UsageError(f"{name} cannot be exported", f"supported formats: {', '.join(_NAMES)}")
-    return encode(profile)
+    return known.encode(profile)
+
+
+def _span(run: AnyRun) -> TimeSpan:
+    """Return when a run was recorded, and for how long it was sampled or measured."""
+    info = run.info
+    duration_s = info.session_s or info.wall_s if isinstance(info, RunInfo) else info.duration_s
+    return TimeSpan(info.started_ns, round(1e9 * duration_s))
 
 
 def _profile(run: AnyRun) -> Profile:

@@ -8,6 +8,6 @@ once and none unused: profiles of a `ProfileBuilder` read back equal. Equal prof
 """
 
 from profkit.formats.pprof.reading import decode
-from profkit.formats.pprof.writing import encode
+from profkit.formats.pprof.writing import encode, encode_timed
 
-__all__ = ["decode", "encode"]
+__all__ = ["decode", "encode", "encode_timed"]

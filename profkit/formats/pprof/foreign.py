@@ -14,6 +14,7 @@ from profkit.formats.limits import BoundedBuilder, Budget, gunzipped, unlimited
 from profkit.formats.pprof import reading
 from profkit.formats.pprof.schema import FORMAT, GZIP, states_totals, unescape_text
 from profkit.formats.registry import Origin
+from profkit.formats.values import Selection, Values, only_value
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
@@ -169,6 +170,7 @@ def _numbers(values: Iterable[int | bytes]) -> tuple[int, ...]:
 
 _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
 _SIZES = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
+_COUNTED = ValueType("samples", "count")
 _BEFORE = range(9, 15)
 _HEAD_BYTES = 256
 _PID = ("pid", "process_id", "process id")
@@ -187,14 +189,23 @@ class _Choice(NamedTuple):
 
 
 def decode(data: bytes, source: Path, budget: Budget | None = None) -> Profile:
-    """Parse a file, gzipped or not; raises DamagedFile, naming `source`."""
+    """Parse the value that is imported by default; raises as `select` does."""
+    return select(data, source, budget).profile
+
+
+def select(data: bytes, source: Path, budget: Budget | None = None, value: str | None = None) -> Selection:
+    """Parse the value called `value`, by default the one to show first, of a file that may be gzipped.
+
+    Raises UsageError for an unknown value, and DamagedFile, naming `source`.
+    """
     try:
         budget = budget or unlimited()
         plain = gunzipped(data, budget)
         if _is_own(plain):
             profile = reading.decode(zlib.compress(plain, 0, GZIP), source, budget)
-            return replace(profile, ordered=profile.ordered and not _is_rewritten(plain))
-        return _profile(read_messages(plain, budget), budget)
+            profile = replace(profile, ordered=profile.ordered and not _is_rewritten(plain))
+            return only_value(profile, value, source)
+        return _selected(read_messages(plain, budget), source, value)
     except (zlib.error, ValueError) as error:
         raise DamagedFile(source, f"it is not a pprof profile: {error}") from error
 
@@ -214,9 +225,10 @@ def sniff(data: bytes) -> bool:
 
 def origin_of(data: bytes) -> Origin:
     """Return when the profile was taken and what is not kept; empty for an unreadable file."""
-    if _is_own(data):
-        return Origin("profkit", notes=(Note(NoteCode.STACKS_APPROXIMATED),) if states_totals(data) else ())
     try:
+        if _is_own(data):
+            notes = (Note(NoteCode.STACKS_APPROXIMATED),) if states_totals(data) else ()
+            return Origin("profkit", number(fields_of(data), _TIME_NS) or None, notes)
         messages = read_messages(data)
         return Origin("", messages.started_ns(), tuple(_notes(messages)))
     except ValueError:
@@ -233,20 +245,27 @@ def _is_rewritten(data: bytes) -> bool:
 
 
 def _notes(messages: Messages) -> Iterator[Note]:
-    types, column = messages.types(), _choice(messages).column
-    # If samples are kept instead of times, the times follow from them.
-    shown = {column, messages.default_type()}
-    if others := [kind.kind for number, kind in enumerate(types) if number not in shown]:
-        yield Note.of(NoteCode.VALUES_LEFT_OUT, kept=types[column].kind, left_out=", ".join(others))
     labels = {key for sample in messages.samples() for key in sample.labels} - _KNOWN_LABELS
     if labels:
         yield Note.of(NoteCode.LABELS_LEFT_OUT, labels=", ".join(sorted(labels)))
 
 
-def _profile(messages: Messages, budget: Budget) -> Profile:
-    choice = _choice(messages)
+def _selected(messages: Messages, source: Path, value: str | None) -> Selection:
+    types = messages.types()
+    if not types:
+        raise ValueError("it has no sample types")
+    values = Values.named((kind.kind for kind in types), messages.default_type())
+    place, default = values.index(value, source), _choice(messages, values.default)
+    choice = default if place in (values.default, default.column) else _choice(messages, place)
+    # If samples are kept instead of times, the times follow from them.
+    if choice is default:
+        return values.select(values.default, _profile(messages, choice), same=(default.column,))
+    return values.select(place, _profile(messages, choice))
+
+
+def _profile(messages: Messages, choice: _Choice) -> Profile:
     locations = messages.locations()
-    builder = BoundedBuilder(budget)
+    builder = BoundedBuilder(messages.budget)
     numbers: dict[int, tuple[int, ...]] = {}
     for sample in messages.samples():
         weight = _value(sample, choice.column) * choice.factor
@@ -258,16 +277,13 @@ def _profile(messages: Messages, budget: Budget) -> Profile:
     return builder.build(unit=choice.unit, period_ns=choice.period_ns, ordered=False)
 
 
-def _choice(messages: Messages) -> _Choice:
-    """Return the default value; if it is the samples times the period, return the samples."""
+def _choice(messages: Messages, column: int) -> _Choice:
+    """Return a value; if it is the samples times the period, return the samples."""
     types = messages.types()
-    if not types:
-        raise ValueError("it has no sample types")
-    column = messages.default_type()
-    shown = _unit(types[column])
-    if shown[0] is not Unit.NANOSECONDS or ("samples", "count") not in types:
-        return _Choice(column, *shown, _period_ns(messages) if shown[0] is Unit.SAMPLES else 0.0)
-    counted, period_ns = types.index(ValueType("samples", "count")), _period_ns(messages)
+    shown, period_ns = _unit(types[column]), _period_ns(messages)
+    counted = types.index(_COUNTED) if _COUNTED in types else column
+    if shown[0] is not Unit.NANOSECONDS or counted == column:
+        return _Choice(column, *shown, period_ns if shown[0] is Unit.SAMPLES and counted == column else 0.0)
     alike = all(
         _value(sample, column) * shown[1] == _value(sample, counted) * period_ns
         for sample in messages.samples()

@@ -37,6 +37,8 @@ class InProfile(enum.IntEnum):
     LOCATION = 4
     FUNCTION = 5
     STRING = 6
+    TIME_NS = 9
+    DURATION_NS = 10
     PERIOD_TYPE = 11
     PERIOD = 12
     COMMENT = 13

@@ -23,12 +23,18 @@ from profkit.formats.pprof.schema import (
     escape_text,
     totals_comment,
 )
+from profkit.formats.registry import TimeSpan
 from profkit.model.profile import Frame, Profile, Sample, Thread
 
 _INT64_MAX = 2**63 - 1
 
 
 def encode(profile: Profile) -> bytes:
+    """Write the gzipped file as `encode_timed` does, without times."""
+    return encode_timed(profile, TimeSpan())
+
+
+def encode_timed(profile: Profile, span: TimeSpan) -> bytes:
     """Write the gzipped file; samples have their time as a second value if the profile has a period.
 
     Raises OverflowError for a weight, line or id that exceeds 64 bits.
@@ -41,7 +47,7 @@ def encode(profile: Profile) -> bytes:
     fields = _distinct_samples(profile, samples, strings)
     parts += map(fields.__getitem__, samples)
     parts += _frames(profile.frames, strings)
-    last = _period(profile, strings) + _comment(profile, strings, turns is not None)
+    last = _span(span) + _period(profile, strings) + _comment(profile, strings, turns is not None)
     parts += strings.fields()
     parts.append(last)
     if turns is not None:
@@ -123,6 +129,11 @@ def _frames(frames: Sequence[Frame], strings: _Strings) -> Iterator[bytes]:
             + wire.integer(InFunction.NAME, strings.number(name))
             + wire.integer(InFunction.FILE, strings.number(file)),
         )
+
+
+def _span(span: TimeSpan) -> bytes:
+    started, duration = (max(0, min(time_ns, _INT64_MAX)) for time_ns in span)
+    return wire.integer(InProfile.TIME_NS, started) + wire.integer(InProfile.DURATION_NS, duration)
 
 
 def _period(profile: Profile, strings: _Strings) -> bytes:

@@ -103,8 +103,11 @@ def _no_python_frames(figures: Figures) -> str:
     return f"{figures['function']!r} has no Python frames. Its calls and times are exact{more}."
 
 
+_WEIGHTS = {Unit.INSTRUCTIONS.value: "instructions are", Unit.NANOSECONDS.value: "time is"}
+
+
 def _tree_approximated(figures: Figures) -> str:
-    weights = "instructions are" if figures["unit"] == Unit.INSTRUCTIONS.value else "time is"
+    weights = _WEIGHTS.get(str(figures["unit"]), "weight is")
     return (
         f"The file has no stacks, so the call tree is an approximation: a function's {weights} split among "
         "its callers in proportion, and recursion is shown once."
@@ -276,6 +279,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.STACKS_APPROXIMATED: (
         "The profile is of a call graph, which has no stacks, so the call tree is an approximation."
     ),
+    NoteCode.EVENT_COUNTED: lambda figures: f"Weights are counts of the event {figures['event']}.",
     NoteCode.SHORT_CALLS_LEFT_OUT: (
         "pyinstrument's JSON has the tree that its reports show: it leaves out short calls, and lines are "
         "where functions begin. A saved session (-o FILE.pyisession) has all samples."

@@ -31,6 +31,7 @@ from tests.support.example_measurements import COUNTS
 from tests.support.example_runs import made_profile, made_run
 from tests.support.folders import SAMPLES
 from tests.support.profile_strategies import profiles
+from tests.unit.formats.pprof.pprof_messages import PprofProfile
 
 FOLDED = b"main (a.py:1);f (a.py:2) 30\nmain (a.py:1) 10\n"
 MEMORY = b"# mode: memory\nP1;T0:2;a.py:f:1 4096\n"
@@ -208,6 +209,22 @@ def test_totals_of_a_call_graph_stay_through_the_store_and_files(profkit: Profki
         functions = report["functions"]
         assert isinstance(functions, list)
         assert {row["name"]: row["total_samples"] for row in functions} == {"main": 10_000, "find": 9_000}
+
+
+@pytest.mark.parametrize("run", [made_run(), counted_run()], ids=["sampled", "counted"])
+def test_a_pprof_file_has_the_time_of_the_run(
+    run: AnyRun, profkit: Profkit, config: Config, tmp_path: Path
+) -> None:
+    keep(config, run)
+    file = tmp_path / "x.pb.gz"
+    assert profkit("export", run.info.id, "-o", str(file)).code == 0
+    message = PprofProfile.FromString(gzip.decompress(file.read_bytes()))
+    duration_s = run.info.session_s if isinstance(run, Run) else run.info.duration_s
+    assert duration_s > 0
+    assert message.duration_nanos == round(duration_s * 1e9)
+    assert message.time_nanos == run.info.started_ns
+    (again,) = runs_of_file(file)
+    assert again.info.started_ns == run.info.started_ns
 
 
 def test_files_are_written_where_their_names_lead(profkit: Profkit, config: Config, tmp_path: Path) -> None:

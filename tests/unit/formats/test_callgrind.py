@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.errors import DamagedFile
-from profkit.formats.callgrind import parse_callgrind
+from profkit.errors import DamagedFile, UsageError
+from profkit.formats.callgrind import decode, parse_callgrind, select
 from profkit.model.measurement import CallCount, FunctionCount
+from profkit.model.notes import Note, NoteCode
+from profkit.model.profile import Profile
+from profkit.transforms.tables import function_rows
+from profkit.units import Unit
 from tests.support.callgrind_files import read_callgrind
 
 DUMP = """\
@@ -129,3 +134,81 @@ def test_a_dump_that_ends_early_is_damage(end: int) -> None:
         end -= len("1\n")
     with pytest.raises(DamagedFile):
         parse_callgrind(DUMP[:end])
+
+
+def own(profile: Profile) -> dict[str, int]:
+    return {row.name: row.self_weight for row in function_rows(profile) if row.self_weight}
+
+
+EVENTS = DUMP.replace("totals: 5 41", "totals: 6 41")
+"""A dump whose costs of each event add up."""
+
+
+def test_instructions_are_imported_unless_another_event_is_named() -> None:
+    source = Path("x.out")
+    instructions, value, notes = select(EVENTS.encode(), source)
+    assert (instructions.unit, instructions.total_weight, value) == (Unit.INSTRUCTIONS, 41, "")
+    assert instructions == decode(EVENTS.encode())
+    assert Note.of(NoteCode.VALUES_LEFT_OUT, kept="Ir", left_out="Dr, Dw") in notes
+    assert Note.of(NoteCode.TREE_APPROXIMATED, unit="instructions") in notes
+    reads, value, notes = select(EVENTS.encode(), source, None, "Dr")
+    assert (reads.unit, own(reads), value) == (Unit.SAMPLES, {"main": 3, "operator()(int, char)": 3}, "Dr")
+    assert Note.of(NoteCode.EVENT_COUNTED, event="Dr") in notes
+    assert Note.of(NoteCode.VALUES_LEFT_OUT, kept="Dr", left_out="Ir, Dw") in notes
+    with pytest.raises(UsageError, match=r"x\.out has no value 'Cy'; give one .* --value: Dr, Ir, Dw"):
+        select(EVENTS.encode(), source, None, "Cy")
+
+
+def test_without_instructions_the_first_event_is_imported() -> None:
+    text = EVENTS.replace("Dr Ir Dw", "Dr Cy Dw").encode()
+    profile, _, notes = select(text, Path("x"))
+    assert own(profile) == {"main": 3, "operator()(int, char)": 3}
+    assert Note.of(NoteCode.EVENT_COUNTED, event="Dr") in notes
+
+
+@pytest.mark.parametrize(
+    ("event", "unit", "weight"),
+    [
+        ("ns", Unit.NANOSECONDS, 7),
+        ("Time_(10ns)", Unit.NANOSECONDS, 70),
+        ("Time_(µs)", Unit.NANOSECONDS, 7000),
+        ("cpu(ms)", Unit.NANOSECONDS, 7_000_000),
+        ("Memory_(bytes)", Unit.BYTES, 7),
+        ("inuse_space(kB)", Unit.BYTES, 7168),
+        ("samples(count)", Unit.SAMPLES, 7),
+        ("Bc", Unit.SAMPLES, 7),
+        ("(((", Unit.SAMPLES, 7),
+    ],
+)
+def test_events_of_other_programs_have_their_unit_in_their_name(event: str, unit: Unit, weight: int) -> None:
+    profile = decode(f"events: {event}\nfn=f\n1 7\n".encode())
+    assert (profile.unit, profile.total_weight) == (unit, weight)
+
+
+def test_only_files_of_valgrind_need_totals() -> None:
+    text = b"creator: other 1.0\nevents: ns\nfn=f\n1 7\ncfn=g\ncalls=1 2\n1 5\nfn=g\n2 5\n"
+    assert own(decode(text)) == {"f": 7, "g": 5}
+    with pytest.raises(DamagedFile, match="ends without its totals"):
+        decode(text.replace(b"other", b"callgrind-3.22"))
+
+
+def test_an_object_of_a_callee_may_never_be_named() -> None:
+    text = DUMP.replace("cob=(2) /lib/other.so", "cob=(7)").replace("ob=(2)\n", "ob=(2) /lib/other.so\n")
+    assert parse_callgrind(text) == parse_callgrind(DUMP)
+
+
+COUNTS = st.lists(st.tuples(st.sampled_from("fgh"), st.integers(0, 9), st.integers(0, 9)), max_size=8)
+
+
+@given(COUNTS, st.permutations(["Ir", "Dr"]))
+def test_each_event_has_its_own_column(counts: list[tuple[str, int, int]], events: list[str]) -> None:
+    lines = [f"events: {' '.join(events)}"]
+    costs: dict[str, Counter[str]] = {"Ir": Counter(), "Dr": Counter()}
+    for name, instructions, reads in counts:
+        of_call = {"Ir": instructions, "Dr": reads}
+        lines += [f"fn={name}", " ".join(["1", *[str(of_call[event]) for event in events]])]
+        for event in events:
+            costs[event][name] += of_call[event]
+    data = "\n".join(lines).encode()
+    for event in events:
+        assert own(select(data, Path("x"), None, event).profile) == +costs[event]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from profkit.errors import DamagedFile
-from profkit.formats.perf_script import decode, origin_of, sniff
+from profkit.errors import DamagedFile, UsageError
+from profkit.formats.perf_script import decode, select, sniff
 from profkit.formats.registry import format_of
 from profkit.model.profile import Frame, Thread
 from profkit.transforms.tables import function_rows
@@ -49,9 +49,14 @@ def test_only_a_clock_has_a_period() -> None:
 
 def test_of_several_events_the_first_is_kept_and_the_others_are_named() -> None:
     text = TEXT + TEXT.replace(b"cpu-clock:P", b"page-faults:u")
-    assert decode(text, SOURCE).total_weight == 2
-    (note,) = origin_of(text).notes
+    profile, value, (note,) = select(text, SOURCE)
+    assert (profile.total_weight, value) == (2, "")
     assert dict(note.figures) == {"kept": "cpu-clock:P", "left_out": "page-faults:u"}
+    profile, value, (note,) = select(text + TEXT, SOURCE, None, "page-faults:u")
+    assert (profile.total_weight, profile.period_ns, value) == (2, 0, "page-faults:u")
+    with pytest.raises(UsageError, match=r"no value 'cycles'; give one .*: cpu-clock:P, page-faults:u"):
+        select(text, SOURCE, None, "cycles")
+    assert select(b"", SOURCE, None, "samples").profile.samples == ()
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from google.protobuf.message import Message
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from profkit.errors import DamagedFile
+from profkit.errors import DamagedFile, UsageError
 from profkit.formats import pprof
-from profkit.formats.pprof.foreign import decode, origin_of, sniff
+from profkit.formats.pprof.foreign import decode, origin_of, select, sniff
+from profkit.formats.registry import TimeSpan
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
@@ -100,11 +102,63 @@ def test_the_default_type_is_the_last_unless_the_file_names_one() -> None:
     heap = Written(("alloc_space", "bytes"), ("inuse_space", "bytes")).location(1, ("f", "", 1))
     heap.sample([1], [100, 0]).sample([1], [50, 20])
     assert decode(heap.data(), HERE).total_weight == 20
-    assert origin_of(heap.data()).notes == (
+    assert select(heap.data(), HERE).notes == (
         Note.of(NoteCode.VALUES_LEFT_OUT, kept="inuse_space", left_out="alloc_space"),
     )
     heap.message.default_sample_type = heap.text("alloc_space")  # type: ignore[attr-defined]
     assert decode(heap.data(), HERE).total_weight == 150
+
+
+def test_another_value_is_chosen_by_name() -> None:
+    heap = Written(("objects", "count"), ("alloc_space", "bytes"), ("inuse_space", "bytes"))
+    heap.location(1, ("f", "", 1)).sample([1], [2, 100, 0]).sample([1], [1, 50, 20])
+    profile, value, notes = select(heap.data(), HERE, None, "objects")
+    assert (profile.unit, profile.total_weight, value) == (Unit.SAMPLES, 3, "objects")
+    assert notes == (Note.of(NoteCode.VALUES_LEFT_OUT, kept="objects", left_out="alloc_space, inuse_space"),)
+    assert select(heap.data(), HERE, None, "inuse_space") == select(heap.data(), HERE)
+    with pytest.raises(UsageError, match=r"no value 'x'; give one .*: objects, alloc_space, inuse_space"):
+        select(heap.data(), HERE, None, "x")
+
+
+def test_samples_and_their_times_are_one_value() -> None:
+    data = cpu().sample([1], [3, 30]).data()
+    assert select(data, HERE) == select(data, HERE, None, "samples") == select(data, HERE, None, "cpu")
+    assert select(data, HERE).notes == ()
+    differing = cpu().sample([1], [3, 31]).data()
+    times, samples = select(differing, HERE), select(differing, HERE, None, "samples")
+    assert (times.profile.total_weight, samples.profile.total_weight) == (31, 3)
+    assert (samples.value, samples.profile.period_ns) == ("samples", 10.0)
+
+
+def test_other_counts_beside_samples_have_no_period() -> None:
+    written = Written(("samples", "count"), ("faults", "count"), time_nanos=5, period=10)
+    kind = written.message.period_type  # type: ignore[attr-defined]
+    kind.type, kind.unit = written.text("cpu"), written.text("nanoseconds")
+    data = written.location(1, ("f", "", 1)).sample([1], [3, 4]).data()
+    assert select(data, HERE, None, "samples").profile.period_ns == 10
+    assert select(data, HERE, None, "faults").profile.period_ns == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**40)), min_size=1, max_size=5))
+def test_each_value_has_its_own_column(values: list[tuple[int, int]]) -> None:
+    written = Written(("a", "count"), ("b", "bytes")).location(1, ("f", "", 1))
+    for first, second in values:
+        written.sample([1], [first, second])
+    for place, name in enumerate(("a", "b")):
+        profile = select(written.data(), HERE, None, name).profile
+        assert profile.total_weight == sum(pair[place] for pair in values)
+
+
+def test_profkits_own_files_have_one_value_and_their_time() -> None:
+    profile = decode(cpu().sample([1], [3, 30]).data(), HERE)
+    data = pprof.encode_timed(profile, TimeSpan(7, 5))
+    assert select(data, HERE, None, "samples") == select(data, HERE)
+    with pytest.raises(UsageError, match="its only value is samples"):
+        select(data, HERE, None, "wall")
+    message = PprofProfile.FromString(gzip.decompress(data))
+    assert (message.time_nanos, message.duration_nanos) == (7, 5)
+    assert origin_of(gzip.decompress(data)).started_ns == 7
+    assert origin_of(gzip.decompress(pprof.encode(profile))).started_ns is None
 
 
 def test_threads_and_labels() -> None:

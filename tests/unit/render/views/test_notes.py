@@ -22,6 +22,7 @@ from profkit.comparing.merged_runs import merge_runs
 from profkit.errors import AttachDenied, DamagedFile
 from profkit.formats import austin, callgrind, chrome_trace, collapsed, pprof, pstats, pyinstrument
 from profkit.formats.pprof import foreign
+from profkit.formats.registry import read_any
 from profkit.ingest.read import read_runs, run_notes, session_notes
 from profkit.ingest.recovery import substitute_manifest
 from profkit.measuring.decorated.calls import in_process_run, now
@@ -156,7 +157,9 @@ def of_ladders(folder: Path) -> Iterator[Note]:
 def of_files(_: Path) -> Iterator[Note]:
     for data in (FULL, MEMORY):
         yield from austin.origin_of(data).notes
-    yield from callgrind.origin_of(call_traces.dump_of(TRACE)).notes
+    dump = call_traces.dump_of(TRACE)
+    yield from callgrind.select(dump, Path("x")).notes
+    yield from callgrind.select(dump.replace(b"Ir", b"Cy"), Path("x")).notes
     statistics = call_traces.statistics_of([TRACE])
     yield from pstats.origin_of(statistics).notes
     yield from foreign.origin_of(gzip.decompress(pprof.encode(pstats.decode(statistics)))).notes
@@ -164,7 +167,7 @@ def of_files(_: Path) -> Iterator[Note]:
     yield from chrome_trace.origin_of(b'{"traceEvents": [{"name":"ProfileChunk"}]}').notes
     yield from pyinstrument.origin_of(b'{"root_frame": null}').notes
     heap = Written(("alloc_space", "bytes"), ("inuse_space", "bytes")).location(1, ("f", "", 1))
-    yield from foreign.origin_of(heap.sample([1], [5, 5], user="x").data()).notes
+    yield from read_any(heap.sample([1], [5, 5], user="x").data()).origin.notes
 
 
 def of_other_runs(_: Path) -> Iterator[Note]:
