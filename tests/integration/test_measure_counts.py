@@ -28,6 +28,10 @@ EACH = [
 ]
 
 
+AT_A_PAGES_END = 24
+"""Instructions that the C library's `memcmp` takes longer if a string ends near the end of a page."""
+
+
 def counted(statement: Statement, heap: str = "", **options: object) -> InstructionCounts:
     given: MeasureOptions = {"setup": heap + statement.setup, "mode": "callgrind", "number": 5}
     found = measure(statement.stmt, keep=False, **{**given, **options})  # type: ignore[arg-type]
@@ -52,7 +56,7 @@ def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: State
 def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) -> None:
     stripped = [counted(statement, env={"PYTHONHASHSEED": seed}).stripped for seed in ("1", "4711")]
     stripped.append(counted(statement).stripped)
-    assert max(stripped) / min(stripped) <= 1.003
+    assert max(stripped) - min(stripped) <= max(0.003 * min(stripped), AT_A_PAGES_END)
 
 
 @pytest.mark.valgrind
