@@ -3,7 +3,8 @@
 The format of Brendan Gregg's FlameGraph, https://github.com/brendangregg/FlameGraph, which most viewers read.
 Frames are written as py-spy writes them, `name (file:line)`. The thread is the first frame, written as
 `thread (TID): NAME`, below `process PID:"COMMAND"` if there are several processes. So the threads in the
-output of `py-spy record -f raw` are read.
+output of `py-spy record -f raw` are read. The threads and frames of `python -m profiling.sampling` are read
+too: `tid:TID` and `file:function:line`.
 
 Equal stacks of a thread are one line. So the order of samples is lost, and with it the unit, the period, and
 the process if there is only one. Characters that a line cannot hold are escaped: see `escape`.
@@ -21,7 +22,7 @@ from pathlib import Path
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import text_lines
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.registry import Origin
+from profkit.formats.registry import PROFILING_SAMPLING, Origin
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 
@@ -69,6 +70,8 @@ def _read(match: re.Match[str]) -> str:
 
 _LINE = re.compile(r"\d{1,18}")
 _THREAD = re.compile(r"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: (.*))?", re.DOTALL)
+_TID = re.compile(r"tid:(\d{1,18})")
+_PLACE = re.compile(r"(?P<file>.+):(?P<name>[^:]+):(?P<line>\d{1,18})", re.DOTALL)
 _PROCESS = re.compile(r'process (\d{1,18}):"(.*)"', re.DOTALL)
 
 
@@ -77,10 +80,14 @@ def write_frame(frame: Frame) -> str:
     name, file = escape(frame.name), escape(frame.file)
     place = f"{file}:{frame.line}" if frame.line else file
     text = f"{name} ({place})" if place else name
-    means_another = read_thread(text) or read_process(text) is not None or text.startswith("#")
-    if text and read_frame(text) == frame and not means_another:
+    if text and read_frame(text) == frame and not _means_another(text):
         return text
     return f"{escape_marks(frame.name)} ({escape_marks(frame.file)}:{frame.line})"
+
+
+def _means_another(text: str) -> bool:
+    is_thread = read_thread(text) or _TID.fullmatch(text)
+    return bool(is_thread) or read_process(text) is not None or text.startswith("#")
 
 
 def read_frame(text: str) -> Frame:
@@ -97,6 +104,12 @@ def read_frame(text: str) -> Frame:
     if "." in place or "/" in place or (len(place) > 1 and place[0] == "<" and place[-1] == ">"):
         return Frame(unescape(name), unescape(place))
     return Frame(unescape(text), "")
+
+
+def read_place(text: str) -> Frame:
+    """Parse a frame of profiling.sampling; frames of no code, such as `<GC>`, have only a name."""
+    match = _PLACE.fullmatch(text)
+    return Frame(text, "") if match is None else Frame(match["name"], match["file"], int(match["line"]))
 
 
 def write_thread(thread: Thread) -> str:
@@ -137,6 +150,7 @@ def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget 
     budget = budget or unlimited()
     builder = BoundedBuilder(budget)
     frame = cache(lambda text: builder.frame(read_frame(text)))
+    place = cache(lambda text: builder.frame(read_place(text)))
     for number, line in enumerate(text_lines(data), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -146,8 +160,11 @@ def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget 
         stacked = match[1] or ""
         budget.check_depth(stacked.count(";") + 1)
         texts = stacked.split(";") if stacked else []
-        thread, first = _thread(texts)
-        stack = tuple([frame(text) for text in texts[first:]])
+        if texts and (tid := _TID.fullmatch(texts[0])):
+            thread, stack = Thread(0, int(tid[1]), ""), tuple([place(text) for text in texts[1:]])
+        else:
+            thread, first = _thread(texts)
+            stack = tuple([frame(text) for text in texts[first:]])
         builder.add_indexed(stack, builder.thread(thread), int(match[2]))
     return builder.build(ordered=False)
 
@@ -169,7 +186,8 @@ def sniff(data: bytes) -> bool:
 
 def origin_of(data: bytes) -> Origin:
     """Return the origin, with a note that lines have no unit and no period."""
-    return Origin(notes=(Note(NoteCode.SHARES_ONLY),))
+    tool = PROFILING_SAMPLING if data.startswith(b"tid:") else ""
+    return Origin(tool, notes=(Note(NoteCode.SHARES_ONLY),))
 
 
 def _thread(texts: list[str]) -> tuple[Thread, int]:

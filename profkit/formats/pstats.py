@@ -3,6 +3,9 @@
 They contain a marshalled dictionary (Lib/pstats.py): for each function its calls, its own time, its time with
 callees, and its part under each of its callers. This is a call graph, which `transforms/call_graphs` unfolds
 into stacks in proportion. Functions have their first line.
+
+Files of `python -m profiling.sampling` have a mark. Their functions have the line that ran, and instead of
+calls, samples: on top of the stack and anywhere on it, and for each caller those in which it was called.
 """
 
 from __future__ import annotations
@@ -10,14 +13,14 @@ from __future__ import annotations
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import written
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.registry import Origin
+from profkit.formats.registry import PROFILING_SAMPLING, Origin
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.call_graphs import Calls, Recursion, Roots, unfold
@@ -161,18 +164,24 @@ _NOTES = (
     Note.of(NoteCode.TREE_APPROXIMATED, unit=Unit.NANOSECONDS.value),
 )
 
+_SAMPLED = ("__sampled__",)
+"""Key of the mark for samples."""
+_SAMPLED_NOTES = (Note.of(NoteCode.TREE_APPROXIMATED, unit=Unit.SAMPLES.value),)
 _LONGEST_S = 2**63 / 1e9
 """Maximum time: 64 bits of nanoseconds, in seconds."""
 
 
 def decode(data: bytes, source: Path = Path("statistics"), budget: Budget | None = None) -> Profile:
-    """Return the calls as unordered stacks of one thread; raises DamagedFile, naming `source`.
+    """Return the calls or samples as unordered stacks of one thread; raises DamagedFile, naming `source`.
 
-    Own times and totals are those of the file, each to the nanosecond.
+    Own times and totals of calls are those of the file, each to the nanosecond.
     """
     builder = BoundedBuilder(budget or unlimited())
     try:
-        return _profile(dict(_entries(read_marshalled(data, builder.budget))), builder)
+        document = read_marshalled(data, builder.budget)
+        if isinstance(document, dict) and document.pop(_SAMPLED, False):
+            return _sampled(dict(_entries(document)), builder)
+        return _profile(dict(_entries(document)), builder)
     except (ValueError, OverflowError) as error:
         raise DamagedFile(source, f"it is not a file of cProfile: {error}") from error
 
@@ -185,6 +194,8 @@ def sniff(data: bytes) -> bool:
 
 def origin_of(data: bytes) -> Origin:
     """Return the origin, with notes on what statistics lack."""
+    if _SAMPLED[0].encode() in data:
+        return Origin(PROFILING_SAMPLING, notes=_SAMPLED_NOTES)
     return Origin("cProfile", notes=_NOTES)
 
 
@@ -221,6 +232,34 @@ def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profil
         roots=_roots(entries, calls),
         recursion=_recursion(entries),
     )
+
+
+def _sampled(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profile:
+    """Return samples as stacks of lines.
+
+    A line that was on a stack more than once has its callers counted as often, but itself once.
+    """
+    own = {line: round(entry.outermost) for line, entry in entries.items()}
+    totals = {line: entry.calls for line, entry in entries.items()}
+    calls = {(caller, line): n for line, entry in entries.items() for caller, (n, _) in entry.callers.items()}
+    spent, received = defaultdict[Frame, float](float, own), defaultdict[Frame, float](float)
+    for (caller, line), count in calls.items():
+        own.setdefault(caller, 0)
+        if caller != line:
+            spent[caller] += count
+            received[line] += count
+    recursive = frozenset(line for line, total in totals.items() if spent[line] > total)
+    profile = unfold(
+        own,
+        calls,
+        Unit.SAMPLES,
+        builder,
+        builder.budget.check_path,
+        roots={line: max(0.0, total - received[line]) for line, total in totals.items()},
+        recursion=Recursion(recursive, totals),
+    )
+    periods = (entry.own_s / entry.outermost for entry in entries.values() if entry.outermost > 0)
+    return replace(profile, period_ns=float(max(0, round(1e9 * next(periods, 0.0)))))
 
 
 def _recursion(entries: Mapping[Frame, _Entry]) -> Recursion:

@@ -27,6 +27,10 @@ Select = Callable[[bytes, Path, Budget | None, str | None], Selection]
 _INT64_MAX = 2**63 - 1
 
 
+PROFILING_SAMPLING = "profiling.sampling"
+"""The sampling profiler of CPython 3.15 and later, whose files have several formats."""
+
+
 class TimeSpan(NamedTuple):
     """Time in which a profile was recorded."""
 

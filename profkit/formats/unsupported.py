@@ -30,7 +30,7 @@ _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
         "is a recording of memray", "convert it: memray transform speedscope FILE")),
     (b"HCAT", Unsupported(
         "is a binary recording of profiling.sampling",
-        "convert it: python -m profiling.sampling replay --collapsed FILE")),
+        "convert it: python -m profiling.sampling replay --gecko -o FILE.json FILE")),
     (b"\x28\xb5\x2f\xfd", Unsupported("is compressed by zstd", _COMPRESSED.format("zstd -d"))),
     (b"\xfd7zXZ\0", Unsupported("is compressed by xz", _COMPRESSED.format("xz -dk"))),
     (b"BZh", Unsupported("is compressed by bzip2", _COMPRESSED.format("bzip2 -dk"))),
@@ -70,6 +70,9 @@ _MARKUP: tuple[tuple[bytes, Unsupported], ...] = (
 _DOCUMENTS: tuple[tuple[re.Pattern[bytes], Unsupported], ...] = (
     (re.compile(rb'"elapsed_time_sec"|"max_footprint_mb"'), Unsupported(
         "is a profile of scalene, which has no stacks", _RECORD)),
+    (re.compile(rb'^\{"type":\s*"meta",.*"sample_interval_usec"'), Unsupported(
+        "is JSON lines of profiling.sampling, which have no stacks",
+        "record or replay with --gecko, --pstats or --collapsed")),
     (re.compile(rb'"dhatFileVersion"'), Unsupported(
         "is a report of Valgrind's dhat", "it has no times; valgrind --tool=callgrind writes a profile")),
     (re.compile(rb'"machine_info"[\s\S]*"benchmarks"|"benchmarks"[\s\S]*"machine_info"'), Unsupported(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,9 @@ from profkit.formats.json_members import bounded, column, member, number, option
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.numbers import whole_steps
 from profkit.formats.pprof.schema import unescape_text
-from profkit.formats.registry import Origin
+from profkit.formats.registry import PROFILING_SAMPLING, Origin
 from profkit.model.profile import Frame, Profile, Thread
+from profkit.stats.ranks import median
 from profkit.units import Unit
 
 _HAS_SOURCE = 8
@@ -57,7 +59,8 @@ class StackTable:
 
 def frames_of(holder: object, where: str, strings: Sequence[object], sources: object) -> list[Frame]:
     """Return the frames of frameTable, in order; `sources` is the table of files, if there is one."""
-    functions = _functions(member(holder, where, "funcTable", dict), strings, sources)
+    table = member(holder, where, "funcTable", dict)
+    functions = _with_modules(_functions(table, strings, sources), table, holder, strings)
     table = member(holder, where, "frameTable", dict)
     length = member(table, "frameTable", "length", int)
     lines = column(table, "frameTable", "line", length)
@@ -86,6 +89,22 @@ def _functions(
         has_source = source is not None and whole(flag, "funcTable.flags") & _HAS_SOURCE
         found.append(_string(files, source, "funcTable.source") if has_source else "")
     return list(zip(names, found, strict=True))
+
+
+def _with_modules(
+    functions: list[tuple[str, str]], table: Mapping[str, object], holder: object, strings: Sequence[object]
+) -> list[tuple[str, str]]:
+    """Return functions with the names of frozen modules, which are resources, instead of no file."""
+    resources = holder.get("resourceTable") if isinstance(holder, dict) else None
+    names, listed = (resources.get("name") if isinstance(resources, dict) else None), table.get("resource")
+    if not isinstance(names, list) or not isinstance(listed, list) or len(listed) != len(functions):
+        return functions
+    texts = [_string(strings, name, "resourceTable.name") for name in names]
+    frozen = {place: text for place, text in enumerate(texts) if text.startswith("<frozen ")}
+    return [
+        (name, file or frozen.get(place, "")) if isinstance(place, int) else (name, file)
+        for (name, file), place in zip(functions, listed, strict=True)
+    ]
 
 
 def _prefixes(table: Mapping[str, object], length: int) -> list[int]:
@@ -117,6 +136,9 @@ def _string(strings: Sequence[object], place: object, where: str) -> str:
 _UNITS = {"samples": Unit.SAMPLES, "tracing-ms": Unit.NANOSECONDS, "bytes": Unit.BYTES}
 _PRODUCT = re.compile(rb'"product"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
 _START = re.compile(rb'"startTime"\s*:\s*(\d+(?:\.\d+)?)')
+_SAMPLED = "Tachyon "
+"""Beginning of the name of profiling.sampling in `importedFrom`."""
+_IMPORTED = re.compile(rb'"importedFrom"\s*:\s*"' + _SAMPLED.encode())
 _MARK = b'"preprocessedProfileVersion"'
 _META_LENGTH = 1 << 16
 
@@ -148,6 +170,9 @@ def origin_of(data: bytes) -> Origin:
     """Return the profiled product and the start time; the format has no field for the profiler."""
     at = max(0, data.find(b'"meta"'))
     meta = data[at : at + _META_LENGTH]
+    if _IMPORTED.search(meta):
+        # Its times are those since the machine started.
+        return Origin(PROFILING_SAMPLING)
     product, start = _PRODUCT.search(meta), _START.search(meta)
     try:
         tool = str(json.loads(product[1])) if product else ""
@@ -199,15 +224,29 @@ def _of_any_tool(meta: Mapping[str, object], threads: Sequence[_Recorded], budge
     used = [thread for thread in threads if thread.stacks]
     unit = _common_unit(used)
     builder = BoundedBuilder(budget)
-    for thread, named in zip(used, distinct_threads(map(_thread, used)), strict=True):
+    sampled = str(meta.get("importedFrom")).startswith(_SAMPLED)
+    # Files of profiling.sampling have the sampler's process.
+    known = [_thread(thread)._replace(pid=0) if sampled else _thread(thread) for thread in used]
+    for thread, named in zip(used, distinct_threads(known), strict=True):
         index = builder.thread(named)
         frames = list(map(builder.frame, thread.frames))
         mapped = {stack: tuple(map(frames.__getitem__, stack)) for stack in set(thread.stacks)}
         for stack, weight in zip(thread.stacks, _whole_weights(thread), strict=True):
             if weight:
                 builder.add_indexed(mapped[stack], index, weight)
-    interval_ms = bounded(meta.get("interval", 0), "meta.interval")
+    interval_ms = _interval_ms(used) if sampled else bounded(meta.get("interval", 0), "meta.interval")
     return builder.build(unit=unit, period_ns=interval_ms * NS_PER_MS if unit is Unit.SAMPLES else 0.0)
+
+
+def _interval_ms(threads: Iterable[_Recorded]) -> float:
+    """Return the median time between samples of a thread; 0 if none has two."""
+    intervals: list[float] = []
+    for thread in threads:
+        where = f"{thread.where}.samples"
+        samples = member(thread.content, thread.where, "samples", dict)
+        times = [bounded(at, f"{where}.time") for at in column(samples, where, "time", len(thread.stacks))]
+        intervals += (max(0.0, after - before) for before, after in pairwise(times))
+    return round(median(intervals), 6) if intervals else 0.0
 
 
 def _common_unit(threads: Iterable[_Recorded]) -> Unit:

@@ -51,6 +51,7 @@ PIECES = st.sampled_from(
             "process ",
             'process 1:"c"',
             "thread (0x1f): t",
+            "tid:7",
             "<frozen>",
             "ü",
             "\ud800",
