@@ -37,11 +37,11 @@ def decode(data: bytes, source: Path = Path("CPU profile"), budget: Budget | Non
         samples: list[object] = optional(document, "the file", "samples", [])
         if not samples:
             for node, hits in nodes.hits.items():
-                builder.add_indexed(nodes.stack(node), thread, hits)
+                builder.add_fitted(nodes.stack(node), thread, hits)
             return builder.build(ordered=False)
         for node, time_ns in zip(samples, times_ns(document, len(samples)), strict=True):
             if time_ns:
-                builder.add_indexed(nodes.stack(node), thread, time_ns)
+                builder.add_fitted(nodes.stack(node), thread, time_ns)
         return builder.build(unit=Unit.NANOSECONDS)
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
@@ -67,6 +67,8 @@ class Nodes:
         self._frames: dict[object, int] = {}
         """Index of each node's frame; -1 for the root's."""
         self._stacks: dict[object, tuple[int, ...]] = {}
+        self._depths: dict[object, int] = {}
+        """Depths of these stacks, which may be shortened."""
         self.hits: dict[object, int] = {}
         """Samples in which a node was the innermost, for files without a list of samples."""
 
@@ -89,7 +91,9 @@ class Nodes:
         """Return the frames from the root to a node; raises ValueError for one that does not exist."""
         known = self._stacks.get(leaf)
         if known is None:
-            frames, node = [], leaf
+            frames: list[int] = []
+            callers: tuple[int, ...] = ()
+            node = leaf
             for depth in count(1):
                 if node not in self._frames or depth > len(self._frames):
                     raise ValueError(
@@ -101,7 +105,12 @@ class Nodes:
                 if node not in self._parents:
                     break
                 node = self._parents[node]
-            known = self._stacks[leaf] = tuple(reversed(frames))
+                if callers := self._stacks.get(node, ()):
+                    depth += self._depths[node]
+                    break
+            self._depths[leaf] = depth
+            self._builder.budget.check_depth(depth)
+            known = self._stacks[leaf] = self._builder.fitted((*callers, *reversed(frames)))
         return known
 
     def _frame(self, called: Mapping[str, object], where: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ class ImportLimits:
 
     max_bytes: int = 1 << 30
     """Bytes of a file after decompression."""
-    max_depth: int = 4_000
+    max_depth: int = 100_000
     """Frames of one stack."""
     max_records: int = 20_000_000
     """Samples, events, functions, and objects and lists in JSON."""
@@ -36,6 +36,17 @@ class ImportLimits:
     max_seconds: float = 600.0
     """Time to read one file."""
 
+
+SHORTENED_DEPTH = 256
+"""Frames of a shortened stack, without the one for those that are left out."""
+LEFT_OUT = Frame("<calls left out>", "")
+"""Frame between the outermost and the innermost frames of a shortened stack."""
+_DEEPEST = 4_000
+"""Frames of the deepest stack that is never shortened while there is room."""
+_LEAST_ROOM = 1 << 22
+"""Frames of deep stacks that are stored of any file: 32 MiB."""
+_FRAMES_PER_BYTE = 2
+"""Frames of deep stacks that are stored for each byte of a larger file. Stacks written out take less."""
 
 UNLIMITED = ImportLimits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
 """Limits for files that profkit itself has just made."""
@@ -51,6 +62,9 @@ class Budget:
         self._clock = clock
         self._deadline_s = clock.monotonic_s() + limits.max_seconds
         self._records = self._frames = 0
+        self._size = self._whole_frames = 0
+        self.shortened = False
+        """Whether stacks were shortened."""
 
     @property
     def records(self) -> int:
@@ -70,6 +84,7 @@ class Budget:
 
     def check_bytes(self, size: int) -> None:
         """Check the size of the content, of which `size` bytes are known so far."""
+        self._size = max(self._size, size)
         if size > self.limits.max_bytes:
             raise LimitExceeded(
                 self.source, f"has more than {self.limits.max_bytes:,} bytes, uncompressed", "--max-bytes"
@@ -81,6 +96,20 @@ class Budget:
             raise LimitExceeded(
                 self.source, f"has a stack of more than {self.limits.max_depth:,} frames", "--max-depth"
             )
+
+    def takes_whole(self, depth: int) -> bool:
+        """Return whether there is room for one more distinct stack, and take the room.
+
+        A file can share callers between stacks, which are stored with all their frames. So the room for deep
+        ones depends on the size of the content: N nested calls would need memory for N²/2 frames.
+        """
+        if depth <= SHORTENED_DEPTH:
+            return True
+        room = max(_LEAST_ROOM, _FRAMES_PER_BYTE * self._size)
+        if depth > _DEEPEST or self._whole_frames + depth > room:
+            return False
+        self._whole_frames += depth
+        return True
 
     def check_path(self, depth: int) -> None:
         """Check the depth of a path through a call graph, and the deadline."""
@@ -102,6 +131,15 @@ class Budget:
         if self._frames > self.limits.max_frames:
             what = f"has more than {self.limits.max_frames:,} frames in its distinct stacks"
             raise LimitExceeded(self.source, what, "--max-frames")
+
+
+def shorten(stack: Sequence[int], left_out: int) -> tuple[int, ...]:
+    """Return the outermost and the innermost frames of a stack, with the frame `left_out` between them.
+
+    The result is the same for a stack that continues a shortened one.
+    """
+    half = SHORTENED_DEPTH // 2
+    return (*stack[:half], left_out, *stack[-half:])
 
 
 @contextmanager
@@ -126,6 +164,7 @@ class BoundedBuilder(ProfileBuilder):
         super().__init__()
         self.budget = budget
         self._counted_stacks = self._uncounted = 0
+        self._longest = 0
 
     def frame(self, frame: Frame) -> int:
         """See `ProfileBuilder.frame`."""
@@ -143,8 +182,26 @@ class BoundedBuilder(ProfileBuilder):
             self._count_record()
         return number
 
+    def fitted(self, stack: Sequence[int]) -> tuple[int, ...]:
+        """Return the stack, shortened if there is no room for one of its depth; raise LimitExceeded."""
+        depth = len(stack)
+        if depth <= SHORTENED_DEPTH + 1:
+            return tuple(stack)
+        self.budget.check_depth(depth)
+        if depth <= self._longest and (whole := tuple(stack)) in self._stacks:
+            return whole
+        if self.budget.takes_whole(depth):
+            self._longest = max(self._longest, depth)
+            return tuple(stack)
+        self.budget.shortened = True
+        return shorten(stack, self.frame(LEFT_OUT))
+
     def add_indexed(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
-        """See `ProfileBuilder.add_indexed`."""
+        """See `ProfileBuilder.add_indexed`; a deep stack may be shortened."""
+        self.add_fitted(self.fitted(stack), thread, weight)
+
+    def add_fitted(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
+        """Append one sample with a stack that `fitted` has returned."""
         super().add_indexed(stack, thread, weight)
         if len(self._stacks) != self._counted_stacks:
             self._counted_stacks += 1

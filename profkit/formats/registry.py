@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from profkit.errors import DamagedFile, UsageError
-from profkit.formats.limits import Budget, ImportLimits, enough_memory
+from profkit.formats.limits import SHORTENED_DEPTH, Budget, ImportLimits, enough_memory
 from profkit.formats.values import Selection, only_value
-from profkit.model.notes import Note
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 
 Encode = Callable[[Profile], bytes]
@@ -244,7 +244,8 @@ def read_any(
         profile = _checked(selected.profile, source)
         budget.check_time()
         origin = Origin() if known.origin is None else known.origin(data)
-        origin = replace(origin, notes=(*origin.notes, *selected.notes))
+        shortened = (Note.of(NoteCode.STACKS_SHORTENED, frames=SHORTENED_DEPTH),) if budget.shortened else ()
+        origin = replace(origin, notes=(*origin.notes, *selected.notes, *shortened))
         return ReadProfile(known, profile, origin, selected.value)
 
 

@@ -66,6 +66,7 @@ class NoteCode(enum.Enum):
     CALL_GRAPH = "call-graph"
     CALL_GRAPH_RECURSION = "call-graph-recursion"
     TREE_APPROXIMATED = "tree-approximated"  # unit
+    STACKS_SHORTENED = "stacks-shortened"  # frames
     STACKS_APPROXIMATED = "stacks-approximated"
     EVENT_COUNTED = "event-counted"  # event
     SHORT_CALLS_LEFT_OUT = "short-calls-left-out"

@@ -19,7 +19,7 @@ from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import Origin
 from profkit.model.notes import Note, NoteCode
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.stats.ranks import median
 from profkit.units import Unit
 
@@ -75,7 +75,7 @@ def sampled_profile(document: Mapping[str, object], builder: BoundedBuilder) -> 
         gaps += (later - earlier for (earlier, *_), (later, *_) in pairwise(samples))
         thread = builder.thread(Thread(0, tid, ""))
         for _, weight, stack in samples:
-            builder.add_indexed(stack, thread, weight)
+            builder.add_fitted(stack, thread, weight)
     return builder.build(period_ns=median(gaps) * 1000 if gaps else 0.0)
 
 
@@ -87,6 +87,8 @@ class _Stacks:
         self._frames = {str(key): frame for key, frame in listed.items()}
         self._builder = builder
         self._known: dict[str, _Stack] = {}
+        self._depths: dict[str, int] = {}
+        """Depths of these stacks, which may be shortened."""
         self._numbers: dict[str, int] = {}
 
     def stack(self, leaf: object, where: str) -> _Stack:
@@ -94,8 +96,18 @@ class _Stacks:
         key = str(leaf)
         if leaf is None or key in self._known:
             return () if leaf is None else self._known[key]
-        path = list(self._path(leaf, where))
-        self._known[key] = stack = tuple([self._frame(at) for at in reversed(path)])
+        path: list[str] = []
+        known: _Stack = ()
+        depth = 0
+        for at in self._path(leaf, where):
+            if known := self._known.get(at, ()):
+                depth = self._depths[at]
+                break
+            path.append(at)
+        self._depths[key] = depth + len(path)
+        self._builder.budget.check_depth(depth + len(path))
+        frames = (*known, *[self._frame(at) for at in reversed(path)])
+        self._known[key] = stack = self._builder.fitted(frames)
         return stack
 
     def _path(self, leaf: object, where: str) -> Iterator[str]:
@@ -212,7 +224,7 @@ def _profile(
     tracks: Mapping[Track, Sequence[Event]],
     scripts: Mapping[Track, Sequence[Timed]],
     ours: bool,
-    builder: ProfileBuilder,
+    builder: BoundedBuilder,
 ) -> Profile:
     """Return the durations of all threads; those with JavaScript samples have these instead."""
     threads = threads_of(events, dict.fromkeys((*tracks, *scripts)), unescape_text if ours else str)
@@ -228,11 +240,11 @@ def _profile(
     for track, samples in scripts.items():
         for stack, time_ns in samples:
             if time_ns:
-                builder.add_indexed(stack, builder.thread(threads[track]), time_ns)
+                builder.add_fitted(stack, builder.thread(threads[track]), time_ns)
     for track, listed in tracks.items():
         if track in scripts:
             continue
         thread = builder.thread(threads[track])
-        for stack, time_ns in stacks_of(durations_of(listed, number)):
-            builder.add_indexed(stack, thread, time_ns)
+        for stack, time_ns in stacks_of(durations_of(listed, number), builder.fitted):
+            builder.add_fitted(stack, thread, time_ns)
     return builder.build(unit=Unit.NANOSECONDS)

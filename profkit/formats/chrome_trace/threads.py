@@ -98,13 +98,16 @@ def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) 
     return [duration for _, duration in in_order]
 
 
-def stacks_of(durations: Sequence[Duration]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the stacks of a thread with their durations, except empty ones.
+def stacks_of(
+    durations: Sequence[Duration], stack_of: Callable[[Sequence[int]], tuple[int, ...]] = tuple
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield the stacks of a thread with their durations, except empty ones; `stack_of` copies the frames.
 
     The frame that began earlier is the caller, even if durations overlap without nesting, which the format
     forbids and tracers write.
     """
     active: list[Duration] = []
+    frames: list[int] = []
     nested = True
     now = 0
     for duration in (*durations, None):
@@ -112,16 +115,19 @@ def stacks_of(durations: Sequence[Duration]) -> Iterator[tuple[tuple[int, ...], 
         while active and now < until:
             end = min(until, active[-1].end if nested else min([other.end for other in active]))
             if end > now:
-                yield tuple([other.frame for other in active]), int(end) - now
+                yield stack_of(frames), int(end) - now
             now = int(end)
             if nested:
                 _close(active, end)
+                del frames[len(active) :]
             else:
                 active = [other for other in active if other.end > end]
+                frames = [other.frame for other in active]
         if duration is not None:
             now = duration.start
             nested = not active or (nested and duration.end <= active[-1].end)
             active.append(duration)
+            frames.append(duration.frame)
 
 
 def _close(active: list[Duration], end: float) -> None:

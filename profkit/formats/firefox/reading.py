@@ -14,7 +14,7 @@ from profkit.formats import exact
 from profkit.formats.exact import distinct_threads
 from profkit.formats.firefox.writing import NS_PER_MS
 from profkit.formats.json_members import bounded, column, member, number, optional, read_json, scaled, whole
-from profkit.formats.limits import BoundedBuilder, Budget, unlimited
+from profkit.formats.limits import LEFT_OUT, BoundedBuilder, Budget, shorten, unlimited
 from profkit.formats.numbers import whole_steps
 from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import PROFILING_SAMPLING, Origin
@@ -27,17 +27,26 @@ _HAS_SOURCE = 8
 
 
 class StackTable:
-    """Stacks by the index of their innermost node; each is walked once."""
+    """Stacks by the index of their innermost node; each is walked once.
 
-    def __init__(self, holder: object, where: str, frame_count: int, budget: Budget) -> None:
+    Unless all frames are to be kept, deep stacks may be shortened; the frame `LEFT_OUT` follows all others.
+    """
+
+    def __init__(
+        self, holder: object, where: str, frame_count: int, budget: Budget, *, uncut: bool = False
+    ) -> None:
         table = member(holder, where, "stackTable", dict)
         length = member(table, "stackTable", "length", int)
         self._frames = [whole(n, "stackTable.frame") for n in column(table, "stackTable", "frame", length)]
         if any(not 0 <= frame < frame_count for frame in self._frames):
             raise ValueError("stackTable.frame has a frame that frameTable lacks")
         self._prefixes = _prefixes(table, length)
+        self._depths: list[int] = []
+        for prefix in self._prefixes:
+            self._depths.append(1 if prefix < 0 else self._depths[prefix] + 1)
         self._known: dict[int, tuple[int, ...]] = {}
         self._budget = budget
+        self._left_out = None if uncut else frame_count
 
     def stack(self, node: object, where: str) -> tuple[int, ...]:
         """Return frame indexes, root first; empty for null. Raises ValueError, naming `where`, if invalid."""
@@ -47,14 +56,21 @@ class StackTable:
             raise ValueError(f"{where} has a stack {node!r} that stackTable lacks")
         found = self._known.get(node)
         if found is None:
-            path = []
-            at = node
-            while at >= 0:
+            self._budget.check_depth(self._depths[node])
+            path: list[int] = []
+            at, callers = node, None
+            while at >= 0 and callers is None:
                 path.append(self._frames[at])
                 at = self._prefixes[at]
-            self._budget.check_depth(len(path))
-            found = self._known[node] = tuple(reversed(path))
+                callers = self._known.get(at)
+            found = self._known[node] = self._fitted((*(callers or ()), *reversed(path)))
         return found
+
+    def _fitted(self, stack: tuple[int, ...]) -> tuple[int, ...]:
+        if self._left_out is None or self._budget.takes_whole(len(stack)):
+            return stack
+        self._budget.shortened = True
+        return shorten(stack, self._left_out)
 
 
 def frames_of(holder: object, where: str, strings: Sequence[object], sources: object) -> list[Frame]:
@@ -153,7 +169,7 @@ def decode(data: bytes, source: Path = Path("Firefox profile"), budget: Budget |
             raise ValueError(
                 "it is not in the processed format; open it at https://profiler.firefox.com and save it"
             )
-        threads = _threads(document, budget)
+        threads = _threads(document, budget, uncut=exact.MEMBER in meta)
         if exact.MEMBER not in meta:
             return _of_any_tool(meta, threads, budget)
         return _as_written(meta, threads, member(document, "the file", "shared", dict), budget)
@@ -191,14 +207,14 @@ class _Recorded(NamedTuple):
     """Stacks of its samples, in order."""
 
 
-def _threads(document: object, budget: Budget) -> list[_Recorded]:
+def _threads(document: object, budget: Budget, *, uncut: bool) -> list[_Recorded]:
     shared = document.get("shared") if isinstance(document, dict) else None
     shared = shared if isinstance(shared, dict) else {}
-    tables = _tables(shared, "shared", shared, budget) if "frameTable" in shared else None
+    tables = _tables(shared, "shared", shared, budget, uncut=uncut) if "frameTable" in shared else None
     found = []
     for place, thread in enumerate(member(document, "the file", "threads", list)):
         where = f"threads[{place}]"
-        frames, table = tables or _tables(thread, where, shared, budget)
+        frames, table = tables or _tables(thread, where, shared, budget, uncut=uncut)
         samples = member(thread, where, "samples", dict)
         length = member(samples, f"{where}.samples", "length", int)
         nodes = column(samples, f"{where}.samples", "stack", length)
@@ -208,7 +224,7 @@ def _threads(document: object, budget: Budget) -> list[_Recorded]:
 
 
 def _tables(
-    holder: object, where: str, shared: Mapping[str, object], budget: Budget
+    holder: object, where: str, shared: Mapping[str, object], budget: Budget, *, uncut: bool
 ) -> tuple[list[Frame], StackTable]:
     """Return the frames and stacks of one thread, or of all; strings may be shared even if tables are not."""
     if "stringArray" in shared:
@@ -217,7 +233,7 @@ def _tables(
         key = "stringArray" if isinstance(holder, dict) and "stringArray" in holder else "stringTable"
         strings = member(holder, where, key, list)
     frames = frames_of(holder, where, strings, shared.get("sources"))
-    return frames, StackTable(holder, where, len(frames), budget)
+    return frames, StackTable(holder, where, len(frames), budget, uncut=uncut)
 
 
 def _of_any_tool(meta: Mapping[str, object], threads: Sequence[_Recorded], budget: Budget) -> Profile:
@@ -229,11 +245,11 @@ def _of_any_tool(meta: Mapping[str, object], threads: Sequence[_Recorded], budge
     known = [_thread(thread)._replace(pid=0) if sampled else _thread(thread) for thread in used]
     for thread, named in zip(used, distinct_threads(known), strict=True):
         index = builder.thread(named)
-        frames = list(map(builder.frame, thread.frames))
+        frames = list(map(builder.frame, (*thread.frames, *([LEFT_OUT] if budget.shortened else []))))
         mapped = {stack: tuple(map(frames.__getitem__, stack)) for stack in set(thread.stacks)}
         for stack, weight in zip(thread.stacks, _whole_weights(thread), strict=True):
             if weight:
-                builder.add_indexed(mapped[stack], index, weight)
+                builder.add_fitted(mapped[stack], index, weight)
     interval_ms = _interval_ms(used) if sampled else bounded(meta.get("interval", 0), "meta.interval")
     return builder.build(unit=unit, period_ns=interval_ms * NS_PER_MS if unit is Unit.SAMPLES else 0.0)
 
@@ -312,6 +328,6 @@ def _as_written(
         ]
         for thread in threads
     ]
-    listed, _ = _tables(shared, "shared", shared, budget)
+    listed, _ = _tables(shared, "shared", shared, budget, uncut=True)
     frames = [Frame(unescape_text(name), unescape_text(file), line) for name, file, line in listed]
     return exact.rebuild(about, frames, by_thread, "the file", budget)

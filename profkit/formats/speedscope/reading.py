@@ -69,7 +69,7 @@ class _Event(NamedTuple):
 
 
 def add_events(
-    builder: ProfileBuilder,
+    builder: BoundedBuilder,
     frames: Mapping[int, int],
     thread: int,
     recorded: object,
@@ -117,9 +117,9 @@ def _events(listed: list[object], frames: Mapping[int, int], where: str) -> Iter
         yield _Event(kind == "O", at, frame)
 
 
-def _spend(builder: ProfileBuilder, stack: list[int], thread: int, weight: int) -> None:
+def _spend(builder: BoundedBuilder, stack: list[int], thread: int, weight: int) -> None:
     if stack and weight:
-        builder.add_indexed(tuple(stack), thread, weight)
+        builder.add_fitted(builder.fitted(stack), thread, weight)
 
 
 def listed_frames(document: object) -> list[Frame]:

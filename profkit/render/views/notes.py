@@ -279,6 +279,11 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.STACKS_APPROXIMATED: (
         "The profile is of a call graph, which has no stacks, so the call tree is an approximation."
     ),
+    NoteCode.STACKS_SHORTENED: lambda figures: (
+        "Some stacks are too deep to be stored whole. They have their "
+        f"{figures.integer('frames') // 2} outermost and innermost calls, and `<calls left out>` between "
+        "them. Functions that were called only in between have too small a total."
+    ),
     NoteCode.EVENT_COUNTED: lambda figures: f"Weights are counts of the event {figures['event']}.",
     NoteCode.SHORT_CALLS_LEFT_OUT: (
         "pyinstrument's JSON has the tree that its reports show: it leaves out short calls, and lines are "

@@ -167,6 +167,7 @@ def of_files(_: Path) -> Iterator[Note]:
     yield from chrome_trace.origin_of(b'{"traceEvents": [{"name":"ProfileChunk"}]}').notes
     yield from pyinstrument.origin_of(b'{"root_frame": null}').notes
     heap = Written(("alloc_space", "bytes"), ("inuse_space", "bytes")).location(1, ("f", "", 1))
+    yield from read_any(b";".join([b"f"] * 5000) + b" 1\n").origin.notes
     yield from read_any(heap.sample([1], [5, 5], user="x").data()).origin.notes
 
 
