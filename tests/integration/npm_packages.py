@@ -55,6 +55,11 @@ SPEEDSCOPE = NpmPackage(
 )
 """Its page, and the schema of its format."""
 
+PPROF_FORMAT = NpmPackage(
+    "pprof-format", "2.3.2", "209b123f810b084accdcdbba2e2304469a7161250f28974d194c226aeb94026c"
+)
+"""A reader of pprof files."""
+
 PROFILER_CLI = NpmPackage(
     "@firefox-devtools/profiler-cli",
     "0.10.0",

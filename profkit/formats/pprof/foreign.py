@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,8 +202,8 @@ def select(data: bytes, source: Path, budget: Budget | None = None, value: str |
         budget = budget or unlimited()
         plain = gunzipped(data, budget)
         if _is_own(plain):
-            profile = reading.decode(zlib.compress(plain, 0, GZIP), source, budget)
-            profile = replace(profile, ordered=profile.ordered and not _is_rewritten(plain))
+            in_order = not _is_rewritten(plain)
+            profile = reading.decode(zlib.compress(plain, 0, GZIP), source, budget, in_order=in_order)
             return only_value(profile, value, source)
         return _selected(read_messages(plain, budget), source, value)
     except (zlib.error, ValueError) as error:

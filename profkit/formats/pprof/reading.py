@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 import zlib
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -26,88 +24,9 @@ from profkit.formats.pprof.schema import (
     unescape_text,
     with_totals,
 )
+from profkit.formats.pprof.turns import Turns, samples_in_order, turns_in
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
-
-_UINT32, _INT64 = "I", "q"
-_INT64_MAX = 2**63 - 1
-
-
-class Turns(NamedTuple):
-    """The two columns, samples and weights, as bytes."""
-
-    samples: bytes
-    weights: bytes
-
-    @property
-    def length(self) -> int:
-        """Number of turns."""
-        return len(self.samples) // 4
-
-
-def take_turns(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Turns | None]:
-    """Sum the samples by stack and thread, in the order of their first use; return them and their turns.
-
-    Return the samples themselves and None if no two can be summed, or a sum needs more than 64 bits.
-    """
-    numbers: dict[tuple[int, int], int] = {}
-    turns, sums = array(_UINT32), list[int]()
-    for stack, thread, weight in samples:
-        number = numbers.setdefault((stack, thread), len(sums))
-        if number == len(sums):
-            sums.append(weight)
-        else:
-            sums[number] += weight
-        turns.append(number)
-    if len(sums) == len(samples) or any(not -_INT64_MAX <= total <= _INT64_MAX for total in sums):
-        return samples, None
-    summed = [Sample(stack, thread, sums[number]) for (stack, thread), number in numbers.items()]
-    weights = array(_INT64, (sample.weight for sample in samples))
-    return summed, Turns(_little_endian(turns), _little_endian(weights))
-
-
-def samples_in_order(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ...] | None:
-    """Return the samples one by one; None if the turns do not match these samples.
-
-    A program that filters a profile may keep fields that it does not know.
-    """
-    if len(turns.samples) % 4 or len(turns.weights) % 8:
-        return None
-    numbers, weights = _column(_UINT32, turns.samples), _column(_INT64, turns.weights)
-    if len(numbers) != len(weights) or len(set(numbers)) != len(summed):
-        return None
-    if max(numbers, default=-1) >= len(summed):
-        return None
-    known: dict[tuple[int, int], Sample] = {}
-    sums = [0] * len(summed)
-    found = []
-    for turn in zip(numbers, weights, strict=True):
-        number, weight = turn
-        sums[number] += weight
-        sample = known.get(turn)
-        if sample is None:
-            sample = known[turn] = summed[number]._replace(weight=weight)
-        found.append(sample)
-    return tuple(found) if sums == _weights(summed) else None
-
-
-def _weights(samples: Iterable[Sample]) -> list[int]:
-    return [sample.weight for sample in samples]
-
-
-def _column(kind: str, data: bytes) -> array[int]:
-    column: array[int] = array(kind)
-    column.frombytes(data)
-    if sys.byteorder == "big":
-        column.byteswap()
-    return column
-
-
-def _little_endian(column: array[int]) -> bytes:
-    if sys.byteorder == "big":
-        column.byteswap()
-    return column.tobytes()
-
 
 _PIECE = 1 << 14
 """Size of a piece of compressed data, in bytes."""
@@ -123,7 +42,7 @@ class _About(NamedTuple):
     period_ns: float
     ordered: bool
     turns: bool
-    """Whether samples are summed, with their order in columns."""
+    """Whether samples are summed, with their order in a comment."""
 
 
 def decode(
@@ -158,7 +77,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     tables = _Tables(places, strings, budget)
     samples = list(tables.samples(found.distinct))
     about = _about(found.others, strings)
-    taken = _taken(samples, found, about.turns, budget) if in_order else None
+    taken = _taken(samples, found, strings, about.turns, budget) if in_order else None
     profile = Profile(
         unit=about.unit,
         period_ns=about.period_ns,
@@ -172,14 +91,16 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
 
 
 def _taken(
-    samples: Sequence[Sample], found: wire.Repeated, turns: bool, budget: Budget
+    samples: Sequence[Sample], found: wire.Repeated, strings: Sequence[str], turns: bool, budget: Budget
 ) -> tuple[Sample, ...] | None:
     """Return the samples in their order; None if another tool changed them, or omitted their turns."""
     if not turns:
         return tuple(map(samples.__getitem__, found.order))
-    columns = (found.others.get(field, [b""])[-1] for field in (InProfile.TURNS, InProfile.TURN_WEIGHTS))
-    taken = Turns(*map(_bytes, columns))
-    budget.count_records(taken.length)
+    taken = turns_in(_comments(found.others, strings), budget)
+    if taken is None:
+        fields = (InProfile.OLD_TURNS, InProfile.OLD_TURN_WEIGHTS)
+        taken = Turns(*(_bytes(found.others.get(field, [b""])[-1]) for field in fields))
+        budget.count_records(taken.length)
     return samples_in_order(samples, taken)
 
 

@@ -42,9 +42,9 @@ class InProfile(enum.IntEnum):
     PERIOD_TYPE = 11
     PERIOD = 12
     COMMENT = 13
-    TURNS = 1000
-    """A field of profkit's own, as the next one: see `reading.take_turns`."""
-    TURN_WEIGHTS = 1001
+    OLD_TURNS = 1000
+    """A field of profkit's own, as the next one: older versions wrote what is now in a comment of `turns`."""
+    OLD_TURN_WEIGHTS = 1001
 
 
 class InValueType(enum.IntEnum):

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 
 from profkit.formats import wire
-from profkit.formats.pprof.reading import take_turns
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
@@ -23,6 +22,7 @@ from profkit.formats.pprof.schema import (
     escape_text,
     totals_comment,
 )
+from profkit.formats.pprof.turns import Turns, take_turns, turns_comment
 from profkit.formats.registry import TimeSpan
 from profkit.model.profile import Frame, Profile, Sample, Thread
 
@@ -47,12 +47,9 @@ def encode_timed(profile: Profile, span: TimeSpan) -> bytes:
     fields = _distinct_samples(profile, samples, strings)
     parts += map(fields.__getitem__, samples)
     parts += _frames(profile.frames, strings)
-    last = _span(span) + _period(profile, strings) + _comment(profile, strings, turns is not None)
+    last = _span(span) + _period(profile, strings) + _comment(profile, strings, turns)
     parts += strings.fields()
     parts.append(last)
-    if turns is not None:
-        parts.append(wire.blob(InProfile.TURNS, turns.samples))
-        parts.append(wire.blob(InProfile.TURN_WEIGHTS, turns.weights))
     return zlib.compress(b"".join(parts), wbits=GZIP)
 
 
@@ -143,14 +140,16 @@ def _period(profile: Profile, strings: _Strings) -> bytes:
     return _value_type(InProfile.PERIOD_TYPE, WALL, strings) + period
 
 
-def _comment(profile: Profile, strings: _Strings, has_turns: bool) -> bytes:
+def _comment(profile: Profile, strings: _Strings, turns: Turns | None) -> bytes:
     about = {
         "unit": profile.unit.value,
         "period_ns": profile.period_ns,
         "ordered": profile.ordered,
-        "turns": has_turns,
+        "turns": turns is not None,
     }
     comments = [f"{FORMAT} {json.dumps(about)}"]
     if profile.totals:
         comments.append(totals_comment(profile))
+    if turns is not None:
+        comments.append(turns_comment(turns))
     return wire.packed(InProfile.COMMENT, list(map(strings.number, comments)))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import gzip
 import zlib
 from dataclasses import replace
@@ -9,12 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from profkit.errors import DamagedFile
+from profkit.errors import DamagedFile, LimitExceeded
 from profkit.formats import pprof, wire
-from profkit.formats.pprof.schema import escape_text, unescape_text
+from profkit.formats.limits import Budget, ImportLimits
+from profkit.formats.pprof import foreign
+from profkit.formats.pprof.schema import InProfile, escape_text, unescape_text
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
 from profkit.transforms.trees import stack_weights
 from profkit.units import Unit
+from tests.support.folders import SAMPLES
 from tests.unit.formats.pprof.pprof_messages import PprofProfile
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -239,10 +243,42 @@ NOTHING = Profile(stacks=((),), threads=(Thread(0, 0, ""),), samples=(Sample(0, 
 @example(NOTHING)
 def test_where_another_tool_drops_their_order_samples_are_unordered(profile: Profile) -> None:
     message = message_of(pprof.encode(profile))
-    message.DiscardUnknownFields()
+    del message.comment[1:]
+    profile = replace(profile, totals=())
     read = pprof.decode(gzip.compress(message.SerializeToString()))
     assert stack_weights(read) == stack_weights(profile)
     assert read.ordered == (profile.ordered and read.samples == profile.samples)
+
+
+def test_files_that_have_the_order_in_fields_are_still_read() -> None:
+    data = (SAMPLES / "profkit-fields.pb.gz").read_bytes()
+    assert InProfile.OLD_TURNS in {field for field, _ in wire.fields(gzip.decompress(data))}
+    assert pprof.decode(data) == small_profile()
+    assert foreign.decode(data, Path("x")) == small_profile()
+
+
+def test_all_fields_are_those_of_the_format() -> None:
+    message = message_of(pprof.encode(small_profile()))
+    before = message.SerializeToString()
+    message.DiscardUnknownFields()
+    assert message.SerializeToString() == before
+
+
+@pytest.mark.parametrize("damaged", ["!", "eJw=", base64.b64encode(zlib.compress(b"x" * 13)).decode()])
+def test_an_order_that_is_damaged_is_reported(damaged: str) -> None:
+    message = message_of(pprof.encode(small_profile()))
+    message.string_table[message.comment[1]] = f"#profkit.turns/1 {damaged}"
+    with pytest.raises(DamagedFile):
+        pprof.decode(gzip.compress(message.SerializeToString()))
+
+
+def test_an_order_that_is_too_long_is_refused() -> None:
+    message = message_of(pprof.encode(small_profile()))
+    bomb = base64.b64encode(zlib.compress(bytes(1 << 24))).decode()
+    message.string_table[message.comment[1]] = f"#profkit.turns/1 {bomb}"
+    budget = Budget(ImportLimits(max_records=1000))
+    with pytest.raises(LimitExceeded, match="--max-records"):
+        pprof.decode(gzip.compress(message.SerializeToString()), Path("x"), budget)
 
 
 def test_where_another_tool_changes_samples_their_order_is_not_trusted() -> None:
@@ -259,11 +295,12 @@ def stated_profile() -> Profile:
 
 def test_stated_totals_are_in_a_comment_that_go_does_not_show() -> None:
     message = message_of(pprof.encode(stated_profile()))
-    about, totals = (message.string_table[number] for number in message.comment)
+    about, totals, turns = (message.string_table[number] for number in message.comment)
+    assert turns.startswith("#")
     assert about.startswith("profkit.pprof/1 ")
     assert totals.startswith("#profkit.totals/1 8 ")
     assert totals.endswith(" 12 -")
-    assert len(message_of(pprof.encode(small_profile())).comment) == 1
+    assert len(message_of(pprof.encode(small_profile())).comment) == 2
 
 
 def test_stated_totals_stay_if_another_tool_changes_nothing_that_they_are_about() -> None:
