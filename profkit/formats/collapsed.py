@@ -4,7 +4,8 @@ The format of Brendan Gregg's FlameGraph, https://github.com/brendangregg/FlameG
 Frames are written as py-spy writes them, `name (file:line)`. The thread is the first frame, written as
 `thread (TID): NAME`, below `process PID:"COMMAND"` if there are several processes. So the threads in the
 output of `py-spy record -f raw` are read. The threads and frames of `python -m profiling.sampling` are read
-too: `tid:TID` and `file:function:line`.
+too: `tid:TID` and `file:function:line`. So are those of torch.profiler's `export_stacks`,
+`file(line):_function`, whose counts are microseconds.
 
 Equal stacks of a thread are one line. So the order of samples is lost, and with it the unit, the period, and
 the process if there is only one. Characters that a line cannot hold are escaped: see `escape`.
@@ -25,6 +26,7 @@ from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import PROFILING_SAMPLING, Origin
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
+from profkit.units import Unit
 
 _ESCAPE = r"x[0-9a-f]{2}|u[0-9a-f]{4}"
 # Separators of frames and lines for any reader: control characters and Unicode's line breaks.
@@ -72,6 +74,10 @@ _LINE = re.compile(r"\d{1,18}")
 _THREAD = re.compile(r"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: (.*))?", re.DOTALL)
 _TID = re.compile(r"tid:(\d{1,18})")
 _PLACE = re.compile(r"(?P<file>.+):(?P<name>[^:]+):(?P<line>\d{1,18})", re.DOTALL)
+# It replaces white space by underscores.
+_TORCH = re.compile(r"(?P<file>\S+\.py)\((?P<line>\d{1,18})\):_(?P<name>\S+)")
+_ADDRESS = re.compile(r"_at_0x[0-9a-f]{1,16}>$")
+_NS_PER_US = 1000
 _PROCESS = re.compile(r'process (\d{1,18}):"(.*)"', re.DOTALL)
 
 
@@ -86,8 +92,8 @@ def write_frame(frame: Frame) -> str:
 
 
 def _means_another(text: str) -> bool:
-    is_thread = read_thread(text) or _TID.fullmatch(text)
-    return bool(is_thread) or read_process(text) is not None or text.startswith("#")
+    is_of_tool = read_thread(text) or _TID.fullmatch(text) or _TORCH.fullmatch(text)
+    return bool(is_of_tool) or read_process(text) is not None or text.startswith("#")
 
 
 def read_frame(text: str) -> Frame:
@@ -110,6 +116,14 @@ def read_place(text: str) -> Frame:
     """Parse a frame of profiling.sampling; frames of no code, such as `<GC>`, have only a name."""
     match = _PLACE.fullmatch(text)
     return Frame(text, "") if match is None else Frame(match["name"], match["file"], int(match["line"]))
+
+
+def read_torch_frame(text: str) -> Frame:
+    """Parse a frame of torch.profiler; built-in functions have no file, and lose the addresses of objects."""
+    match = _TORCH.fullmatch(text)
+    if match is None:
+        return Frame(_ADDRESS.sub(">", text), "")
+    return Frame(match["name"], match["file"], int(match["line"]))
 
 
 def write_thread(thread: Thread) -> str:
@@ -143,13 +157,14 @@ _SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 20
 
 
 def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget | None = None) -> Profile:
-    """Parse the samples of all lines; comments (`#`) and empty lines are ignored.
+    """Parse the samples, or the times, of all lines; comments (`#`) and empty lines are ignored.
 
     Raises DamagedFile, naming `source` and the line, for a line without a count.
     """
     budget = budget or unlimited()
     builder = BoundedBuilder(budget)
-    frame = cache(lambda text: builder.frame(read_frame(text)))
+    read, factor = (read_torch_frame, _NS_PER_US) if _is_of_torch(data) else (read_frame, 1)
+    frame = cache(lambda text: builder.frame(read(text)))
     place = cache(lambda text: builder.frame(read_place(text)))
     for number, line in enumerate(text_lines(data), 1):
         if not line.strip() or line.startswith("#"):
@@ -165,8 +180,8 @@ def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget 
         else:
             thread, first = _thread(texts)
             stack = tuple([frame(text) for text in texts[first:]])
-        builder.add_indexed(stack, builder.thread(thread), int(match[2]))
-    return builder.build(ordered=False)
+        builder.add_indexed(stack, builder.thread(thread), int(match[2]) * factor)
+    return builder.build(unit=Unit.SAMPLES if factor == 1 else Unit.NANOSECONDS, ordered=False)
 
 
 def sniff(data: bytes) -> bool:
@@ -174,18 +189,29 @@ def sniff(data: bytes) -> bool:
 
     Lines of logs can end in numbers, too. So a frame alone counts only if it is one word, with its place.
     """
-    head = data[:_SNIFFED_BYTES]
-    # The last line may be incomplete.
-    whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
-    lines = islice(text_lines(whole), _SNIFFED_LINES)
-    stacks = [line for line in lines if line.strip() and not line.startswith("#")]
+    stacks = _first_stacks(data)
     are_counted = bool(stacks) and all(map(_COUNTED_LINE.fullmatch, stacks))
     are_stacks = any(";" in line for line in stacks) or all(map(_ALONE.fullmatch, stacks))
     return are_counted and are_stacks and "\0" not in "".join(stacks)
 
 
+def _first_stacks(data: bytes) -> list[str]:
+    head = data[:_SNIFFED_BYTES]
+    # The last line may be incomplete.
+    whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
+    lines = islice(text_lines(whole), _SNIFFED_LINES)
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _is_of_torch(data: bytes) -> bool:
+    texts = (text for line in _first_stacks(data) for text in line.rpartition(" ")[0].split(";"))
+    return any(map(_TORCH.fullmatch, texts))
+
+
 def origin_of(data: bytes) -> Origin:
-    """Return the origin, with a note that lines have no unit and no period."""
+    """Return the origin, with a note that lines have no unit and no period, unless they have times."""
+    if _is_of_torch(data):
+        return Origin("torch.profiler")
     tool = PROFILING_SAMPLING if data.startswith(b"tid:") else ""
     return Origin(tool, notes=(Note(NoteCode.SHARES_ONLY),))
 

@@ -28,6 +28,8 @@ _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
         "is a heap profile of Go as text", "convert it: go tool pprof -proto -output=FILE.pb.gz FILE")),
     (b"memray", Unsupported(
         "is a recording of memray", "convert it: memray transform speedscope FILE")),
+    (b"allocator,num_allocations,size,", Unsupported(
+        "is a table of memray", "convert the recording instead: memray transform speedscope")),
     (b"HCAT", Unsupported(
         "is a binary recording of profiling.sampling",
         "convert it: python -m profiling.sampling replay --gecko -o FILE.json FILE")),
@@ -73,6 +75,9 @@ _DOCUMENTS: tuple[tuple[re.Pattern[bytes], Unsupported], ...] = (
     (re.compile(rb'^\{"type":\s*"meta",.*"sample_interval_usec"'), Unsupported(
         "is JSON lines of profiling.sampling, which have no stacks",
         "record or replay with --gecko, --pstats or --collapsed")),
+    (re.compile(rb'"costs"\s*:\s*\[[^\]]{0,200}\]\s*,\s*"events"\s*:\s*\[\s*\{\s*"callchain"'), Unsupported(
+        "is a graph for gprof2dot, without lines",
+        "convert the recording instead, such as: memray transform speedscope")),
     (re.compile(rb'"dhatFileVersion"'), Unsupported(
         "is a report of Valgrind's dhat", "it has no times; valgrind --tool=callgrind writes a profile")),
     (re.compile(rb'"machine_info"[\s\S]*"benchmarks"|"benchmarks"[\s\S]*"machine_info"'), Unsupported(

@@ -18,6 +18,7 @@ from profkit.formats.collapsed import (
     unescape,
     write_frame,
 )
+from profkit.formats.registry import Origin, read_any
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 from tests.support.profile_strategies import profiles
@@ -52,6 +53,7 @@ PIECES = st.sampled_from(
             'process 1:"c"',
             "thread (0x1f): t",
             "tid:7",
+            "a.py(3):_f",
             "<frozen>",
             "ü",
             "\ud800",
@@ -170,3 +172,37 @@ def test_sniffing() -> None:
     assert sniff(b"recur (a.py:1);" * 10_000 + b"b 3\n")
     assert not sniff(b"Dear reader,\nthere were 3\n")
     assert not sniff(b"\x00\x01 12\n")
+
+
+TORCH = b"""\
+ts.py(7):_<module> 2
+ts.py(7):_<module>;ts.py(2):_inner;<built-in_method_mm_of_type_object_at_0x7fad804cea40> 25366
+ts.py(7):_<module>;ts.py(2):_inner;<built-in_method_mm_of_type_object_at_0x7fad804cff00> 15
+ts.py(7):_<module>;nn.Module:_Linear_0;torch/nn/modules/module.py(1782):__call_impl 5
+"""
+
+
+def test_stacks_of_torch_have_microseconds() -> None:
+    read = read_any(TORCH)
+    profile = read.profile
+    assert (read.format.name, read.origin) == ("collapsed", Origin("torch.profiler"))
+    module = Frame("<module>", "ts.py", 7)
+    assert profile.unit is Unit.NANOSECONDS
+    assert weights(profile) == {
+        (0, 0, "", (module,)): 2_000,
+        (0, 0, "", (module, Frame("inner", "ts.py", 2), Frame("<built-in_method_mm_of_type_object>", ""))):
+            25_381_000,
+        (0, 0, "", (module, Frame("nn.Module:_Linear_0", ""),
+                    Frame("_call_impl", "torch/nn/modules/module.py", 1782))): 5_000,
+    }  # fmt: skip
+
+
+WORDS = st.text(st.characters(exclude_characters=";", exclude_categories=["C", "Z"]), min_size=1, max_size=5)
+PLACES = st.builds(Frame, WORDS, WORDS.map("{}.py".format), st.integers(0, 10**6))
+
+
+@given(st.lists(PLACES, min_size=1, max_size=5), st.integers(0, 10**6))
+def test_frames_of_torch_are_read_back(frames: list[Frame], time_us: int) -> None:
+    texts = [f"{frame.file}({frame.line}):_{frame.name}" for frame in frames]
+    profile = decode(f"{';'.join(texts)} {time_us}\n".encode())
+    assert weights(profile) == {(0, 0, "", tuple(frames)): 1000 * time_us}

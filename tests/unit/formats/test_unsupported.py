@@ -15,6 +15,12 @@ FILES = {
     "perf.data": (b"PERFILE2" + bytes(100), "recording of perf", "perf script -i"),
     "go heap": (b"heap profile: 1: 2 [3: 4] @ heap/1024", "heap profile of Go", "go tool pprof -proto"),
     "memray": (b"memray\0\x0b", "recording of memray", "memray transform speedscope"),
+    "memray table": (b"allocator,num_allocations,size,tid,thread_name", "table of memray", "speedscope"),
+    "memray graph": (
+        b'{"version": 0, "costs": [{"description": "Memory", "unit": "bytes"}], "events": [{"callchain": [0]',
+        "graph for gprof2dot",
+        "memray transform speedscope",
+    ),
     "tachyon": (b"HCAT\1\0\0\0", "profiling.sampling", "replay --gecko -o FILE.json"),
     "zstd": (b"\x28\xb5\x2f\xfd\0", "zstd", "zstd -d"),
     "xz": (b"\xfd7zXZ\0\0", "xz", "xz -dk"),
