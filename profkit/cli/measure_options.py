@@ -143,6 +143,12 @@ _OPTIONS = {
         metavar="WHAT",
         help="Simulate cache, branch or both, to estimate cycles.",
     ),
+    "python_functions": click.option(
+        "--python-functions/--no-python-functions",
+        default=None,
+        help="Count instructions by Python function as well, in a run of its own (from Python 3.12), or do "
+        "not.  [default: --python-functions]",
+    ),
     "fresh": click.option(
         "--fresh/--shared",
         default=None,
@@ -177,6 +183,7 @@ _NAMES = {
     "repeats": "repeats", "processes": "processes", "runs": "runs", "min_run_time": "min_run_time_s",
     "timeout": "timeout_s", "retries": "retries", "python": "python", "source_cmd": "source_cmd",
     "imports": "imports", "simulate": "simulate", "memory_limit": "memory_limit_bytes", "fresh": "fresh",
+    "python_functions": "python_functions",
 }  # fmt: skip
 """Options of the command line by their names in `measure`."""
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from profkit.comparing.instructions import MIN_DELTA, MIN_EFFECT, noise_of_runs, spread_of_runs
+from profkit.comparing.instructions import MIN_EFFECT, noise_of_runs, spread_of_runs
 from profkit.comparing.measured import names_of
+from profkit.comparing.python_functions import MIN_DELTA
 from profkit.comparing.times import MIN_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.model.measurement import (

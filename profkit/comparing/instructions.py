@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from profkit.comparing.python_functions import MIN_DELTA, python_deltas
 from profkit.model.comparison import CallDelta, CountsCompared, CountSpread, FunctionDelta, Verdict
 from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import InstructionCounts, MeasuredRun, relative_range
@@ -24,9 +25,6 @@ FEW_TIMES, MANY_TIMES = 10, 3
 Simulated: exceeded once in a thousand pairs of sides, or once in 200 pairs of a few.
 """
 _MANY = 4
-
-MIN_DELTA = 0.5
-"""Minimum difference, in instructions per execution: less is left over from a loop's first or last round."""
 
 
 def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
@@ -116,6 +114,7 @@ def compare_counts(
         obstacle=obstacle,
         spread=spread,
         calls=call_deltas(of_a, of_b, standardized=standardized) if differs else (),
+        python=python_deltas(of_a, of_b) if differs else (),
     )
 
 

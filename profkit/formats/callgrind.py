@@ -18,7 +18,8 @@ from profkit.errors import DamagedFile
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.formats.values import Selection, Values
-from profkit.model.measurement import INSTRUCTIONS, CallCount, CallgrindDump, FunctionCount
+from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.measurement import INSTRUCTIONS, CallgrindDump
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.transforms.call_graphs import unfold_functions

@@ -85,6 +85,7 @@ class MeasureOptions(TypedDict, total=False):
     env: Mapping[str, str]
     imports: Sequence[str] | None
     simulate: Sequence[str | Simulation]
+    python_functions: bool
     memory_limit_bytes: int | None
     fresh: bool | None
 
@@ -180,6 +181,7 @@ def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> Wo
         env=tuple(sorted(options.get("env", {}).items())),
         imports=_imports(options.get("imports")),
         simulate=_simulations(options.get("simulate", ())),
+        python_functions=options.get("python_functions", True),
         memory_limit_bytes=options.get("memory_limit_bytes"),
         fresh=options.get("fresh"),
     )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from profkit.errors import BadReply, DamagedFile, TooShort, UsageError
+from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.worker.protocol import Fresh
+from profkit.measuring.worker.runnable import NOTHING
+from profkit.measuring.worker.source import FUNCTION
+from profkit.model.function_counts import STATEMENT, PythonCounts
 from profkit.model.measurement import (
     CallgrindDump,
     Freshness,
@@ -21,6 +26,7 @@ from profkit.model.measurement import (
 )
 from profkit.stats import median
 from profkit.transforms.counts import subtract_baseline
+from profkit.transforms.python_counts import Stub, python_counts
 
 if TYPE_CHECKING:
     from profkit.measuring.pool.jobs import Reply, ZygoteFacts
@@ -107,7 +113,7 @@ class _Fields:
     def count(self, name: str, least: int = 0) -> int:
         """Return a whole number of `least` or more."""
         value = self._fields.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not _is_count(value) or value < least:
             raise self._error(name, value)
         return value
 
@@ -135,6 +141,21 @@ class _Fields:
         ):
             raise self._error("fresh", value)
         return cast(Fresh, {name: fields[name] for name in Fresh.__annotations__})
+
+    def stubs(self) -> tuple[Stub, ...]:
+        """Return the stubs of Python functions."""
+        return tuple(self._stub(fields) for fields in self._list("stubs", least=0))
+
+    def _stub(self, fields: object) -> Stub:
+        if isinstance(fields, list) and len(fields) == 4:
+            address, name, file, line = fields
+            if _is_count(address) and isinstance(name, str) and isinstance(file, str) and _is_count(line):
+                return (
+                    Stub(address, STATEMENT, "", 0)
+                    if _is_own(name, file)
+                    else Stub(address, name, file, line)
+                )
+        raise self._error("stubs", fields)
 
     def dumps(self, name: str, least: int = 1) -> tuple[CallgrindDump, ...]:
         """Return `least` or more dumps that came with the reply."""
@@ -171,6 +192,16 @@ def _cases(label: str, reply: Reply) -> list[object]:
     if not isinstance(cases, list):
         raise BadReply(label, f"cases is {_shortened(cases)}", reply.output)
     return cases
+
+
+def _is_own(name: str, file: str) -> bool:
+    """Return whether a function is the loop around the statement, or other code of the worker."""
+    inside = name == FUNCTION or (name == "<module>" and file.startswith(("<stmt", NOTHING)))
+    return inside or file.startswith(f"{PROGRAM.parent}{os.sep}")
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _are_texts(value: object) -> TypeGuard[list[str]]:
@@ -231,6 +262,13 @@ def counts_of(label: str, reply: Reply, case: int = 0) -> InstructionCounts:
     except UsageError as mixed:
         raise BadReply(label, mixed.problem, reply.output) from mixed
     return replace(counts, freshness=_freshness(counted.fresh))
+
+
+def python_counts_of(label: str, reply: Reply, case: int = 0) -> PythonCounts:
+    """Return one statement's counts by Python function in a reply, per execution; raise BadReply."""
+    fields = _Fields(label, reply, case)
+    (dump, *_), (base, *_) = fields.dumps("dumps"), fields.dumps("baseline_dumps")
+    return python_counts(dump, base, fields.stubs(), fields.count("number", least=1))
 
 
 def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:

@@ -227,6 +227,23 @@ class CountSpread:
 
 
 @dataclass(frozen=True, slots=True)
+class PythonFunctionDelta:
+    """A Python function's own instructions on both sides, including native code that it called."""
+
+    name: str
+    file: str
+    line: int
+    """B's first line, or A's if B lacks the function; 0 if unknown."""
+    a: float
+    b: float
+
+    @property
+    def delta(self) -> float:
+        """B's instructions minus A's."""
+        return self.b - self.a
+
+
+@dataclass(frozen=True, slots=True)
 class CountsCompared:
     """Comparison of B's instructions per execution with A's, without memory allocators."""
 
@@ -249,6 +266,8 @@ class CountsCompared:
     """Differences of runs of one commit, if any: the statement's count depends on its input."""
     calls: tuple[CallDelta, ...] = ()
     """Calls that differ; empty if none do, or if calls are not known."""
+    python: tuple[PythonFunctionDelta, ...] = ()
+    """Python functions that differ, largest difference first; empty if not counted on both sides."""
 
     @property
     def delta(self) -> float:

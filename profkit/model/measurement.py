@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TypeVar
 
+from profkit.model.function_counts import CallCount, FunctionCount, PythonCounts
 from profkit.model.notebook import ShownInNotebooks
 from profkit.model.notes import Figure, Note
 from profkit.model.run import Run, RunInfo
@@ -17,31 +18,6 @@ from profkit.units import format_duration, short_repr
 
 INSTRUCTIONS = "Ir"
 """Callgrind's name for executed instructions."""
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionCount:
-    """A function's instructions in one dump; `name` is `file:function` as callgrind_annotate writes it."""
-
-    name: str
-    exclusive: float
-    """Instructions of the function itself."""
-    inclusive: float
-    """Instructions of the function and everything it called."""
-    calls: float = 0
-    """Number of calls; 0 if Callgrind saw none, as for functions that were already running."""
-    object: str = ""
-    """Its shared object; empty if Callgrind does not name it."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallCount:
-    """Calls from one function to another, with their inclusive cost."""
-
-    caller: str
-    callee: str
-    calls: float
-    inclusive: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +161,8 @@ class InstructionCounts:
     processes: int = 1
     """Number of counting processes; each made an equal part of the repeats."""
     freshness: Freshness = Freshness()
+    python: PythonCounts | None = field(default=None, metadata={"later": True})
+    """None if it was not asked for."""
 
     @property
     def repeats(self) -> tuple[int, ...]:

@@ -103,6 +103,8 @@ class WorkOrder:
     imports: tuple[str, ...] | None = None
     """Packages that a zygote preloads (of "torch", "numpy"); None: those that the order's text imports."""
     simulate: tuple[Simulation, ...] = ()
+    python_functions: bool = True
+    """True to count instructions by Python function as well, in a run of its own (from Python 3.12)."""
     processes: int | None = None
     """Number of timing and of counting processes; None: 10 for timing (3 if `quick`), up to 4 for
     counting."""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
+from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.measurement import InstructionCounts
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
-from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
+from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.measurement import InstructionCounts
 from profkit.transforms.origin import whole_function
 
 

@@ -10,14 +10,8 @@ from functools import cache
 from typing import NamedTuple
 
 from profkit.errors import UsageError
-from profkit.model.measurement import (
-    INSTRUCTIONS,
-    CallCount,
-    CallgrindDump,
-    FunctionCount,
-    InstructionCounts,
-    MeasuredIn,
-)
+from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.measurement import INSTRUCTIONS, CallgrindDump, InstructionCounts, MeasuredIn
 from profkit.transforms.origin import standard_name, standard_object
 
 _FILES = (

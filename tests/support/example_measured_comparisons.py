@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from profkit.model.measurement import Design, FunctionCount, InstructionCounts, MeasuredRun
+from profkit.model.function_counts import FunctionCount
+from profkit.model.measurement import Design, InstructionCounts, MeasuredRun
 from profkit.model.workorder import Language
 from tests.support.example_measurements import (
     BUSY,

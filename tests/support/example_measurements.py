@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from profkit.model.function_counts import STATEMENT, FunctionCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import (
-    FunctionCount,
     InstructionCounts,
     MeasuredIn,
     MeasuredInfo,
@@ -68,6 +68,15 @@ COUNTS = InstructionCounts(
     stripped=4998.75,
     measured_in=VALGRIND_ZYGOTE,
     functions=FUNCTIONS,
+)
+
+PYTHON_COUNTS = PythonCounts(
+    functions=(
+        PythonFunctionCount("Model.fit", "/home/u/app.py", 12, 4000.0, 5600.0, 1.0),
+        PythonFunctionCount("loss", "/home/u/app.py", 30, 1500.0, 1600.0, 20.0),
+        PythonFunctionCount(STATEMENT, "", 0, 200.8, 5700.8, 0.0),
+    ),
+    net=5700.8,
 )
 
 

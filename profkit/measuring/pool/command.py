@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shutil
+import string
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,9 +39,12 @@ class ZygoteKind:
     """True if its workers call functions: it imports the modules for that before the first one."""
     modules: tuple[str, ...] = ()
     """Modules to import beside the preload."""
+    by_function: bool = False
+    """True if its workers count by Python function, under Valgrind."""
 
     def __str__(self) -> str:
         under = " under Valgrind" if self.tool is Tool.VALGRIND else ""
+        under += ", by Python function" if self.by_function else ""
         return f"{self.command[-1]} with {self.preload.value}{under}"
 
 
@@ -74,7 +78,7 @@ def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, objec
         "imports": [*_IMPORTS[kind.preload], *timer, *kind.modules],
         "complete": kind.calls or kind.preload is not Preload.NOTHING or folder is not None,
         "roots": kind.roots,
-        "valgrind": folder is not None,
+        "valgrind": folder is not None and not kind.by_function,
     }
     *words, interpreter = kind.command
     return {
@@ -122,7 +126,30 @@ def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
         # Else it reports crashes of jobs on their stderr.
         f"--log-file={folder / 'valgrind'}",
         *(_SIMULATION[simulation] for simulation in kind.simulate),
+        *(by_function_options() if kind.by_function else ()),
     ]
+
+
+EVALUATOR = "_PyEval_EvalFrameDefault"
+"""CPython's function that executes the bytecode of a Python function."""
+_SYMBOL = f"{string.ascii_letters}{string.digits}_.$@(<[{{~"
+"""Characters that names of functions consist of, as far as they distinguish them from `EVALUATOR`."""
+
+
+def by_function_options() -> list[str]:
+    """Return Callgrind's options that add native code to the Python function that called it.
+
+    The evaluator is separated by the stub that called it. Everything else that has a name is skipped, so that
+    its cost is its caller's; stubs have none, and appear as their address, which begins with 0. An option
+    can only say what to skip, so there is one for each way in which a name can differ from the evaluator's.
+    """
+    skipped = [
+        f"{EVALUATOR[:place]}{character}*"
+        for place, expected in enumerate(EVALUATOR)
+        for character in _SYMBOL
+        if character != expected and (place, character) != (0, "0")
+    ]
+    return [f"--separate-callers1={EVALUATOR}", *(f"--fn-skip={pattern}" for pattern in skipped)]
 
 
 _MAX_ALIKE = 3

@@ -6,6 +6,7 @@ worker/protocol.py describes their form.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ _LONGEST_S = 0.5
 _SETTLED, _WARM_S = 20, 0.04
 _COUNTED, _COUNTED_IF_LONG = 110, 8
 """Executions under Callgrind: warm-up, rehearsal and two repeats."""
+_ATTRIBUTED, _ATTRIBUTED_IF_LONG = 30, 3
+"""Executions that are counted by Python function, with their warm-up."""
+HAS_TRAMPOLINE = (3, 12)
+"""First version of Python that can count by Python function."""
 _LONG_S = 0.001
 """Time of a call of some 2.5 million instructions, above which it is counted less often."""
 
@@ -53,13 +58,22 @@ def counted_runs(order: WorkOrder) -> int | None:
 
 
 def expected_executions(order: WorkOrder, call_s: float) -> int:
-    """Estimate how many times an order will be executed, if each execution takes `call_s`.
+    """Estimate how many times an order will be executed by this Python, if each execution takes `call_s`.
 
     It follows the rules of `worker.blocks` and `worker.counting`, for orders without `runs` and `number`.
     """
     timed = processes_of(order) * _timed(call_s, order) if order.mode.times else 0
-    counted = (_COUNTED if call_s < _LONG_S else _COUNTED_IF_LONG) if order.mode.counts else 0
-    return timed + counted
+    short = call_s < _LONG_S
+    counted = (_COUNTED if short else _COUNTED_IF_LONG) if order.mode.counts else 0
+    by_function = counts_python(order) and sys.version_info >= HAS_TRAMPOLINE
+    attributed = (_ATTRIBUTED if short else _ATTRIBUTED_IF_LONG) if by_function else 0
+    return timed + counted + attributed
+
+
+def counts_python(order: WorkOrder) -> bool:
+    """Return whether an order's instructions are counted by Python function, too, if its Python can."""
+    wanted = order.mode.counts and order.python_functions and order.language is Language.PYTHON
+    return wanted and order.runs is None
 
 
 def _timed(call_s: float, order: WorkOrder) -> int:
@@ -155,6 +169,20 @@ def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None =
         "repeats": order.repeats,
         "runs": counted_runs(order),
         "warm": _WARM_CALLS,
+    }
+    return Job(_named(order), message, order.timeout_s, _payload([task]))
+
+
+def attribution_job(task: Task, number: int, warm: int, fresh: Fresh, cores: tuple[int, ...] = ()) -> Job:
+    """Return a job that counts a task's statement by Python function: `number` executions after `warm`."""
+    order = task.order
+    message = {
+        **_surroundings(order, Tool.VALGRIND, cores),
+        "mode": "attribution",
+        "cases": [{**_case(task), "fresh": fresh}],
+        "number": [number],
+        "runs": None,
+        "warm": warm,
     }
     return Job(_named(order), message, order.timeout_s, _payload([task]))
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from profkit.errors import MeasuringError
 from profkit.measuring.errors import reporting_full_disk
 from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.runner.attribution import with_python_functions
 from profkit.measuring.runner.context import BatchContext, spread
 from profkit.measuring.runner.counting import Controls, callgrind_kind, count, counted, with_equal_numbers
 from profkit.measuring.runner.jobs import Task, processes_of
@@ -81,6 +82,7 @@ def _count_all(indexes: Sequence[int], results: BatchResults, context: BatchCont
                 counts = counted(
                     task.order, lambda one: count(replace(task, order=one), kind, context, cores)
                 )
+                counts = with_python_functions(counts, task, kind, context, cores)
             record(index, controls.beside(counts, task, kind))
         context.progress.done(task.order.label, COUNTING)  # one step, even if several processes count
 

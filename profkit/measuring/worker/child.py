@@ -19,6 +19,7 @@ from .heap import start_pages
 from .libc import die_with_parent, flush_c_streams
 from .protocol import (
     CANNOT_REPLY,
+    Attributed,
     Counts,
     JobMessage,
     Message,
@@ -106,7 +107,9 @@ def perform(message: Message, payload_fd: int | None = None) -> Message:
     Raises what the user's code raises. `payload_fd` is the payload, for cases without text.
     """
     job = cast(JobMessage, message)
-    work = {"canary": _canary, "timer": _timed, "callgrind": _counted}[job["mode"]]
+    work = {"canary": _canary, "timer": _timed, "callgrind": _counted, "attribution": _attributed}[
+        job["mode"]
+    ]
     try:
         with no_collector():
             return dict(work(job, payload_fd))
@@ -129,6 +132,23 @@ def _counted(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
     def counts(index: int) -> Counts | StartOver:
         return with_baseline(
             job, index, payload_fd, lambda measured, baseline: count_case(measured, baseline, index, job)
+        )
+
+    return {"ok": True, "cases": [counts(index) for index in range(len(job["cases"]))]}
+
+
+def _attributed(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
+    from . import trampoline
+    from .attribution import attribute_case
+
+    descriptor = trampoline.activate()
+
+    def counts(index: int) -> Attributed:
+        return with_baseline(
+            job,
+            index,
+            payload_fd,
+            lambda measured, baseline: attribute_case(measured, baseline, index, job, descriptor),
         )
 
     return {"ok": True, "cases": [counts(index) for index in range(len(job["cases"]))]}

@@ -160,15 +160,15 @@ def _count_with(
     # Twice, discarding the first: Callgrind counts calls even while it counts no instructions, and resets
     # those of a function only when it dumps them.
     for _ in range(2):
-        base = baseline.do(partial(_count, baseline, number))
+        base = baseline.do(partial(count_block, baseline, number))
     # Discard the first one here too, if the statement is short. It also leaves the heap as every repeat does,
     # so that the first repeat does not differ. One loop does all: its iterator may come from a free list.
     for block in [*[min(number, _OFTEN)] * settled, *[number] * repetitions.repeats]:
-        last = measured.do(partial(_count, measured, block))
+        last = measured.do(partial(count_block, measured, block))
     return {
         "number": number,
-        "dumps": [_path(job["dump_prefix"], last - n) for n in reversed(range(repetitions.repeats))],
-        "baseline_dumps": [_path(job["dump_prefix"], base)],
+        "dumps": [dump_path(job["dump_prefix"], last - n) for n in reversed(range(repetitions.repeats))],
+        "baseline_dumps": [dump_path(job["dump_prefix"], base)],
         "fresh": policy.fresh,
     }
 
@@ -217,7 +217,7 @@ def _counted_once(prefix: str, clock: Clock, measured: Runnable, number: int) ->
     before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, clock()
     measured.run(number, valgrind.toggle())
     seconds, after = clock() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
-    return Execution(_total(_path(prefix, valgrind.dump())), seconds, after - before)
+    return Execution(_total(dump_path(prefix, valgrind.dump())), seconds, after - before)
 
 
 def _total(dump: str) -> int:
@@ -231,7 +231,7 @@ def _total(dump: str) -> int:
     return int(end.rpartition(b"totals:")[2].split()[0])
 
 
-def _count(measured: Runnable, number: int) -> int:
+def count_block(measured: Runnable, number: int) -> int:
     """Count a block and return its dump's number.
 
     Nothing is collected between dumps, so no reset is needed. Callgrind's own reset leaves a few
@@ -241,7 +241,7 @@ def _count(measured: Runnable, number: int) -> int:
     return valgrind.dump()
 
 
-def _path(prefix: str, number: int) -> str:
+def dump_path(prefix: str, number: int) -> str:
     """Return the path that Callgrind gives to a dump.
 
     Listing the folder would make the heap depend on the file system's order.

@@ -158,7 +158,7 @@ class JobMessage(TypedDict):
     """The part of a message that `perform` reads; `apply_surroundings` applies the environment before."""
 
     mode: str
-    """ "timer", "callgrind" or "canary"."""
+    """ "timer", "callgrind", "attribution" or "canary"."""
     num_threads: int
     imports: NotRequired[list[str]]
     cases: list[Case]
@@ -207,6 +207,13 @@ class Counts(TypedDict):
     fresh: Fresh
 
 
+class Attributed(Counts):
+    """A case counted by Python function: one dump of each kind."""
+
+    stubs: list[tuple[int, str, str, int]]
+    """Address of each function's stub, with the function's qualified name, file and first line."""
+
+
 class StartOver(TypedDict):
     """A case that only another process can measure, with what that process must know."""
 
@@ -217,6 +224,6 @@ class ReplyMessage(TypedDict):
     """Reply of `perform`."""
 
     ok: bool
-    cases: NotRequired[Sequence[Times | Counts | StartOver]]
+    cases: NotRequired[Sequence[Times | Counts | Attributed | StartOver]]
     versions: NotRequired[dict[str, str]]
     """Versions of the modules that a canary imported; "" for a module without one."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 RUNNING_ON_VALGRIND = 0x1001
 _CALLGRIND = 0x43540000  # 'C', 'T': callgrind.h
-DUMP, TOGGLE, START = (_CALLGRIND + offset for offset in (0, 2, 4))
+DUMP, TOGGLE, START, STOP = (_CALLGRIND + offset for offset in (0, 2, 4, 5))
 _CODES = (RUNNING_ON_VALGRIND, DUMP, TOGGLE, START)
 
 _SLOT_BYTES = 64
@@ -82,51 +82,74 @@ def _made(machine: str) -> dict[int, Request]:
     function_code = {"x86_64": x86_64_code, "aarch64": aarch64_code}.get(machine)
     if function_code is None:
         raise RuntimeError(f"Valgrind's client requests work on x86_64 and aarch64, not on {machine}")
-    own = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    page = mmap.mmap(-1, mmap.PAGESIZE, flags=own, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    page, start = new_page()
     offsets = {code: 2 * _SLOT_BYTES * slot for slot, code in enumerate(_CODES)}
     for code, offset in offsets.items():
         words = offset + _SLOT_BYTES
-        page[words : words + 48] = struct.pack("=6q", code, 0, 0, 0, 0, 0)
+        page[words : words + WORDS_BYTES] = words_of(code)
         machine_code = function_code(start + words)
         page[offset : offset + len(machine_code)] = machine_code
-    _make_executable(start)
-    _pages.append(page)
+    make_executable(page, start)
     # The GIL stays held: releasing and acquiring it would be counted.
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int)
     return {code: prototype(start + offset) for code, offset in offsets.items()}
 
 
-def _make_executable(start: int) -> None:
-    """Make the page executable; Linux then synchronises the instruction caches itself."""
+def new_page() -> tuple[mmap.mmap, int]:
+    """Return a writable page of memory for machine code, and its address."""
+    own = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=own, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    return page, ctypes.addressof(ctypes.c_char.from_buffer(page))
+
+
+def make_executable(page: mmap.mmap, start: int) -> None:
+    """Make a page executable, and keep it; Linux then synchronises the instruction caches itself."""
     libc = ctypes.CDLL(None, use_errno=True)
     protection = mmap.PROT_READ | mmap.PROT_EXEC
     if libc.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(mmap.PAGESIZE), protection) != 0:
         error = ctypes.get_errno()
         raise OSError(error, "a page of machine code cannot be made executable")
+    _pages.append(page)
+
+
+WORDS_BYTES = 48
+
+
+def words_of(code: int) -> bytes:
+    """Return the six words of a request."""
+    return struct.pack("=6q", code, 0, 0, 0, 0, 0)
 
 
 def x86_64_code(words: int) -> bytes:
     """Return the code of a function that returns the result of the request at `words`, 0 outside Valgrind."""
+    return x86_64_request(words) + b"\x48\x89\xd0\xc3"  # mov rax, rdx; ret
+
+
+def x86_64_request(words: int) -> bytes:
+    """Return the code of a request, whose result is in rdx; it changes rax."""
     return b"".join(
         (
             b"\x48\xb8" + struct.pack("<Q", words),  # mov rax, words
             b"\x31\xd2",  # xor edx, edx: the result outside Valgrind
             bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733"),  # rol rdi by 3, 13, 61, 51: no net change
             bytes.fromhex("4887db"),  # xchg rbx, rbx
-            b"\x48\x89\xd0\xc3",  # mov rax, rdx; ret
         )
     )
 
 
+AARCH64_REQUEST = (
+    0xD2800003,  # mov x3, #0: the result outside Valgrind
+    *(0x93CC0D8C, 0x93CC358C, 0x93CCCD8C, 0x93CCF58C),  # ror x12, x12 by 3, 13, 51, 61: no net change
+    0xAA0A014A,  # orr x10, x10, x10
+)
+"""Instructions of a request at the words that x4 points to; its result is in x3."""
+
+
 def aarch64_code(words: int) -> bytes:
-    """Return the same function for aarch64."""
+    """Return the same function as `x86_64_code` for aarch64."""
     instructions = (
         0x58000144,  # ldr x4, words (10 instructions ahead)
-        0xD2800003,  # mov x3, #0: the result outside Valgrind
-        *(0x93CC0D8C, 0x93CC358C, 0x93CCCD8C, 0x93CCF58C),  # ror x12, x12 by 3, 13, 51, 61: no net change
-        0xAA0A014A,  # orr x10, x10, x10
+        *AARCH64_REQUEST,
         0xAA0303E0,  # mov x0, x3
         0xD65F03C0,  # ret
         0xD503201F,  # nop

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
+from profkit.model.function_counts import PythonCounts
 from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
 from profkit.render.formatting import iso_moment
 from profkit.render.json.sampled import dumps, note_objects, order_object, process_object, quality_object
@@ -111,6 +112,27 @@ def _instructions(row: OrderRow, counts: InstructionCounts, *, functions: bool) 
         "measured_in": _measured_in(counts.measured_in),
         "state": _state(counts.freshness),
         "functions": _functions(row) if functions else None,
+        "python": None if counts.python is None else _python(row, counts.python, functions=functions),
+    }
+
+
+def _python(row: OrderRow, python: PythonCounts, *, functions: bool) -> dict[str, object]:
+    rows = [
+        {
+            "name": function.name,
+            "file": function.file,
+            "line": function.line or None,
+            "exclusive": function.exclusive,
+            "inclusive": function.inclusive,
+            "calls": function.calls,
+        }
+        for function in row.python
+    ]
+    return {
+        "net": python.net,
+        "elsewhere": python.elsewhere,
+        "missing": python.missing or None,
+        "functions": rows if functions else None,
     }
 
 

@@ -14,6 +14,7 @@ from profkit.model.comparison import (
     FunctionDelta,
     MeasuredComparison,
     OrderCompared,
+    PythonFunctionDelta,
     TimesCompared,
 )
 from profkit.model.measurement import MeasuredRun
@@ -113,6 +114,8 @@ def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
         "functions_found": len(counts.functions),
         "allocators": _function(counts.allocators),
         "calls": [_call(row) for row in counts.calls[:limit]],
+        "python_functions": [_python(row) for row in counts.python[:limit]],
+        "python_functions_found": len(counts.python),
     }
 
 
@@ -123,6 +126,11 @@ def spread_object(spread: CountSpread | None) -> dict[str, object] | None:
 
 def _call(row: CallDelta) -> dict[str, object]:
     place = {"name": row.name, "file": row.file, "depth": row.depth, "through": row.through}
+    return {**place, "a": row.a, "b": row.b, "delta": row.delta}
+
+
+def _python(row: PythonFunctionDelta) -> dict[str, object]:
+    place = {"name": row.name, "file": row.file, "line": row.line or None}
     return {**place, "a": row.a, "b": row.b, "delta": row.delta}
 
 

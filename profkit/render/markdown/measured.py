@@ -15,6 +15,7 @@ from profkit.render.views.measured import (
     headed_warning,
     names,
     order_rows,
+    python_remark,
     uncertainty,
 )
 from profkit.render.views.measured_header import measured_facts
@@ -54,9 +55,14 @@ def _parts(rows: Sequence[OrderRow], *, with_functions: bool) -> Iterator[str]:
     if warnings := [line for row, name in named for line in _warnings(row, name, alone=len(rows) == 1)]:
         yield "\n".join(dict.fromkeys(warnings))
     for row, name in named:
+        if with_functions and row.python and row.counts is not None:
+            yield f"## Hottest Python functions of {code(name)}\n\nInstructions per execution."
+            yield _functions(row.python, row.run.info.process.cwd)
+            yield python_remark(row.counts)
         if with_functions and row.functions:
-            yield f"## Hottest functions of {code(name)}\n\nInstructions per execution."
-            yield _functions(row)
+            native = "native " if row.python else ""
+            yield f"## Hottest {native}functions of {code(name)}\n\nInstructions per execution."
+            yield _functions(row.functions, row.run.info.process.cwd)
         if row.run.info.error is not None:
             yield f"## {code(name)} failed"
             yield code_block(row.run.info.error.expandtabs(8).splitlines()[:_MAX_ERROR_LINES])
@@ -82,8 +88,7 @@ def _warnings(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
         yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(reason, 400)}"
 
 
-def _functions(row: OrderRow) -> str:
-    cwd = row.run.info.process.cwd
+def _functions(rows: Sequence[FunctionRow], cwd: str) -> str:
     return table(
         ["self:", "instructions:", "total:", "function", "where"],
         [
@@ -94,11 +99,12 @@ def _functions(row: OrderRow) -> str:
                 code(function.name),
                 _where(function, cwd),
             ]
-            for function in row.functions
+            for function in rows
         ],
     )
 
 
 def _where(function: FunctionRow, cwd: str) -> str:
     where = short_path(function.file, cwd) if function.file else function.object
+    where += f":{function.line}" if function.line else ""
     return code(where) if where else ""

@@ -7,21 +7,24 @@ from collections.abc import Iterator, Sequence
 from profkit.model.comparison import (
     CallDelta,
     CountsCompared,
+    FunctionDelta,
     MeasuredComparison,
     OrderCompared,
+    PythonFunctionDelta,
 )
 from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import change, count, counts_alike, signed, signed_alike, times_alike
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
-from profkit.render.views.measured_comparison import WHAT as CALLS_OF
 from profkit.render.views.measured_comparison import (
+    PYTHON_WHAT,
     call_figures,
     delta_cell,
     design_text,
     function_text,
     grid_of,
     headline,
+    python_place,
     remarks_of,
     sentences,
     shown_deltas,
@@ -32,6 +35,7 @@ from profkit.render.views.measured_comparison import (
     warning_parts,
     warnings_of,
 )
+from profkit.render.views.measured_comparison import WHAT as CALLS_OF
 from profkit.render.views.tree import guides
 from profkit.transforms.origin import standard_file
 
@@ -53,7 +57,11 @@ def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> It
     yield from _single_order(comparison) if len(orders) == 1 else _several_orders(comparison)
     for order, counts, limit in shown_deltas(comparison, options):
         owner = "" if len(orders) == 1 else f" of {code(order.name)}"
-        yield f"## Difference by function{owner}\n\nSelf instructions per execution."
+        if counts.python:
+            yield f"## Difference by Python function{owner}\n\nS{PYTHON_WHAT[1:]}."
+            yield _python_functions(counts, limit)
+        kind = "native function" if counts.python else "function"
+        yield f"## Difference by {kind}{owner}\n\nSelf instructions per execution."
         yield _functions(counts, limit)
         if tree := calls_markdown(counts.calls, limit):
             yield f"## Difference by call{owner}\n\nI{CALLS_OF[1:]}."
@@ -128,18 +136,29 @@ def _code(text: str) -> str:
     return code(text) if text else ""
 
 
+def _python_functions(counts: CountsCompared, limit: int) -> str:
+    rows = counts.python[:limit]
+    more = len(counts.python) - len(rows)
+    hidden = f"\n\n{count(more, 'more function')} differ." if more else ""
+    return _deltas(rows, [(short(row.name), python_place(row)) for row in rows]) + hidden
+
+
 def _functions(counts: CountsCompared, limit: int) -> str:
     rows = counts.functions[:limit]
-    both = counts_alike([row.a for row in rows] + [row.b for row in rows])
-    deltas = signed_alike([row.delta for row in rows])
-    cells = [
-        [deltas[place], both[place], both[len(rows) + place], *map(_code, function_text(row.name))]
-        for place, row in enumerate(rows)
-    ]
     more = len(counts.functions) - len(rows)
     hidden = f"{count(more, 'more function')} differ. " if more else ""
     allocators = f"Memory allocators, not included: {signed(counts.allocators.delta)}."
-    return f"{table(['Δ:', 'A:', 'B:', 'function', 'where'], cells)}\n\n{hidden}{allocators}"
+    return f"{_deltas(rows, [function_text(row.name) for row in rows])}\n\n{hidden}{allocators}"
+
+
+def _deltas(rows: Sequence[FunctionDelta | PythonFunctionDelta], functions: Sequence[tuple[str, str]]) -> str:
+    both = counts_alike([row.a for row in rows] + [row.b for row in rows])
+    deltas = signed_alike([row.delta for row in rows])
+    cells = [
+        [deltas[place], both[place], both[len(rows) + place], *map(_code, functions[place])]
+        for place in range(len(rows))
+    ]
+    return table(["Δ:", "A:", "B:", "function", "where"], cells)
 
 
 _LONGEST_CALL = 80

@@ -12,6 +12,7 @@ from profkit.model.comparison import (
     FunctionDelta,
     MeasuredComparison,
     OrderCompared,
+    PythonFunctionDelta,
 )
 from profkit.render.escape import short
 from profkit.render.formatting import Tone, count, counts_alike, signed, signed_alike
@@ -19,12 +20,14 @@ from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.layout import FAINT, TONES, Column, remark, room_left, section, table
 from profkit.render.text.tables import names_and_places
 from profkit.render.views.measured_comparison import (
+    PYTHON_WHAT,
     TONES_OF,
     WHAT,
     call_figures,
     delta_cell,
     function_text,
     grid_of,
+    python_place,
     shown_deltas,
     through_text,
 )
@@ -88,7 +91,13 @@ def deltas_block(
     for order, counts, limit in deltas:
         owner = "" if len(comparison.orders) == 1 else f" of {short(order.name, 60)}"
         names = ", with standardized names" if counts.standardized else ""
-        yield section(f"Difference by function{owner}", f"self instructions per execution{names}")
+        if counts.python:
+            yield section(f"Difference by Python function{owner}", PYTHON_WHAT)
+            yield _python_table(counts.python[:limit], terminal)
+            if len(counts.python) > limit:
+                yield remark(f"… and {count(len(counts.python) - limit, 'more function')}")
+        kind = "native function" if counts.python else "function"
+        yield section(f"Difference by {kind}{owner}", f"self instructions per execution{names}")
         yield _function_table(counts.functions[:limit], terminal)
         if len(counts.functions) > limit:
             yield remark(f"… and {count(len(counts.functions) - limit, 'more function')}")
@@ -101,7 +110,20 @@ def deltas_block(
         )
 
 
+def _python_table(rows: Sequence[PythonFunctionDelta], terminal: Terminal) -> RenderableType:
+    functions = [(short(row.name), python_place(row)) for row in rows]
+    return _delta_table(rows, functions, terminal)
+
+
 def _function_table(rows: Sequence[FunctionDelta], terminal: Terminal) -> RenderableType:
+    return _delta_table(rows, [function_text(row.name) for row in rows], terminal)
+
+
+def _delta_table(
+    rows: Sequence[FunctionDelta | PythonFunctionDelta],
+    functions: Sequence[tuple[str, str]],
+    terminal: Terminal,
+) -> RenderableType:
     both = counts_alike([row.a for row in rows] + [row.b for row in rows])
     deltas = signed_alike([row.delta for row in rows])
     figures = [
@@ -109,10 +131,9 @@ def _function_table(rows: Sequence[FunctionDelta], terminal: Terminal) -> Render
         Column("A", [Text(text, style=FAINT) for text in both[: len(rows)]]),
         Column("B", [Text(text, style=FAINT) for text in both[len(rows) :]]),
     ]
-    functions = [function_text(row.name) for row in rows]
     names, places = [name for name, _ in functions], [place for _, place in functions]
     return table([*figures, *names_and_places(names, [""] * len(rows), places, room_left(figures, terminal))])
 
 
-def _tone(row: CallDelta | FunctionDelta) -> Tone:
+def _tone(row: CallDelta | FunctionDelta | PythonFunctionDelta) -> Tone:
     return Tone.BAD if row.delta > 0 else Tone.STRONG

@@ -29,7 +29,7 @@ from profkit.render.text.tables import names_and_places
 from profkit.render.text.times import failed_cell, order_table
 from profkit.render.text.warnings import marks_of_counts
 from profkit.render.views.header import Fact
-from profkit.render.views.measured import FunctionRow, OrderRow, names
+from profkit.render.views.measured import FunctionRow, OrderRow, names, python_remark
 from profkit.transforms.counts import CYCLES
 
 _MAX_REPEATS = 6
@@ -151,7 +151,7 @@ def functions_block(
 ) -> Iterator[RenderableType]:
     """Yield a table for each order that has counts; none for many orders unless a limit is given."""
     named = zip(rows, names([row.run for row in rows]), strict=True)
-    counted = [(row, name) for row, name in named if row.functions]
+    counted = [(row, name) for row, name in named if row.functions or row.python]
     if options.limit is None and len(counted) > _FEW:
         yield Text()
         yield remark("Hottest functions are hidden for several orders: report one order, or set a limit.")
@@ -160,11 +160,19 @@ def functions_block(
     limit = limit if options.limit is None else options.limit
     for row, name in counted:
         owner = "" if len(rows) == 1 else f" of {short(name, 60)}"
-        yield section(f"Hottest functions{owner}", _ORDERED[options.sort])
-        yield _function_table(row.functions[:limit], row.run.info.process.cwd, terminal)
-        hidden = row.functions_found - min(limit, len(row.functions))
-        if hidden:
-            yield remark(f"… and {count(hidden, 'more function')}")
+        kinds = [("native ", row.functions, row.functions_found)]
+        if row.python:
+            kinds.insert(0, ("Python ", row.python, row.python_found))
+        for kind, functions, found in kinds:
+            yield section(f"Hottest {kind if row.python else ''}functions{owner}", _ORDERED[options.sort])
+            yield _function_table(functions[:limit], row.run.info.process.cwd, terminal)
+            hidden = found - min(limit, len(functions))
+            if hidden:
+                yield remark(f"… and {count(hidden, 'more function')}")
+            if row.counts is not None and kind == "Python ":
+                yield remark(python_remark(row.counts))
+        if not row.python and row.counts is not None and (why := python_remark(row.counts)):
+            yield remark(why)
 
 
 _ORDERED = {
@@ -215,4 +223,6 @@ def _where(row: FunctionRow, cwd: str) -> str:
         return short(f"[{posixpath.basename(row.object)}]") if row.object else ""
     # The end of a path identifies sources built elsewhere: `/build/python3.11/./Python/ceval.c`.
     path = short_path(posixpath.normpath(row.file), cwd)
+    if row.line:
+        return short(f"{path}:{row.line}")
     return short("/".join(path.split("/")[-2:]) if path.startswith("/") else path)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from profkit.comparing.measured import differing, variant_of
 from profkit.errors import UsageError
+from profkit.model.function_counts import FunctionCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import (
-    FunctionCount,
     InstructionCounts,
     MeasuredRun,
     MeasurementWarning,
@@ -19,10 +19,11 @@ from profkit.model.measurement import (
     Timing,
     WarningCode,
 )
-from profkit.render.formatting import count
+from profkit.render.formatting import count, percent
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.views.measurement_warnings import warning_text
 from profkit.stats import median, median_interval
+from profkit.transforms.inlined import join_inlined
 
 
 def variants(runs: Sequence[MeasuredRun]) -> list[str]:
@@ -120,7 +121,7 @@ class TimeRow:
 class FunctionRow:
     """A function's instructions per execution, exclusive and inclusive; shares are of the net count.
 
-    `file` is empty if unknown.
+    `file` is empty if unknown. A Python function has a line, unless that is unknown, too.
     """
 
     full_name: str
@@ -133,6 +134,7 @@ class FunctionRow:
     exclusive_share: float
     inclusive_share: float
     calls: float
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,9 @@ class OrderRow:
     """At most as many as the limit; `functions_found` is the number of all."""
     functions_found: int
     warnings: tuple[MeasurementWarning, ...]
+    python: tuple[FunctionRow, ...] = ()
+    """Python functions, counted in a run of their own; limited as `functions`."""
+    python_found: int = 0
 
     @property
     def trusted(self) -> bool:
@@ -165,6 +170,7 @@ def _order_row(run: MeasuredRun, options: ReportOptions) -> OrderRow:
     timing = measured.timing if measured else None
     counts = measured.instructions if measured else None
     functions = function_rows(counts, options.sort) if counts else ()
+    python = python_rows(counts.python, options.sort) if counts and counts.python else ()
     return OrderRow(
         run=run,
         times=time_row(timing) if timing else None,
@@ -172,6 +178,8 @@ def _order_row(run: MeasuredRun, options: ReportOptions) -> OrderRow:
         functions=functions[: options.limit],
         functions_found=len(functions),
         warnings=measured.warnings if measured else run.info.warnings,
+        python=python[: options.limit],
+        python_found=len(python),
     )
 
 
@@ -204,8 +212,49 @@ def _cpu_share(processes: Sequence[ProcessTimes]) -> float:
 
 
 def function_rows(counts: InstructionCounts, sort: Sort) -> tuple[FunctionRow, ...]:
-    """Return the functions of a count in the given order."""
-    return tuple(sorted((_function_row(row, counts.net) for row in counts.functions), key=_order(sort)))
+    """Return the native functions of a count in the given order, with code inlined from other files."""
+    rows = join_inlined(counts.functions)
+    return tuple(sorted((_function_row(row, counts.net) for row in rows), key=_order(sort)))
+
+
+def python_rows(counts: PythonCounts, sort: Sort) -> tuple[FunctionRow, ...]:
+    """Return the Python functions of a count in the given order; shares are of their own run's net count."""
+    rows = (_python_row(row, counts.net) for row in counts.functions)
+    return tuple(sorted(rows, key=_order(sort)))
+
+
+def _python_row(function: PythonFunctionCount, net: float) -> FunctionRow:
+    return FunctionRow(
+        full_name=function.key,
+        name=function.name,
+        file=function.file,
+        object="",
+        exclusive=function.exclusive,
+        inclusive=function.inclusive,
+        exclusive_share=function.exclusive / net if net >= 1 else 0.0,
+        inclusive_share=function.inclusive / net if net >= 1 else 0.0,
+        calls=function.calls,
+        line=function.line,
+    )
+
+
+def python_remark(counts: InstructionCounts) -> str:
+    """Return how the counts by Python function were made, or why there are none; empty if not asked for."""
+    python = counts.python
+    if python is None:
+        return ""
+    if python.missing:
+        return f"Instructions by Python function are missing: {python.missing}."
+    more = python.net / counts.net - 1 if counts.net >= 1 else 0.0
+    differs = f", {percent(abs(more), _EXACT)} {'more' if more > 0 else 'fewer'} than without" if more else ""
+    return (
+        f"By Python function: a run of its own, with CPython's perf trampoline{differs}. It explains the "
+        "counts; only the run without it is compared with others."
+    )
+
+
+_EXACT = 1000
+"""Total for which `percent` shows a decimal; shares of counts are exact."""
 
 
 def _function_row(function: FunctionCount, net: float) -> FunctionRow:

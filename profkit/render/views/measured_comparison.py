@@ -12,6 +12,7 @@ from profkit.model.comparison import (
     CountSpread,
     MeasuredComparison,
     OrderCompared,
+    PythonFunctionDelta,
     TimesCompared,
     Verdict,
 )
@@ -91,9 +92,21 @@ def sentences(order: OrderCompared) -> Iterator[tuple[str, str, Tone]]:
     if order.counts is not None:
         counts = order.counts
         figures = f"{count_text(counts.a)} → {count_text(counts.b)} ({signed(counts.delta)})"
-        yield "instructions", f"{counts_sentence(counts)}: {figures}", TONES_OF[counts.verdict]
+        where = f"; {most_changed(counts)}" if counts.python else ""
+        yield "instructions", f"{counts_sentence(counts)}: {figures}{where}", TONES_OF[counts.verdict]
     if order.obstacle is not None:
         yield "not compared", visible(finding_text(order.obstacle)), Tone.WARN
+
+
+def most_changed(counts: CountsCompared) -> str:
+    """Return the Python function that differs most, and by how much."""
+    first = counts.python[0]
+    return f"most in {short(first.name, _LONGEST)} ({python_place(first)}): {signed(first.delta)}"
+
+
+def python_place(row: PythonFunctionDelta) -> str:
+    """Return a Python function's file and line; empty for the statement itself."""
+    return short(f"{row.file}:{row.line}" if row.line else row.file)
 
 
 def headline(comparison: MeasuredComparison) -> str:
@@ -218,6 +231,7 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
         )
 
 
+PYTHON_WHAT = "self instructions per execution, including native code, with CPython's perf trampoline"
 WHAT = "instructions per execution, including callees, without memory allocators"
 
 
@@ -273,7 +287,9 @@ def shown_deltas(
 ) -> list[tuple[OrderCompared, CountsCompared, int]]:
     """Return orders whose functions differ, with the number to show; many orders require a limit."""
     counted = [
-        (order, order.counts) for order in comparison.orders if order.counts and order.counts.functions
+        (order, order.counts)
+        for order in comparison.orders
+        if order.counts and (order.counts.functions or order.counts.python)
     ]
     if options.limit is None and len(counted) > _FEW:
         return []

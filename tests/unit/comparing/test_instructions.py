@@ -8,7 +8,8 @@ from profkit.comparing.gate import check_counts
 from profkit.comparing.instructions import compare_counts
 from profkit.model.comparison import Outcome, Verdict
 from profkit.model.findings import Finding, FindingCode
-from profkit.model.measurement import FunctionCount, InstructionCounts
+from profkit.model.function_counts import FunctionCount
+from profkit.model.measurement import InstructionCounts
 from profkit.render.views.findings import finding_text
 from profkit.render.views.verdicts import counts_sentence
 from tests.support.example_measurements import COUNTS, FUNCTIONS, LIBC, VALGRIND_ZYGOTE

@@ -7,7 +7,8 @@ from dataclasses import replace
 from profkit.comparing.instructions import call_deltas, compare_counts
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CallDelta
-from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
+from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.measurement import InstructionCounts
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON
 from tests.support.example_measured_comparisons import run

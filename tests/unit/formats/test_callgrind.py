@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.callgrind import decode, parse_callgrind, select
-from profkit.model.measurement import CallCount, FunctionCount
+from profkit.model.function_counts import CallCount, FunctionCount
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.transforms.tables import function_rows

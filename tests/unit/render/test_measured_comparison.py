@@ -23,7 +23,7 @@ from profkit.render.text.history import curve
 from profkit.render.views.gate import GateReport
 from profkit.render.views.measured_comparison import change, delta_cell, function_text, signed
 from tests.support.example_measured_comparisons import NEW, more_counts, one_order, run, two_batches
-from tests.support.example_measurements import COUNTS, hostile
+from tests.support.example_measurements import COUNTS, PYTHON_COUNTS, hostile, measured
 from tests.support.example_runs import HOSTILE
 from tests.support.golden import check_golden
 
@@ -190,3 +190,22 @@ def test_words() -> None:
 )
 def test_functions_as_people_read_them(name: str, shown: tuple[str, str]) -> None:
     assert function_text(name) == shown
+
+
+def by_python_function() -> MeasuredComparison:
+    first, *others = PYTHON_COUNTS.functions
+    more = replace(PYTHON_COUNTS, functions=(replace(first, exclusive=4600.0, line=13), *others))
+    before, after = replace(COUNTS, python=PYTHON_COUNTS), replace(more_counts(1.1), python=more)
+    return compare_measured(
+        [measured(None, before)], [measured(None, after, id="b000000000")], ("old", "new")
+    )
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "json", "html"])
+def test_the_python_function_that_differs_is_named(name: str) -> None:
+    report = MEASURED_COMPARISON.renderer(name)(by_python_function(), ALL, Terminal(120))
+    assert "Model.fit" in report
+    assert "app.py:13" in report or '"line": 13' in report
+    if name in ("text", "markdown"):
+        assert "most in Model.fit" in report
+        assert report.index("Difference by Python function") < report.index("Difference by native function")

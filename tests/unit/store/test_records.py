@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profkit.model.function_counts import CallCount, FunctionCount
 from profkit.model.histogram import Histogram
 from profkit.model.measurement import (
-    CallCount,
-    FunctionCount,
     InstructionCounts,
     MeasuredIn,
     MeasuredInfo,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.model.measurement import CallCount, FunctionCount
+from profkit.model.function_counts import CallCount, FunctionCount
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.call_graphs import unfold, unfold_functions
 from profkit.transforms.tables import function_rows

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.comparing.instructions import compare_counts
-from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
+from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.measurement import InstructionCounts
 from profkit.transforms.copies import join_copies
 from tests.support.example_measurements import COUNTS
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import UsageError
-from profkit.model.measurement import FunctionCount, InstructionCounts, MeasuredIn, Preload, Tool
+from profkit.model.function_counts import FunctionCount
+from profkit.model.measurement import InstructionCounts, MeasuredIn, Preload, Tool
 from profkit.transforms.counts import FunctionCounts, InstructionStats, NamedCount
 
 NAMES = st.sampled_from(["a.c:f", "a.c:g", "b.c:f", "malloc/malloc.c:free", "???:0x10"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from profkit.model.measurement import CallgrindDump, FunctionCount
+from profkit.model.function_counts import FunctionCount
+from profkit.model.measurement import CallgrindDump
 from profkit.transforms.counts import is_allocator, strip_allocators
 
 ALLOCATORS = [

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import UsageError
-from profkit.model.measurement import CallCount, CallgrindDump, FunctionCount, MeasuredIn, Preload, Tool
+from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.measurement import CallgrindDump, MeasuredIn, Preload, Tool
 from profkit.transforms.counts import estimated_cycles, subtract_baseline
 
 PLACE = MeasuredIn(Tool.VALGRIND, Preload.NOTHING, "3.11.7")

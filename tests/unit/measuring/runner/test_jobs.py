@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.jobs import counted_runs, expected_executions, processes_of, timed_runs
+from profkit.measuring.runner.jobs import (
+    HAS_TRAMPOLINE,
+    counted_runs,
+    expected_executions,
+    processes_of,
+    timed_runs,
+)
 from tests.unit.measuring.worker.test_blocks import Scripted, measured, wanted
 
 
@@ -22,8 +31,10 @@ def test_it_is_what_workers_do(call_s: float, quick: bool, min_run_time_s: float
 
 @pytest.mark.parametrize(("mode", "executions"), [("timer", 50), ("callgrind", 8), ("timer+callgrind", 58)])
 def test_modes_add_up(mode: str, executions: int) -> None:
-    order = work_order("1", mode=mode, quick=False)
+    order = work_order("1", mode=mode, quick=False, python_functions=False)
     assert expected_executions(order, 0.12) == executions
+    by_function = 3 if order.mode.counts and sys.version_info >= HAS_TRAMPOLINE else 0
+    assert expected_executions(replace(order, python_functions=True), 0.12) == executions + by_function
 
 
 @pytest.mark.parametrize(

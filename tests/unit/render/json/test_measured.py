@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.errors import UsageError
-from profkit.model.measurement import FunctionCount
+from profkit.model.function_counts import FunctionCount
 from profkit.render.json.measured import digest, measured_json
 from profkit.render.options import DEFAULTS, ReportOptions, Sort
 from profkit.render.views.measured import function_rows, name_and_file, order_rows, time_row
@@ -20,6 +20,7 @@ from tests.support.example_measurements import (
     COUNTS,
     FUNCTIONS,
     LIBTORCH,
+    PYTHON_COUNTS,
     QUICK,
     batch,
     both,
@@ -202,3 +203,16 @@ def test_the_digest_depends_on_definitions_and_not_on_the_environment() -> None:
         replace(order, labels=(("runtime", "script"),)),
     ):
         assert digest([changed]) != digest([order])
+
+
+def test_counts_by_python_function() -> None:
+    run = measured(None, replace(COUNTS, python=PYTHON_COUNTS))
+    python = json.loads(measured_json((run,)))["orders"][0]["instructions"]["python"]
+    assert (python["net"], python["elsewhere"], python["missing"]) == (5700.8, 0, None)
+    assert [row["line"] for row in python["functions"]] == [12, 30, None]
+    assert python["functions"][0] == {
+        "name": "Model.fit", "file": "/home/u/app.py", "line": 12, "exclusive": 4000.0, "inclusive": 5600.0,
+        "calls": 1.0,
+    }  # fmt: skip
+    without = json.loads(measured_json((run,), ReportOptions(functions=False)))
+    assert without["orders"][0]["instructions"]["python"]["functions"] is None

@@ -21,7 +21,15 @@ from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.markdown.measured import measured_markdown
 from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions, Sort
-from tests.support.example_measurements import batch, both, failed, hostile
+from tests.support.example_measurements import (
+    COUNTS,
+    PYTHON_COUNTS,
+    batch,
+    both,
+    failed,
+    hostile,
+    measured,
+)
 from tests.support.example_runs import hostile_run, made_run, with_sources
 from tests.support.golden import check_golden
 
@@ -112,3 +120,10 @@ def test_a_code_block_is_not_closed_by_its_lines(lines: list[str]) -> None:
     blocks = READER.parse(code_block(lines))
     assert [block.type for block in blocks] == ["fence"]
     assert blocks[0].content.split("\n")[:-1] == lines
+
+
+def test_python_functions_come_before_native_ones() -> None:
+    text = measured_markdown((measured(None, replace(COUNTS, python=PYTHON_COUNTS)),))
+    python, native = text.index("## Hottest Python functions"), text.index("## Hottest native functions")
+    assert python < text.index("`/home/u/app.py:12`") < native
+    assert "1.8 % more than without" in text

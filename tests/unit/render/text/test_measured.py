@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from profkit.model.function_counts import STATEMENT, PythonCounts
 from profkit.model.measurement import MeasuredRun, MeasurementWarning, Preload, Tool, WarningCode
 from profkit.model.workorder import Mode
 from profkit.render.options import ReportOptions, Sort, Terminal
@@ -22,6 +23,7 @@ from tests.support.example_measurements import (
     DIFFER,
     ORDER,
     PLAIN_ZYGOTE,
+    PYTHON_COUNTS,
     QUICK,
     batch,
     blocks,
@@ -272,3 +274,17 @@ def test_any_counts_have_a_report(net: float, raw: list[int], width: int | None)
     for runs in ((run,), (run, both())):
         text = measured_text(runs, terminal=Terminal(width))
         assert all(cell_len(line) <= (width or 10_000) for line in text.split("\n"))
+
+
+def test_python_functions_come_before_native_ones() -> None:
+    text = measured_text((measured(None, replace(COUNTS, python=PYTHON_COUNTS)),))
+    python, native = text.index("Hottest Python functions"), text.index("Hottest native functions")
+    assert python < text.index("/home/u/app.py:12") < text.index(STATEMENT) < native
+    assert "1.8 % more than without" in text
+    assert "Hottest functions" not in text
+
+
+def test_why_there_are_no_python_functions() -> None:
+    text = measured_text((measured(None, replace(COUNTS, python=PythonCounts(missing="it is too old"))),))
+    assert "Hottest functions" in text
+    assert "Instructions by Python function are missing: it is too old." in text

@@ -1,0 +1,98 @@
+"""CPython's perf trampoline: machine code of its own for each Python function, and which is whose.
+
+From 3.12, `sys.activate_stack_trampoline("perf")` makes CPython enter each Python function through a stub,
+and write a line `ADDRESS SIZE py::QUALNAME:FILE` per stub to `/tmp/perf-PID.map`. The file is removed as soon
+as it is open, so that it is left behind under no circumstances; a descriptor stays.
+https://docs.python.org/3/howto/perf_profiling.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+
+_PIECE = 1 << 16
+_PREFIX = "py::"
+
+Stub = tuple[int, str, str, int]
+"""Address, and the function's qualified name, file and first line; 0 if the line is not known."""
+
+
+def activate() -> int:
+    """Enter functions through stubs from now on; return the descriptor of the map, without its file.
+
+    Raises RuntimeError if this Python cannot.
+    """
+    if sys.version_info < (3, 12):
+        raise RuntimeError(f"Python {sys.version.split()[0]} has no perf trampoline; 3.12 and later have one")
+    try:
+        sys.activate_stack_trampoline("perf")
+    except ValueError as error:
+        raise RuntimeError(f"this Python has no perf trampoline: {error}") from error
+    os.register_at_fork(after_in_child=_forget)
+    path = _path()
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    finally:
+        os.unlink(path)
+
+
+def _forget() -> None:
+    """Switch off the trampoline that a fork has switched on again, with a map of its own."""
+    if sys.version_info >= (3, 12):
+        sys.deactivate_stack_trampoline()
+    with contextlib.suppress(OSError):  # this version makes none
+        os.unlink(_path())
+
+
+def _path() -> str:
+    return f"/tmp/perf-{os.getpid()}.map"  # CPython ignores TMPDIR
+
+
+def stubs_in(descriptor: int) -> list[Stub]:
+    """Return the stubs in a map so far."""
+    text = _read(descriptor).decode("utf-8", "surrogateescape")
+    named = [(int(address, 16), *_name_and_file(name)) for address, _, name in _entries(text)]
+    lines = _lines({file for _, _, file in named})
+    return [(address, name, file, lines.get((name, file), 0)) for address, name, file in named]
+
+
+def _read(descriptor: int) -> bytes:
+    pieces = bytearray()
+    while piece := os.pread(descriptor, _PIECE, len(pieces)):
+        pieces += piece
+    return bytes(pieces)
+
+
+def _entries(text: str) -> Iterator[list[str]]:
+    """Yield address, size and name of the entries of Python functions."""
+    for line in text.splitlines():
+        fields = line.split(" ", 2)
+        if len(fields) == 3 and fields[2].startswith(_PREFIX):
+            yield fields
+
+
+def _name_and_file(entry: str) -> tuple[str, str]:
+    """Split `py::QUALNAME:FILE`; a qualified name has no colon."""
+    name, _, file = entry.removeprefix(_PREFIX).partition(":")
+    return name, file
+
+
+def _lines(files: set[str]) -> dict[tuple[str, str], int]:
+    """Return the first lines of functions of these files; the map has none."""
+    gc.unfreeze()  # else functions of the zygote are not found
+    found: dict[tuple[str, str], int] = {}
+    pending = [one.__code__ for one in gc.get_objects() if type(one) is FunctionType]
+    seen: set[int] = set()
+    while pending:
+        code = pending.pop()
+        if id(code) in seen or code.co_filename not in files:
+            continue
+        seen.add(id(code))
+        found.setdefault((code.co_qualname, code.co_filename), code.co_firstlineno)
+        pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return found
