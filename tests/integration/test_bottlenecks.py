@@ -38,7 +38,17 @@ QUICK = ("loader", "gil", "pool")
 
 
 @pytest.mark.parametrize(
-    "scene", [scene if scene in QUICK else pytest.param(scene, marks=pytest.mark.full) for scene in SCENES]
+    "scene",
+    [
+        pytest.param(
+            scene,
+            marks=[
+                *([] if scene in QUICK else [pytest.mark.full]),
+                *([pytest.mark.gil] if scene == "gil" else []),
+            ],
+        )
+        for scene in SCENES
+    ],
 )
 def test_the_bottleneck_is_named(tmp_path: Path, scene: str) -> None:
     done = run_program(tmp_path, [str(PROGRAMS / "bottlenecks.py"), scene])

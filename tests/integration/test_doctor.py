@@ -129,6 +129,7 @@ def test_a_filter_that_refuses_ptrace(action: str, tmp_path: Path) -> None:
     assert said.status("pyspy, nonblocking") == "ok"
 
 
+@pytest.mark.gil
 def test_a_filter_that_kills_all_that_read_from_outside(tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=launcher(PTRACE, READ, action="KILL"))
     # Samplers inside the program may still work.
@@ -141,6 +142,7 @@ def test_a_filter_that_kills_all_that_read_from_outside(tmp_path: Path) -> None:
     assert said.document["timing"]
 
 
+@pytest.mark.gil
 def test_a_pid_namespace_without_its_proc(tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=("unshare", "--pid", "--fork"))
     check = said.check("pyspy, blocking")

@@ -13,12 +13,13 @@ import pytest
 
 from profkit.clock import SYSTEM_CLOCK
 from tests.integration.harness import FORKING, PROGRAMS, environment, run_program
+from tests.support.programs import FREE_THREADED
 from tests.support.seccomp_filters import PTRACE, READ, launcher
 
 INSIDE = str(PROGRAMS / "inside.py")
 HAS_STATES = sys.version_info >= (3, 15)
 IN_MAIN, IN_THREAD = ("interpreter", "interpreter") if HAS_STATES else ("timer", "thread")
-GIL = int(getattr(sys, "_is_gil_enabled", lambda: True)() or HAS_STATES)
+GIL = int(HAS_STATES or not FREE_THREADED)
 """The figure of notes; what the subinterpreter reads does not depend on it."""
 STRICT = ("-X", "dev", "-W", "error::RuntimeWarning", *FORKING)
 

@@ -66,6 +66,7 @@ def test_a_timeout_that_is_there_at_the_start_is_kept(tmp_path: Path) -> None:
     assert Note(NoteCode.NONBLOCKING_SOCKETS) in manifest.plan.notes
 
 
+@pytest.mark.gil  # free-threaded programs are sampled from inside, which a line says here
 @pytest.mark.parametrize("program", [AT_THE_START, LATER])
 def test_a_timeout_is_kept_by_default(tmp_path: Path, program: str) -> None:
     took_s, told = received_after_s(tmp_path, program.format(options=""))
