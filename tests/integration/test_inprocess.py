@@ -26,7 +26,7 @@ STRICT = ("-X", "dev", "-W", "error::RuntimeWarning", *FORKING)
 
 def outcome(folder: Path, *arguments: object, said: str = "") -> dict[str, Any]:
     """Run a scene; it logs nothing, or one line which contains `said`."""
-    done = run_program(folder, [*STRICT, INSIDE, *map(str, arguments)])
+    done = run_program(folder, [*STRICT, INSIDE, *map(str, arguments)], timeout_s=300)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1 if said else 0), done.stderr
     assert said in done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
