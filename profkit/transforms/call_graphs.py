@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.function_counts import CallCount, FunctionCount, PythonCounts
 from profkit.model.measurement import InstructionCounts
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
@@ -256,6 +256,15 @@ def unfold(
 def unfold_counts(counts: InstructionCounts) -> Profile:
     """Return a measurement's instructions per execution as stacks, in whole instructions."""
     return unfold_functions(counts.functions, counts.calls)
+
+
+def unfold_python(python: PythonCounts) -> Profile:
+    """Return instructions by Python function and call as stacks, with the totals of functions."""
+    frames = {row.key: Frame(row.name, row.file, row.line) for row in python.functions}
+    own = {frames[row.key]: round(row.exclusive) for row in python.functions}
+    totals = {frames[row.key]: round(row.inclusive) for row in python.functions}
+    calls = {(frames[call.caller], frames[call.callee]): call.inclusive for call in python.calls}
+    return unfold(own, calls, Unit.INSTRUCTIONS, totals=totals)
 
 
 def unfold_functions(

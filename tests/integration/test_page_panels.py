@@ -248,7 +248,7 @@ def test_measured_orders_are_reported_one_by_one(show: Open) -> None:
     page.click("#panel-measured tr[data-key='1'] button")
     assert page.locator(".workspace").is_visible()
     assert "order=1" in page.url
-    page.get_by_text("Functions counted by Callgrind").click()
+    page.get_by_text("Native functions", exact=True).click()
     shown = page.locator("#panel-plots .counts tbody tr").first.inner_text().split()
     assert shown == ["linear.py:Linear.forward", "6,000", "6,000", "1"]
     page.click("#panel-measured tr[data-key='2'] button")

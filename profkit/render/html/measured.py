@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from profkit.model.measurement import InstructionCounts, MeasuredRun, Timing
+from profkit.model.profile import Profile
 from profkit.render.escape import short, visible
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget, fact_lists
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.views.measured import FunctionRow, OrderRow, headed_warning, order_rows, variants
+from profkit.render.views.measured import (
+    FunctionRow,
+    OrderRow,
+    headed_warning,
+    order_rows,
+    python_remark,
+    variants,
+)
 from profkit.render.views.measured_header import measured_facts
 from profkit.render.views.source import SourceLines
-from profkit.transforms.call_graphs import unfold_counts
+from profkit.transforms.call_graphs import unfold_counts, unfold_python
 from profkit.transforms.origin import is_library_file, standard_file
 from profkit.transforms.simplify import prune
 
@@ -66,15 +74,24 @@ def _add_graphs(page: PageRuns, rows: Sequence[OrderRow], min_share: float) -> d
     run_numbers: dict[int, int] = {}
     room = _MAX_PATHS
     for number, row in enumerate(rows):
-        if row.counts is None or not row.counts.calls or room <= 0:
+        profile = _profile(row.counts) if room > 0 else None
+        if profile is None:
             continue
-        profile = unfold_counts(row.counts)
         profile = prune(profile, min_share) if min_share else profile
         room -= len(profile.stacks)
         run_numbers[number] = len(run_numbers)
         info = row.run.info
         page.add(PageRun(info.id, info.label, profile, facts=measured_facts((row.run,)), notes=[_ESTIMATED]))
     return run_numbers
+
+
+def _profile(counts: InstructionCounts | None) -> Profile | None:
+    """Return the calls of an order: of Python functions, if they were counted."""
+    if counts is None:
+        return None
+    if counts.python is not None and counts.python.functions:
+        return unfold_python(counts.python)
+    return unfold_counts(counts) if counts.calls else None
 
 
 def timing_object(timing: Timing | None, row: OrderRow) -> dict[str, object] | None:
@@ -106,26 +123,37 @@ def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:
         "label": short(info.label, _LONGEST_LABEL),
         "what": _lines(info.order.what),
         "timing": timing_object(measured.timing if measured else None, row),
-        "counts": _counts_object(row.counts, row.functions[:most_functions]) if row.counts else None,
+        "counts": _counts_object(row.counts, row, most_functions) if row.counts else None,
         "warnings": [visible(f"{word}: {why}") for word, why in map(headed_warning, row.warnings)],
         "error": None if info.error is None else _lines(info.error),
     }
 
 
-def _counts_object(counts: InstructionCounts, functions: Sequence[FunctionRow]) -> dict[str, object]:
+def _counts_object(counts: InstructionCounts, row: OrderRow, most_functions: int) -> dict[str, object]:
     return {
         "net": counts.net,
         "stripped": counts.stripped,
         "raw": counts.raw,
         "baseline": counts.baseline,
-        "functions": [
-            [short(_name(row), _LONGEST_NAME), row.exclusive, row.inclusive, row.calls] for row in functions
-        ],
+        "functions": _functions(row.functions[:most_functions]),
+        "python": _python_object(counts, row.python[:most_functions]),
     }
 
 
+def _python_object(counts: InstructionCounts, rows: Sequence[FunctionRow]) -> dict[str, object] | None:
+    if counts.python is None:
+        return None
+    return {"net": counts.python.net, "functions": _functions(rows), "note": visible(python_remark(counts))}
+
+
+def _functions(rows: Sequence[FunctionRow]) -> list[list[object]]:
+    return [[short(_name(row), _LONGEST_NAME), row.exclusive, row.inclusive, row.calls] for row in rows]
+
+
 def _name(row: FunctionRow) -> str:
-    """Return `file:function` without the folders where the file was built."""
+    """Return `file:function` without the folders where the file was built, or a Python function's place."""
+    if row.line:
+        return f"{row.name} · {row.file}:{row.line}"
     return f"{standard_file(row.file)}:{row.name}" if row.file else row.name
 
 

@@ -20,6 +20,7 @@ from profkit.render.views.measured import order_rows
 from profkit.render.views.measured_comparison import (
     function_text,
     headline,
+    python_place,
     remarks_of,
     sentences,
     side_names,
@@ -69,6 +70,7 @@ def _order(order: OrderCompared, limit: int) -> dict[str, object]:
         "a": _timing(order.a),
         "b": _timing(order.b),
         "delta": _delta(counts, limit) if counts else [],
+        "python": _python(counts, limit) if counts else [],
     }
 
 
@@ -83,6 +85,12 @@ def _timing(runs: Sequence[MeasuredRun]) -> dict[str, object] | None:
     measured = first.measurement and replace(first.measurement, timing=whole)
     (row,) = order_rows([replace(first, measurement=measured)], ReportOptions())
     return timing_object(whole, row)
+
+
+def _python(counts: CountsCompared, limit: int) -> list[list[object]]:
+    rows = counts.python[:limit]
+    names = [" · ".join(filter(None, (short(row.name), python_place(row)))) for row in rows]
+    return [[name, row.a, row.b, row.delta] for name, row in zip(names, rows, strict=True)]
 
 
 def _delta(counts: CountsCompared, limit: int) -> list[list[object]]:

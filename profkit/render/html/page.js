@@ -811,19 +811,20 @@ kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33
 [left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-anchor":anchor}))}function sideBySide(order2,{
 a,b}){return make("section",{class:"order-comparison"},make("h3",{},order2.label,badge(wordOf2(order2),`change\
 -${kindOf(order2)}`)),order2.sentence?make("p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,
-b]),order2.delta?.length?deltaTable(order2.delta):null)}function bothTimes({a,b},names){let range=usualRange([
-a,b].filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("\
-h4",{},make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows){
+b]),order2.python?.length?deltaTable(order2.python,"Python function"):null,order2.delta?.length?deltaTable(order2.
+delta,order2.python?.length?"native function":"function"):null)}function bothTimes({a,b},names){let range=usualRange(
+[a,b].filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make(
+"h4",{},make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){
 let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(
 deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
-Math.abs(value))}`,grid=sortableTable({caption:"Instructions per execution by function, with the difference B \
-− A, largest first.",sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,
-value:([name])=>name,cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>number(a)},
-{id:"b",title:"B",value:([,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"difference",value:([,,,delta])=>Math.
-abs(delta),cell:([,,,delta])=>numberCell(signed(delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(
-delta)}]});return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",
-width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw(
-"rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
+Math.abs(value))}`,spec={caption:`Instructions per execution by ${kind}, with the difference B − A, largest fi\
+rst.`,sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,
+cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>number(a)},{id:"b",title:"B",value:([
+,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"difference",value:([,,,delta])=>Math.abs(delta),cell:([,,
+,delta])=>numberCell(signed(delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},grid=sortableTable(
+spec);return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",width:160,
+height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw("rect",{x:part>
+0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
 order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected order":"Measurement",build(body){
 let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
 show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=
@@ -840,14 +841,17 @@ new Set(time.zygotes).size,"zygote")}`],["executions",exactCount(time.number),"i
 "section",{class:"counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.
 stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],[
 "baseline",exactCount(counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(
-counts.raw)]]),counts.functions.length?folded("Functions counted by Callgrind",functions(counts),!graphed):null),
-shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){
+counts.raw)]]),...pythonFunctions(counts.python),counts.functions.length?nativeFunctions(counts,graphed):null);
+function nativeFunctions(counts,graphed){let first=!counts.python?.functions.length;return folded("Native func\
+tions",functions(counts,"Native functions"),first&&!graphed)}function pythonFunctions(python){return python?[python.
+functions.length?folded("Python functions",functions(python,"Python functions"),!0):null,hint(python.note)]:[]}
+var shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){
 let[low,high]=[Math.min(...raw),Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:
 low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({
-net,functions:rows}){let share3=value=>net>0?value/net:0,cell2=value=>barCell(share3(value),exactCount(value),
+net,functions:rows},what){let share3=value=>net>0?value/net:0,cell2=value=>barCell(share3(value),exactCount(value),
 formatShare(share3(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
 id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},grid=sortableTable(
-{caption:"Functions by self and total instructions.",sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
+{caption:`${what} by self and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
 columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
 xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
  orders`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is that\

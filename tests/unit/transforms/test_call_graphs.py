@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.function_counts import (
+    STATEMENT,
+    CallCount,
+    FunctionCount,
+    PythonCounts,
+    PythonFunctionCount,
+)
 from profkit.model.profile import Frame, Profile
-from profkit.transforms.call_graphs import unfold, unfold_functions
+from profkit.transforms.call_graphs import unfold, unfold_functions, unfold_python
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 
@@ -166,3 +172,28 @@ def test_instructions_by_name() -> None:
     assert {(frame.name, frame.file) for frame in profile.frames} == {
         ("main", "a.c"), ("0x4c", "/lib/libc.so"), ("ns::run(int)", "b.cpp"),
     }  # fmt: skip
+
+
+def test_python_functions_become_stacks_with_lines() -> None:
+    functions = (
+        PythonFunctionCount("work", "app.py", 3, 40.0, 100.0, 1),
+        PythonFunctionCount("parse", "app.py", 9, 60.4, 60.4, 5),
+        PythonFunctionCount(STATEMENT, "", 0, 2.0, 102.0, 0),
+    )
+    calls = (
+        CallCount(":<statement>", "app.py:work", 1, 100.0),
+        CallCount("app.py:work", "app.py:parse", 5, 60.4),
+    )
+    profile = unfold_python(PythonCounts(functions, calls, net=102.4))
+    named = {
+        tuple(profile.frames[frame].name for frame in profile.stacks[sample.stack]): sample.weight
+        for sample in profile.samples
+    }
+    assert named == {
+        (STATEMENT,): 2, (STATEMENT, "work"): 40, (STATEMENT, "work", "parse"): 60,
+    }  # fmt: skip
+    assert {(frame.name, frame.line) for frame in profile.frames} == {
+        ("work", 3),
+        ("parse", 9),
+        (STATEMENT, 0),
+    }

@@ -162,6 +162,15 @@ export interface Counts {
   raw: number[];
   baseline: number;
   functions: CountedFunction[];
+  python: PythonCounts | null;
+}
+
+/** Counts by Python function, from a run of their own. */
+export interface PythonCounts {
+  net: number;
+  functions: CountedFunction[];
+  /** How they were counted, or why there are none. */
+  note: string;
 }
 
 export type CountedFunction = [name: string, exclusive: number, inclusive: number, calls: number];
@@ -207,6 +216,8 @@ export interface ComparedOrder extends Sides<Timing | null> {
   verdict: string;
   sentence: string;
   delta?: InstructionDelta[];
+  /** Python functions that differ. */
+  python?: InstructionDelta[];
 }
 
 export type InstructionDelta = [name: string, a: number, b: number, delta: number];

@@ -113,7 +113,9 @@ function sideBySide(order, { a, b }) {
     make("h3", {}, order.label, badge(wordOf(order), `change-${kindOf(order)}`)),
     order.sentence ? make("p", { class: "sentence" }, order.sentence) : null,
     ...bothTimes(order, [a, b]),
-    order.delta?.length ? deltaTable(order.delta) : null);
+    order.python?.length ? deltaTable(order.python, "Python function") : null,
+    order.delta?.length
+      ? deltaTable(order.delta, order.python?.length ? "native function" : "function") : null);
 }
 
 /**
@@ -131,8 +133,9 @@ function bothTimes({ a, b }, names) {
 /**
  * Return the difference in instructions by function, as bars from a line in the middle.
  * @param {InstructionDelta[]} rows
+ * @param {string} kind
  */
-function deltaTable(rows) {
+function deltaTable(rows, kind) {
   const most = Math.max(...rows.map(([, , , delta]) => Math.abs(delta)), 1);
   const number = (/** @type {number} */ value) => numberCell(exactCount(value));
   const bar = (/** @type {number} */ delta) =>
@@ -141,7 +144,7 @@ function deltaTable(rows) {
     `${value > 0 ? "+" : value < 0 ? "−" : ""}${exactCount(Math.abs(value))}`;
   /** @type {TableSpec<InstructionDelta>} */
   const spec = {
-    caption: "Instructions per execution by function, with the difference B − A, largest first.",
+    caption: `Instructions per execution by ${kind}, with the difference B − A, largest first.`,
     sort: "delta", step: 15, key: ([name]) => name,
     columns: [
       { id: "name", title: "function", rising: true, value: ([name]) => name,

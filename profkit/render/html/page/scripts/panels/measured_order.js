@@ -2,7 +2,7 @@
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
-import { barCell, folded, keyFigures, numberCell, plainHead, titled } from "../elements/parts.js";
+import { barCell, folded, hint, keyFigures, numberCell, plainHead, titled } from "../elements/parts.js";
 import { sortableTable } from "../elements/sortable_table.js";
 import { places } from "../layout.js";
 import { onChange, setState, state } from "../state/state.js";
@@ -11,7 +11,7 @@ import { formatShare } from "../text/run_text.js";
 import { timesFigure } from "./distribution.js";
 import { factList, warnings } from "./facts.js";
 
-/** @import { Column, CountedFunction, Counts, Order, Panel, Timing } from "../types.js" */
+/** @import { Column, CountedFunction, Counts, Order, Panel, PythonCounts, Timing } from "../types.js" */
 
 /** Columns of functions, by their names in the data. */
 const COLUMNS = { self: "exclusive", total: "inclusive", name: "name" };
@@ -88,8 +88,28 @@ const countsSection = (counts, graphed) => make("section", { class: "counts" },
     ["baseline", exactCount(counts.baseline), "the same loop with pass"],
     ["repeats", String(counts.raw.length), agreement(counts.raw)],
   ]),
-  counts.functions.length
-    ? folded("Functions counted by Callgrind", functions(counts), !graphed) : null);
+  ...pythonFunctions(counts.python),
+  counts.functions.length ? nativeFunctions(counts, graphed) : null);
+
+/**
+ * @param {Counts} counts
+ * @param {boolean} graphed
+ */
+function nativeFunctions(counts, graphed) {
+  const first = !counts.python?.functions.length;
+  return folded("Native functions", functions(counts, "Native functions"), first && !graphed);
+}
+
+/**
+ * Return the Python functions, or why there are none; nothing if they were not asked for.
+ * @param {PythonCounts | null} python
+ */
+function pythonFunctions(python) {
+  if (!python) return [];
+  const table = python.functions.length
+    ? folded("Python functions", functions(python, "Python functions"), true) : null;
+  return [table, hint(python.note)];
+}
 
 /** @param {Counts} counts */
 const shareOf = ({ net, stripped }) =>
@@ -104,8 +124,11 @@ function agreement(raw) {
   return `differ: raw ${exactCount(low)} to ${exactCount(high)}`;
 }
 
-/** @param {Counts} counts */
-function functions({ net, functions: rows }) {
+/**
+ * @param {PythonCounts | Counts} counts
+ * @param {string} what
+ */
+function functions({ net, functions: rows }, what) {
   const share = (/** @type {number} */ value) => (net > 0 ? value / net : 0);
   const cell = (/** @type {number} */ value) =>
     barCell(share(value), exactCount(value), formatShare(share(value)));
@@ -121,7 +144,7 @@ function functions({ net, functions: rows }) {
     cell: (row) => numberCell(row[3] ? exactCount(row[3]) : ""),
   };
   const grid = sortableTable({
-    caption: "Functions by self and total instructions.",
+    caption: `${what} by self and total instructions.`,
     sort: COLUMNS[head.initial?.sort ?? "self"], step: 12, key: ([name]) => name,
     columns: [
       { id: "name", title: "function", rising: true, value: ([name]) => name,
