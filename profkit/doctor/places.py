@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import HOME, NO_FOLDER, is_nowhere
 
 PREFIX = ".profkit-doctor-"
@@ -46,11 +48,30 @@ def can_use_home(environ: Mapping[str, str] = os.environ) -> bool:
     return os.path.isabs(home) and os.path.isdir(home) and write_problem(Path(home, HOME)) is None
 
 
-def trial_folder(spool: Path) -> tempfile.TemporaryDirectory[str]:
+_ENDING_S, _PAUSE_S = 5.0, 0.05
+"""Maximum time for a sampler to end after its program was killed, and between two looks."""
+
+
+class TrialFolder(tempfile.TemporaryDirectory[str]):
+    """A folder that is removed after use, also if a sampler that is ending still writes to it."""
+
+    def __init__(self, parent: Path | None, clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True)
+        self._clock = clock
+
+    def cleanup(self) -> None:
+        """Remove the folder; returns without an error if that fails."""
+        super().cleanup()
+        deadline_s = self._clock.monotonic_s() + _ENDING_S
+        while os.path.exists(self.name) and self._clock.monotonic_s() < deadline_s:
+            self._clock.sleep(_PAUSE_S)
+            shutil.rmtree(self.name, ignore_errors=True)
+
+
+def trial_folder(spool: Path) -> TrialFolder:
     """Make a folder for trials in the spool, or where it would be created; removed after use.
 
     If nothing can be written there, it is among temporary files: samplers can be tried anyway. Raises
     OSError if there are none either.
     """
-    folder = None if write_problem(spool) is not None else nearest_folder(spool)
-    return tempfile.TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True)
+    return TrialFolder(None if write_problem(spool) is not None else nearest_folder(spool))

@@ -44,13 +44,13 @@ def test_checks_of_a_group() -> None:
 def test_no_file_can_be_written(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """All files are read nevertheless; the trials fail, with the reason."""
 
-    def fail(**_: object) -> None:
+    def fail(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
     def fail_worker() -> Check:
         return Check(Group.MEASURING, "isolated worker", Status.FAILED, "it failed")
 
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", fail)
+    monkeypatch.setattr(tempfile, "mkdtemp", fail)
     monkeypatch.setattr(examination, "worker_check", fail_worker)
     checkup = examine(replace(config, spool=Path("/proc/spool")))
     assert (checkup.sampling, checkup.timing) == (False, False)

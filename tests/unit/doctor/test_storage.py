@@ -11,10 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from profkit.clock import ManualClock
 from profkit.config import NOWHERE, Config, read_config
-from profkit.doctor import storage
+from profkit.doctor import places, storage
 from profkit.doctor.container import ContainerFacts
-from profkit.doctor.places import PREFIX, can_use_home, nearest_folder, trial_folder, write_problem
+from profkit.doctor.places import (
+    PREFIX,
+    TrialFolder,
+    can_use_home,
+    nearest_folder,
+    trial_folder,
+    write_problem,
+)
 from profkit.doctor.storage import (
     DiskFacts,
     SpoolFacts,
@@ -246,3 +254,19 @@ def test_the_folder_of_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     with pytest.raises(OSError, match="No such file or directory"):
         trial_folder(UNWRITABLE)
+
+
+def test_a_folder_of_trials_is_removed_although_a_sampler_writes_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile.TemporaryDirectory, "cleanup", lambda _: None)  # new files came meanwhile
+    clock = ManualClock()
+    with TrialFolder(tmp_path, clock) as name:
+        Path(name, "late").touch()
+    assert list(tmp_path.iterdir()) == []
+    assert 0 < clock.monotonic_s() < 1
+    monkeypatch.setattr(places.shutil, "rmtree", lambda *_, **__: None)
+    with TrialFolder(tmp_path, clock) as name:
+        pass
+    assert [folder.name for folder in tmp_path.iterdir()] == [Path(name).name]
+    assert clock.monotonic_s() > 5, "it gives up"
