@@ -25,8 +25,9 @@ class EndedProcess:
 def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> tuple[EndedProcess, ...]:
     """Kill process `pid` and its descendants; for our own process, only the descendants.
 
-    Repeats until no descendant is left, since they may start more. The root is stopped first and killed
-    last, because its descendants are found through it. Orphaned descendants (daemons) are found only if the
+    All are stopped before the first is killed: a process that was just started by one that is killed would
+    no longer be found. The root is stopped first and killed last, because its descendants are found through
+    it. Repeats until none is left. Orphaned descendants (daemons) are found only if the
     root is init or a subreaper (PR_SET_CHILD_SUBREAPER). Waits for our own children. Returns each killed
     process once. Raises TimeoutError if some do not end, psutil.AccessDenied if killing is not permitted.
     """
@@ -37,7 +38,7 @@ def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> 
         if pid == posix.getpid():
             _end_descendants(root, ended, deadline_s, clock)
         else:
-            root.suspend()  # a supervisor would start replacements
+            _stop((root,), deadline_s, clock)  # a supervisor would start replacements
             try:
                 _end_descendants(root, ended, deadline_s, clock)
             finally:
@@ -49,12 +50,37 @@ def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> 
 def _end_descendants(
     root: psutil.Process, ended: dict[int, EndedProcess], deadline_s: float, clock: Clock
 ) -> None:
-    while True:
-        alive = [process for process in root.children(recursive=True) if _is_alive(process)]
-        if not alive:
-            return
+    while alive := _stopped_descendants(root, deadline_s, clock):
         _kill(alive, ended)
         _reap(alive, deadline_s, clock)
+
+
+def _stopped_descendants(root: psutil.Process, deadline_s: float, clock: Clock) -> list[psutil.Process]:
+    """Stop the living descendants, and those that they start meanwhile; return all."""
+    stopped: dict[int, psutil.Process] = {}
+    while True:
+        found = [process for process in root.children(recursive=True) if process.pid not in stopped]
+        alive = [process for process in found if _is_alive(process)]
+        if not alive:
+            return list(stopped.values())
+        _stop(alive, deadline_s, clock)
+        stopped.update((process.pid, process) for process in alive)
+
+
+def _stop(processes: Sequence[psutil.Process], deadline_s: float, clock: Clock) -> None:
+    """Stop processes and wait until they are: a signal takes effect a little later."""
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.suspend()
+    while any(_runs(process) for process in processes) and clock.monotonic_s() < deadline_s:
+        clock.sleep(_PAUSE_S)
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Return whether a process may still execute code; in an uninterruptible wait it does not."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_SLEEPING)
+    return False
 
 
 def _kill(processes: Sequence[psutil.Process], ended: dict[int, EndedProcess]) -> None:

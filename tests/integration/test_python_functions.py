@@ -18,6 +18,8 @@ from profkit.model.function_counts import STATEMENT, PythonCounts
 from profkit.model.measurement import Measurement
 
 HAS_TRAMPOLINE = sys.version_info >= (3, 12)
+WITHOUT_INIT = sys.version_info[:2] == (3, 13)
+"""CPython 3.13 enters the `__init__` of a class that it calls without a stub."""
 pytestmark = [pytest.mark.valgrind, pytest.mark.gil]
 MODULE = """
 import os
@@ -86,9 +88,10 @@ def test_known_work(known: Path) -> None:
     assert python.missing == ""
     rows = {row.name: row for row in python.functions}
     calls = {name: row.calls for name, row in rows.items()}
+    made = {} if WITHOUT_INIT else {"Row.__init__": 2}
     assert calls == {
-        "alpha": 1, "beta": 1, "negated": 100, "factorial": 20, "rows": 1, "Row.__init__": 2,
-        "Row.__lt__": 1, STATEMENT: 0,
+        "alpha": 1, "beta": 1, "negated": 100, "factorial": 20, "rows": 1, "Row.__lt__": 1,
+        STATEMENT: 0, **made,
     }  # fmt: skip
     assert {row.file for row in python.functions} == {str(known / "known.py"), ""}
     lines = {
@@ -161,6 +164,12 @@ def planted(folder: Path, number: int, function: str | None) -> Path:
     return folder
 
 
+def definitions() -> set[str]:
+    """The functions of tomllib in which something can be planted."""
+    trees = (ast.parse(path.read_text("utf-8")) for path in Path(tomllib.__file__).parent.glob("*.py"))
+    return {name for tree in trees for _, name in functions_of(tree, "")}
+
+
 def functions_of(tree: ast.AST, inside: str) -> list[tuple[ast.FunctionDef, str]]:
     found = []
     for node in ast.iter_child_nodes(tree):
@@ -179,7 +188,8 @@ def test_a_planted_change_is_named_first(tmp_path: Path, times: int) -> None:
     if not HAS_TRAMPOLINE:
         assert python_of(before).functions == ()
         return
-    names = sorted(row.name for row in python_of(before).functions if "planted_toml" in row.file)
+    counted = {row.name for row in python_of(before).functions if "planted_toml" in row.file}
+    names = sorted(counted & definitions())
     assert len(names) >= 30
     chosen = random.Random(13).sample(names, times)
     first = []

@@ -83,6 +83,7 @@ print(os.getpid(), flush=True)
 while True:
     if os.fork() == 0:
         time.sleep(600)
+        os._exit(0)
     os.wait() if len(open(f"/proc/self/task/{os.getpid()}/children").read().split()) >= 3 else None
 """
     )
@@ -91,6 +92,29 @@ while True:
         ended = end_tree(pid)
         assert not is_running(pid)
     assert not [process for process in ended if is_running(process.pid)]
+
+
+def test_descendants_that_start_others_all_the_time():
+    """Each child starts the next and ends; none is left without a parent by which it would be found."""
+    text = (
+        SUBREAPER
+        + FAMILY
+        + """
+print(os.getpid(), flush=True)
+deadline = time.monotonic() + 30
+if os.fork():
+    time.sleep(600)
+while time.monotonic() < deadline:
+    if os.fork():
+        os._exit(0)
+os._exit(0)
+"""
+    )
+    family, (pid,) = start_family(text, 1)
+    with family:
+        end_tree(pid)
+    names = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"])]
+    assert not [name for name in names if name and text in name]
 
 
 def test_a_process_that_is_gone_is_no_error():
