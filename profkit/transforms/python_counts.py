@@ -22,7 +22,7 @@ _NODE = re.compile(
 _ROUNDS = 50
 """Maximum length of a chain of native functions without symbols."""
 _OUTSIDE = ""
-"""Key of what no Python function called."""
+"""Key of instructions outside Python functions."""
 
 Shares = Mapping[str, float]
 """Parts, which add up to 1, by key of a Python function."""

@@ -107,12 +107,10 @@ def perform(message: Message, payload_fd: int | None = None) -> Message:
     Raises what the user's code raises. `payload_fd` is the payload, for cases without text.
     """
     job = cast(JobMessage, message)
-    work = {"canary": _canary, "timer": _timed, "callgrind": _counted, "attribution": _attributed}[
-        job["mode"]
-    ]
+    modes = {"canary": _canary, "timer": _timed, "callgrind": _counted, "attribution": _attributed}
     try:
         with no_collector():
-            return dict(work(job, payload_fd))
+            return dict(modes[job["mode"]](job, payload_fd))
     except RuntimeError as error:
         unwrapped_error = unwrapped(error)
         if unwrapped_error is error:

@@ -20,6 +20,7 @@ from .valgrind import (
     WORDS_BYTES,
     make_executable,
     new_page,
+    unknown_machine,
     words_of,
     x86_64_request,
 )
@@ -46,7 +47,7 @@ _made: list[Callable[[object], object]] = []
 def _make(machine: str) -> Callable[[object], object]:
     function_code = {"x86_64": x86_64_code, "aarch64": aarch64_code}.get(machine)
     if function_code is None:
-        raise RuntimeError(f"Valgrind's client requests work on x86_64 and aarch64, not on {machine}")
+        raise unknown_machine(machine)
     page, start = new_page()
     for offset, code in ((_START_WORDS, START), (_STOP_WORDS, STOP)):
         page[offset : offset + WORDS_BYTES] = words_of(code)

@@ -82,12 +82,18 @@ def in_file(message: Message) -> int:
 
 def from_file(descriptor: int) -> Message:
     """Return the message in a file, regardless of its position, and close it."""
+    content = content_of(descriptor)
+    os.close(descriptor)
+    message: Message = json.loads(content)
+    return message
+
+
+def content_of(descriptor: int) -> bytearray:
+    """Return the content of a file, regardless of its position."""
     pieces = bytearray()
     while piece := os.pread(descriptor, _PIECE, len(pieces)):
         pieces += piece
-    os.close(descriptor)
-    message: Message = json.loads(pieces)
-    return message
+    return pieces
 
 
 def identity_of(descriptor: int) -> tuple[int, int] | None:

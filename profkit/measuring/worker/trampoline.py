@@ -15,7 +15,8 @@ import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 
-_PIECE = 1 << 16
+from .protocol import content_of
+
 _PREFIX = "py::"
 
 Stub = tuple[int, str, str, int]
@@ -55,17 +56,10 @@ def _path() -> str:
 
 def stubs_in(descriptor: int) -> list[Stub]:
     """Return the stubs in a map so far."""
-    text = _read(descriptor).decode("utf-8", "surrogateescape")
+    text = content_of(descriptor).decode("utf-8", "surrogateescape")
     named = [(int(address, 16), *_name_and_file(name)) for address, _, name in _entries(text)]
     lines = _lines({file for _, _, file in named})
     return [(address, name, file, lines.get((name, file), 0)) for address, name, file in named]
-
-
-def _read(descriptor: int) -> bytes:
-    pieces = bytearray()
-    while piece := os.pread(descriptor, _PIECE, len(pieces)):
-        pieces += piece
-    return bytes(pieces)
 
 
 def _entries(text: str) -> Iterator[list[str]]:

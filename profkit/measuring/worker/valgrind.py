@@ -81,7 +81,7 @@ def _request(code: int) -> Request:
 def _made(machine: str) -> dict[int, Request]:
     function_code = {"x86_64": x86_64_code, "aarch64": aarch64_code}.get(machine)
     if function_code is None:
-        raise RuntimeError(f"Valgrind's client requests work on x86_64 and aarch64, not on {machine}")
+        raise unknown_machine(machine)
     page, start = new_page()
     offsets = {code: 2 * _SLOT_BYTES * slot for slot, code in enumerate(_CODES)}
     for code, offset in offsets.items():
@@ -93,6 +93,11 @@ def _made(machine: str) -> dict[int, Request]:
     # The GIL stays held: releasing and acquiring it would be counted.
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int)
     return {code: prototype(start + offset) for code, offset in offsets.items()}
+
+
+def unknown_machine(machine: str) -> RuntimeError:
+    """Return the error for a machine whose requests are not known here."""
+    return RuntimeError(f"Valgrind's client requests work on x86_64 and aarch64, not on {machine}")
 
 
 def new_page() -> tuple[mmap.mmap, int]:

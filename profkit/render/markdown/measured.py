@@ -10,6 +10,7 @@ from profkit.render.escape import code, code_block, plain, table
 from profkit.render.formatting import count, count_text, percent, short_path, time_text
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measured import (
+    EXACT,
     FunctionRow,
     OrderRow,
     headed_warning,
@@ -24,8 +25,6 @@ _LIMIT = 10
 _LIMIT_OF_SEVERAL, _SEVERAL = 5, 4
 """Functions listed for each of at most `_SEVERAL` orders."""
 _MAX_ERROR_LINES = 20
-_EXACT = 1000
-"""Total for which `percent` shows a decimal; shares of counts are exact."""
 
 
 def measured_markdown(
@@ -93,9 +92,9 @@ def _functions(rows: Sequence[FunctionRow], cwd: str) -> str:
         ["self:", "instructions:", "total:", "function", "where"],
         [
             [
-                percent(function.exclusive_share, _EXACT),
+                percent(function.exclusive_share, EXACT),
                 count_text(function.exclusive),
-                percent(function.inclusive_share, _EXACT),
+                percent(function.inclusive_share, EXACT),
                 code(function.name),
                 _where(function, cwd),
             ]

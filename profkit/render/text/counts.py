@@ -29,7 +29,7 @@ from profkit.render.text.tables import names_and_places
 from profkit.render.text.times import failed_cell, order_table
 from profkit.render.text.warnings import marks_of_counts
 from profkit.render.views.header import Fact
-from profkit.render.views.measured import FunctionRow, OrderRow, names, python_remark
+from profkit.render.views.measured import EXACT, FunctionRow, OrderRow, names, python_remark
 from profkit.transforms.counts import CYCLES
 
 _MAX_REPEATS = 6
@@ -142,8 +142,6 @@ _BAR = 6
 _MIN_WIDTHS = {"exclusive": 60, "bar": 76, "inclusive": 96, "calls": 110}
 """Minimum terminal widths for these columns."""
 _ADDRESS = re.compile(r"^0x0+(?=[0-9a-f])")
-_EXACT = 1000
-"""Total for which `percent` shows a decimal; shares of counts are exact."""
 
 
 def functions_block(
@@ -209,7 +207,7 @@ def _function_columns(rows: Sequence[FunctionRow], terminal: Terminal) -> list[C
 
 def _share(share: float) -> Text:
     # A share is slightly below 0 if the baseline executed more of the function.
-    return Text(percent(0.0 if -0.0005 < share < 0 else share, _EXACT), style=heat(share))
+    return Text(percent(0.0 if -0.0005 < share < 0 else share, EXACT), style=heat(share))
 
 
 def _name(row: FunctionRow) -> str:

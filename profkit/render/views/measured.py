@@ -246,14 +246,14 @@ def python_remark(counts: InstructionCounts) -> str:
     if python.missing:
         return f"Instructions by Python function are missing: {python.missing}."
     more = python.net / counts.net - 1 if counts.net >= 1 else 0.0
-    differs = f", {percent(abs(more), _EXACT)} {'more' if more > 0 else 'fewer'} than without" if more else ""
+    differs = f", {percent(abs(more), EXACT)} {'more' if more > 0 else 'fewer'} than without" if more else ""
     return (
         f"By Python function: a run of its own, with CPython's perf trampoline{differs}. It explains the "
         "counts; only the run without it is compared with others."
     )
 
 
-_EXACT = 1000
+EXACT = 1000
 """Total for which `percent` shows a decimal; shares of counts are exact."""
 
 
