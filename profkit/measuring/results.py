@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 
 from profkit.errors import BadReply, DamagedFile, TooShort, UsageError
 from profkit.measuring.pool.command import PROGRAM
-from profkit.measuring.worker.protocol import Fresh
-from profkit.measuring.worker.runnable import NOTHING
-from profkit.measuring.worker.source import FUNCTION
+from profkit.measuring.worker.protocol import FUNCTION, NOTHING, Fresh
 from profkit.model.function_counts import STATEMENT, PythonCounts
 from profkit.model.measurement import (
     CallgrindDump,

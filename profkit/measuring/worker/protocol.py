@@ -202,6 +202,12 @@ class Times(TypedDict):
     fresh: Fresh
 
 
+FUNCTION = "setup and statement"
+"""Name of the function that executes a statement."""
+NOTHING = "<baseline>"
+"""File name of the same loop, empty."""
+
+
 class Counts(TypedDict):
     """A counted case, with the paths of its dumps."""
 

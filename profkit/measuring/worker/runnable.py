@@ -17,7 +17,8 @@ from keyword import iskeyword
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar, cast
 
-from .source import FUNCTION, ROUNDS, Piece, compile_piece, function_code, module_code, read_piece
+from .protocol import FUNCTION, NOTHING
+from .source import ROUNDS, Piece, compile_piece, function_code, module_code, read_piece
 
 T = TypeVar("T")
 Probe = Callable[[], T]
@@ -25,8 +26,8 @@ Namespace = dict[str, object]
 Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 """A callable, its positional and keyword arguments."""
 
-CALL, NOTHING = "<call of the callable>", "<baseline>"
-"""File names of code that is not the user's."""
+CALL = "<call of the callable>"
+"""File name of code that is not the user's."""
 
 _MAX_IN_RANGE = 100 if sys.version_info >= (3, 12) else 0
 """Maximum executions of a block that iterates over a range: its integers are not made, but shared."""

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType
 
+from .protocol import FUNCTION
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -106,8 +108,6 @@ for _feature in __future__.all_feature_names:
     _ALL_FUTURES |= getattr(__future__, _feature).compiler_flag
 
 
-FUNCTION = "setup and statement"
-"""The only name that a module made by `function_code` defines."""
 ROUNDS = "rounds of the block"
 """A global of code made by `module_code`: an iterator with one item per execution."""
 _ROUND = "round of the block"

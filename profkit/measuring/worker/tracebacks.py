@@ -6,9 +6,9 @@ import os
 import traceback
 from collections.abc import Iterator
 
-from .protocol import Message
+from .protocol import FUNCTION, Message
 from .runnable import CALL
-from .source import FUNCTION, SPLICES
+from .source import SPLICES
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
