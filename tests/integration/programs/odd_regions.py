@@ -76,20 +76,20 @@ async def async_managed(label: str):
 def managers() -> Runs:
     """Blocks that a context manager of one's own enters, plain, on a stack and in async code."""
     with managed("plain") as plain:
-        red(0.1)
+        red(0.3)
     blue(0.05)
     with contextlib.ExitStack() as stack:
         stacked = stack.enter_context(managed("stacked"))
-        green(0.1)
+        green(0.3)
     blue(0.05)
 
     async def main() -> tuple[profiled, profiled]:
         async with async_managed("async") as one:
-            red(0.1)
+            red(0.3)
         blue(0.05)
         async with contextlib.AsyncExitStack() as stack:
             other = stack.enter_context(profiled("async stack", **OPTIONS))
-            green(0.1)
+            green(0.3)
         return one, other
 
     one, other = asyncio.run(main())
