@@ -266,7 +266,8 @@ def test_a_folder_of_trials_is_removed_although_a_sampler_writes_to_it(
     assert list(tmp_path.iterdir()) == []
     assert 0 < clock.monotonic_s() < 1
     monkeypatch.setattr(places.shutil, "rmtree", lambda *_, **__: None)
-    with TrialFolder(tmp_path, clock) as name:
+    stays = TrialFolder(tmp_path, clock)  # as long as it is referenced; then tempfile removes it
+    with stays as name:
         pass
     assert [folder.name for folder in tmp_path.iterdir()] == [Path(name).name]
     assert clock.monotonic_s() > 5, "it gives up"
