@@ -17,6 +17,9 @@ _FREE_THREADED = "t" in getattr(sys, "abiflags", "")
 """py-spy reads no free-threaded Python (0.4.3: "Failed to find a python interpreter")."""
 _CPYTHON_SINCE = (3, 15)
 """The reader of 3.14 omits the callers of Python code that C code calls, and coroutines with them."""
+_GREENLETS = ("gevent", "eventlet", "sqlalchemy.ext.asyncio", "playwright.sync_api")
+"""Modules that run code in greenlets. CPython's reader does not read their stacks, which end before the
+thread's own (3.15.2: "did not reach base frame"); py-spy does."""
 
 
 def _calls_only() -> Sampler:
@@ -139,15 +142,19 @@ def _candidates(options: SamplerOptions) -> Iterator[str]:
         return
     if shutil.which(_STROBECLIENT):
         yield _STROBECLIENT
+    yield from _of_this_python()
+
+
+def _of_this_python() -> tuple[str, ...]:
+    """Return the public samplers, best first, for this version of Python and what it has imported."""
     has_whole_stacks = sys.implementation.name == "cpython" and sys.version_info >= _CPYTHON_SINCE
-    if has_whole_stacks:
-        yield "cpython"
-    if not _FREE_THREADED:
-        yield from ("pyspy", "inprocess")
-    elif has_whole_stacks:
-        yield from ("inprocess", "pyspy")
-    else:
-        yield from ("inprocess", "cpython", "pyspy")
+    if _FREE_THREADED:
+        return ("cpython", "inprocess", "pyspy") if has_whole_stacks else ("inprocess", "cpython", "pyspy")
+    if not has_whole_stacks:
+        return "pyspy", "inprocess"
+    if any(name in sys.modules for name in _GREENLETS):
+        return "pyspy", "cpython", "inprocess"
+    return "cpython", "pyspy", "inprocess"
 
 
 def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:

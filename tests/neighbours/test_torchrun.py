@@ -9,6 +9,7 @@ import pytest
 from tests.neighbours.harness import assert_same, both, program, runs_in
 
 
+@pytest.mark.torch
 @pytest.mark.full
 def test_both_ranks(tmp_path: Path) -> None:
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]

@@ -58,7 +58,7 @@ def red_view(_request: HttpRequest, number: int) -> JsonResponse:
 @profile(label="green", **EXACT)
 @require_GET
 def green_view(request: HttpRequest, number: int) -> HttpResponse:
-    green(0.02)
+    green(0.05)
     template = Template("{{ number }} {{ name }} {{ call }}")
     return HttpResponse(
         template.render(Context({"number": number, "name": request.GET["name"], "call": called}))

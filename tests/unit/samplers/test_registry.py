@@ -67,6 +67,17 @@ def test_auto_prefers_the_reader_of_cpython(path: Path):
 
 
 @pytest.mark.gil
+@pytest.mark.parametrize("library", ["gevent", "sqlalchemy.ext.asyncio"])
+def test_greenlets_are_read_by_pyspy(path: Path, monkeypatch: pytest.MonkeyPatch, library: str):
+    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
+    monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
+    monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
+    monkeypatch.setattr(cpython_plan.check, "__defaults__", ((3, 15),))
+    monkeypatch.setitem(sys.modules, library, sys)
+    assert ways() == [("pyspy", "auto"), ("pyspy", False), ("cpython", "auto"), INSIDE]
+
+
+@pytest.mark.gil
 def test_auto_leaves_out_what_a_sampler_does_not_support(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
     monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
