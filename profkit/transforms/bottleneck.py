@@ -74,10 +74,13 @@ def _end(function: tuple[str, str], ends: Counter[tuple[str, str]], weight: int)
 
 
 def common_call(tree: Node, is_library: Callable[[str], bool]) -> Node | None:
-    """Return the innermost call of the user's that has more than half of all weight below it."""
+    """Return the innermost call of the user's that has more than half of all weight below it.
+
+    Comprehensions and lambdas are left out: the function around them has a name to search for.
+    """
     found, node = None, tree
     while node.children and node.children[0].total_weight > _HALF * tree.total_weight:
         node = node.children[0]
-        if not is_library(node.frame.file):
+        if not is_library(node.frame.file) and not node.frame.name.endswith(">"):
             found = node
     return found

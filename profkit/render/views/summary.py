@@ -16,6 +16,8 @@ from profkit.units import Unit, format_duration
 
 _SPREAD = 0.1
 """Share of the top function below which time is spread over many functions."""
+_HALF, _NEARLY_ALL = 0.5, 0.95
+"""Share of the top function above which no other call is named; share above which a call says nothing."""
 _BUSY = 0.5
 """Processors used by other threads from which on the summary suggests to sample them."""
 _MIN_WAITING = 1.25
@@ -31,14 +33,26 @@ def _bottleneck(report: Report) -> str:
     spender, scale = _main_spender(report), _basis(report)
     if spender is None:
         return "The samples have no frames."
-    share = _share(spender.weight, scale)
-    if scale.share(spender.weight) < _SPREAD:
-        call = common_call(report.tree, report.is_library)
-        if call is not None:
-            return _spread(share, call, report)
+    share, call = _share(spender.weight, scale), common_call(report.tree, report.is_library)
+    if scale.share(spender.weight) < _SPREAD and call is not None:
+        return f"No function takes more than {share} of {_cost(report)}; {_with_callees(call, report)}."
+    said = f"{_at(spender, report)} takes {share} of {_cost(report)}{_inside(spender, 'mostly ')}"
     if _waits_most(report):
-        return f"{_at(spender, report)} waits for {share} of {_cost(report)}{_inside(spender, '')}."
-    return f"{_at(spender, report)} takes {share} of {_cost(report)}{_inside(spender, 'mostly ')}."
+        said = f"{_at(spender, report)} waits for {share} of {_cost(report)}{_inside(spender, '')}"
+    if scale.share(spender.weight) > _HALF or call is None or not _adds_to(spender, call, report):
+        return f"{said}."
+    return f"{said}; {_with_callees(call, report)}."
+
+
+def _adds_to(spender: Spender, call: Node, report: Report) -> bool:
+    """Return whether a call narrows the search down: it is another function, and has not nearly all."""
+    is_other = (call.frame.name, call.frame.file) != (spender.name, spender.file)
+    return is_other and call.total_weight < _NEARLY_ALL * report.tree.total_weight
+
+
+def _with_callees(call: Node, report: Report) -> str:
+    total = _share(call.total_weight, _basis(report))
+    return f"{_call(call.frame, report)} with its callees has {total}"
 
 
 def _main_spender(report: Report) -> Spender | None:
@@ -84,14 +98,6 @@ def _call(frame: Frame, report: Report) -> str:
 def _inside(spender: Spender, mostly: str) -> str:
     end = spender.end
     return "" if end is None else f", {mostly}in {f'{end.name} ' if end.name else ''}[{package_of(end.file)}]"
-
-
-def _spread(share: str, call: Node, report: Report) -> str:
-    total = percent(report.scale.share(call.total_weight), report.scale.total)
-    return (
-        f"No function takes more than {share} of {_cost(report)}; "
-        f"{_call(call.frame, report)} has {total} in total."
-    )
 
 
 def _activity(report: Report) -> str:

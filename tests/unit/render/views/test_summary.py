@@ -57,7 +57,8 @@ def test_time_that_is_spread_is_that_of_the_call_above_it() -> None:
     stacks = [(f"main:1 handle:5 part{number}:9", 5, 1) for number in range(20)]
     first, *_ = summary_of(*stacks)
     assert first == (
-        "No function takes more than 5 % ±5 of the time; handle (/home/ann/app.py:5) has 100 % in total."
+        "No function takes more than 5 % ±5 of the time; handle (/home/ann/app.py:5) with its "
+        "callees has 100 % ±2."
     )
 
 
@@ -132,9 +133,32 @@ def test_other_threads_that_work_are_suggested() -> None:
     assert third == "Not seen: other threads, which used 94 % of a processor (threads=True samples them)."
 
 
+def test_the_call_that_has_most_of_the_time_is_named_beside_a_smaller_function() -> None:
+    of_loading = [(f"main:1 load:5 part{number}:9", 20, 1) for number in range(3)]
+    first, *_ = summary_of(*of_loading, ("main:2 step:7 torch@lib:3", 40, 1))
+    assert first == (
+        "step (/home/ann/app.py:7) takes 40 % ±9 of the time, mostly in torch [json]; "
+        "load (/home/ann/app.py:5) with its callees has 60 % ±9."
+    )
+
+
+def test_comprehensions_are_not_named_instead_of_their_function() -> None:
+    parts = [(f"main:1 load:5 load.<locals>.<listcomp>:5 part{number}:9", 20, 1) for number in range(4)]
+    first, *_ = summary_of(*parts, ("main:2", 20, 1))
+    assert first.endswith("; load (/home/ann/app.py:5) with its callees has 80 % ±8.")
+
+
+def test_a_call_that_has_nearly_everything_is_not_worth_a_word() -> None:
+    first, *_ = summary_of(("main:1 f:5", 40, 1), ("main:1 g:6", 30, 1), ("main:1 h:6", 30, 1))
+    assert first == "f (/home/ann/app.py:5) takes 40 % ±9 of the time."
+
+
 def test_counts_have_no_waiting() -> None:
     run = made_run()
     counted = Run(run.info, replace(run.profile, unit=Unit.INSTRUCTIONS, period_ns=0.0))  # type: ignore[type-var]
     first, second, _ = summary(build_report(counted, ReportOptions()))
-    assert first == "jitter.<locals>.pixel (vision/data.py:9) takes 41 % of the instructions."
+    assert first == (
+        "jitter.<locals>.pixel (vision/data.py:9) takes 41 % of the instructions; "
+        "augment (vision/data.py:18) with its callees has 51 %."
+    )
     assert second == "The total is 291 instructions."
