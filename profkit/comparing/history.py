@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from profkit.comparing.instructions import MIN_EFFECT, noise_of_runs, spread_of_runs
 from profkit.comparing.measured import names_of
@@ -20,6 +20,7 @@ from profkit.model.measurement import (
     OrderInfo,
     WarningCode,
 )
+from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run
 from profkit.stats import median, median_interval
 from profkit.stats.means import t_quantile
@@ -28,6 +29,7 @@ _R = TypeVar("_R", Run, MeasuredRun)
 
 Figures = tuple[float, float | None, float | None]
 """A value and its interval."""
+_Warnings: TypeAlias = Mapping[NoteCode | WarningCode, MeasurementWarning | Note]
 
 
 def history_of(label: str, runs: Sequence[AnyRun], committed_s: Mapping[str, int] | None = None) -> History:
@@ -79,13 +81,13 @@ def _place(order: OrderInfo) -> tuple[object, ...]:
 
 def _sampled(label: str, runs: Sequence[Run]) -> Iterator[Series]:
     if runs:
-        yield Series(label, Quantity.PER_CALL_S, _points(runs, _call, lambda _: {}))
+        yield Series(label, Quantity.PER_CALL_S, _points(runs, _call, _warnings_of_samples))
 
 
 def _points(
     runs: Sequence[_R],
     figures: Callable[[Sequence[_R]], Figures],
-    warnings: Callable[[_R], dict[WarningCode, MeasurementWarning]],
+    warnings: Callable[[_R], _Warnings],
 ) -> tuple[Point, ...]:
     groups: dict[str, list[_R]] = {}
     for run in runs:
@@ -126,13 +128,17 @@ def _call(runs: Sequence[Run]) -> Figures:
     return math.exp(mean), math.exp(mean - width), math.exp(mean + width)
 
 
-def _warnings_of_times(run: MeasuredRun) -> dict[WarningCode, MeasurementWarning]:
+def _warnings_of_samples(run: Run) -> _Warnings:
+    return {note.code: note for note in run.info.warnings}
+
+
+def _warnings_of_times(run: MeasuredRun) -> _Warnings:
     """Return the warnings about times by code, except that of spread, which the interval shows."""
     omitted = (WarningCode.SPREAD, *COUNT_WARNINGS)
     return {warning.code: warning for warning in run.info.warnings if warning.code not in omitted}
 
 
-def _warnings_of_counts(run: MeasuredRun) -> dict[WarningCode, MeasurementWarning]:
+def _warnings_of_counts(run: MeasuredRun) -> _Warnings:
     return {warning.code: warning for warning in run.info.warnings if warning.code in COUNT_WARNINGS}
 
 

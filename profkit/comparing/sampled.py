@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from profkit.comparing.comparability import MIN_RUNS, check, notes, uneven_load, warnings
 from profkit.comparing.matching import match_functions
+from profkit.comparing.power import largest_undecided
 from profkit.comparing.shares import (
     MINIMUM_EFFECT,
     SLICES,
@@ -60,7 +61,9 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     profiles_a, profiles_b = matched.profiles[: len(a)], matched.profiles[len(a) :]
     both = side_by_side(profiles_a, profiles_b)
     taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
-    functions = _functions(a, b, shares_of_sides(taken_a, taken_b, uneven_load(a, b)), both)
+    shares = shares_of_sides(taken_a, taken_b, uneven_load(a, b))
+    questions = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
+    functions = _functions(a, b, questions)
     warned, call_s, fewest = warnings(a, b), call_compared(a, b), min(len(a), len(b))
     grade = Grade.UNCONFIRMED if fewest < MIN_RUNS or warned else Grade.CONFIRMED
     unseen = _unseen(functions)
@@ -77,6 +80,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
         level=LEVEL,
         minimum_effect=MINIMUM_EFFECT,
         unseen=unseen,
+        undecided=largest_undecided(functions, (len(a), len(b)), sum(one.tested for one in questions)),
         notes=(*warned, *notes(a, b), *inlined),
     )
 
@@ -120,12 +124,16 @@ class _Question:
     own_tested: bool
     total_tested: bool
 
+    @property
+    def tested(self) -> int:
+        """Number of its shares that are tested."""
+        return self.own_tested + self.total_tested
+
 
 def _functions(
-    a: Sequence[Run], b: Sequence[Run], shares: RunsOfSides, both: Profile
+    a: Sequence[Run], b: Sequence[Run], questions: Sequence[_Question]
 ) -> tuple[FunctionComparison, ...]:
     """Compare every function that either side has."""
-    questions = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
     pairs = _settled(questions)
     own_s = times_of(a, b, [one.own for one in questions], [one.own_tested for one in questions])
     total_s = times_of(a, b, [one.total for one in questions], [one.total_tested for one in questions])

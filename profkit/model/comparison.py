@@ -103,6 +103,18 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """The largest difference of a share that noise may explain."""
+
+    name: str
+    file: str
+    difference: float
+    """B's share minus A's."""
+    runs: int | None
+    """Number of runs per side that would probably decide it; None if that is impractical."""
+
+
+@dataclass(frozen=True, slots=True)
 class SampledComparison:
     """Comparison of two sides, each of one or more sampled runs of the same region."""
 
@@ -123,6 +135,8 @@ class SampledComparison:
     """Smaller differences of shares count as none, regardless of the interval."""
     unseen: float
     """Smaller differences of shares can go unseen: half the widest interval."""
+    undecided: Undecided | None
+    """None if no difference within noise is large enough to matter."""
     notes: tuple[Finding, ...]
     """Differences between the runs other than the code, and what limits the comparison."""
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from profkit.model.comparison import CountSpread
 from profkit.model.measurement import MeasurementWarning
+from profkit.model.notes import Note
 
 
 class Quantity(enum.Enum):
@@ -32,7 +33,7 @@ class Point:
     high: float | None
     runs: tuple[str, ...]
     """Ids of the runs, oldest first."""
-    warnings: tuple[MeasurementWarning, ...] = ()
+    warnings: tuple[MeasurementWarning | Note, ...] = ()
     """Warnings, each once."""
 
 

@@ -88,6 +88,16 @@ class NoteCode(enum.Enum):
     MORE_NOTES = "more-notes"  # notes
 
 
+_WARNINGS = frozenset({
+    NoteCode.SAMPLER_INTERRUPTED, NoteCode.SAMPLER_LATE, NoteCode.SAMPLED_INSIDE, NoteCode.SAMPLED_RARELY,
+    NoteCode.NOT_SAMPLED, NoteCode.STACKS_CUT, NoteCode.ROUNDS_DROPPED, NoteCode.ROUNDS_PARTIAL,
+    NoteCode.CHILDREN_LEFT_OUT, NoteCode.SEGMENT_FAILED, NoteCode.SAME_LINES, NoteCode.PROCESS_ENDED,
+    NoteCode.FILE_UNREADABLE, NoteCode.MANIFEST_UNREADABLE, NoteCode.REGION_FROM_SAMPLES,
+    NoteCode.REGION_FROM_CALLS, NoteCode.REGIONS_LOST, NoteCode.TORN, NoteCode.TORN_BLOCKING,
+    NoteCode.CALLS_COMPILED, NoteCode.RUN_FAILED,
+})  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """Remark on a run for the reader of a report, as a code and its figures.
@@ -102,3 +112,9 @@ class Note:
     def of(cls, code: NoteCode, **figures: Figure) -> Note:
         """Return a note with figures by name."""
         return cls(code, tuple(figures.items()))
+
+
+def is_warning(note: Note) -> bool:
+    """Return whether samples or calls are missing, or some code has too many samples."""
+    # A subinterpreter reads all threads as a sampler outside would.
+    return note.code in _WARNINGS and ("kind", "interpreter") not in note.figures

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notebook import ShownInNotebooks
-from profkit.model.notes import Note
+from profkit.model.notes import Note, is_warning
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
@@ -89,6 +89,11 @@ class RunInfo:
     def is_much_torn(self) -> bool:
         """Whether so many samples were torn that callers may be wrong."""
         return self.torn_share > _MUCH_TORN
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """The notes on losses and on biased samples; a run with some is listed with warnings."""
+        return tuple(filter(is_warning, dict.fromkeys((*self.notes, *self.plan.notes))))
 
     @property
     def calls(self) -> int:

@@ -43,9 +43,9 @@ def measured_comparison_html(
     source = SourceBudget(SourceLines(info.started_ns, info.process.cwd), 0)
     page = PageRuns(info.process.cwd, is_library_file, source)
     notes = [
-        f"{owner}: {heading}: {reason}"
-        for warning, owner in warnings_of(comparison)
-        for heading, reason in [warning_parts(warning)]
+        f"{found.about}: {heading}: {reason}"
+        for found in warnings_of(comparison)
+        for heading, reason in [warning_parts(found)]
     ]
     compared = {
         "headline": headline(comparison),

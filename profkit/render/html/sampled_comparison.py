@@ -10,14 +10,14 @@ from profkit.model.comparison import (
     SampledComparison,
 )
 from profkit.render.escape import visible
-from profkit.render.formatting import Part
+from profkit.render.formatting import Part, Tone
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
 from profkit.render.views.sampled import library_test
-from profkit.render.views.sampled_comparison import headline, noise_sentence, runs_of
+from profkit.render.views.sampled_comparison import headline, rule_sentence, runs_of, summary, warnings_of
 from profkit.render.views.source import source_of
 
 _SOURCE_BYTES = 400_000
@@ -46,7 +46,12 @@ def _facts(comparison: SampledComparison) -> list[Fact]:
     return [
         Fact("A", (Part(a),)),
         Fact("B", (Part(b),)),
-        Fact("changes", (Part(noise_sentence(comparison)),)),
+        Fact("summary", tuple(Part(visible(sentence)) for sentence in summary(comparison)[1:])),
+        *(
+            Fact(f"note on {sides}", (Part(visible(text), Tone.WARN),))
+            for sides, text in warnings_of(comparison)
+        ),
+        Fact("changes", (Part(rule_sentence(comparison)),)),
     ]
 
 

@@ -43,7 +43,8 @@ def comparison_parts(comparison: MeasuredComparison, options: ReportOptions) -> 
         "orders": [_order(order, options.limit) for order in comparison.orders],
         "unmatched": {"a": comparison.unmatched[0], "b": comparison.unmatched[1]},
         "warnings": [
-            {"about": owner, **warning_object(warning)} for warning, owner in warnings_of(comparison)
+            {"about": found.about, "allowed_for": found.is_allowed_for, **warning_object(found.warning)}
+            for found in warnings_of(comparison)
         ],
         "notes": [finding_object(note) for note in comparison.notes],
     }

@@ -130,7 +130,7 @@ def quality_object(warnings: Iterable[MeasurementWarning], *, trusted: bool) -> 
     }
 
 
-def warning_object(warning: MeasurementWarning) -> dict[str, object]:
+def warning_object(warning: MeasurementWarning | Note) -> dict[str, object]:
     """Return a warning: its code, its figures by name, and both as a sentence."""
     figures = dict(warning.figures)
     return {"code": warning.code.value, "figures": figures, "text": warning_text(warning)}

@@ -8,7 +8,7 @@ import math
 from profkit.model.comparison import Compared, FunctionComparison, SampledComparison, Side
 from profkit.render.json.sampled import dumps, finding_object, run_object
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.views.sampled_comparison import diff_rows, headline
+from profkit.render.views.sampled_comparison import diff_rows, headline, warnings_of
 
 COMPARISON_SCHEMA = "profkit.comparison/1"
 SAMPLED = "sampled"
@@ -29,6 +29,7 @@ def sampled_comparison_json(
             "level": comparison.level,
             "minimum_effect": comparison.minimum_effect,
             "unseen": comparison.unseen if math.isfinite(comparison.unseen) else None,
+            "undecided": None if comparison.undecided is None else dataclasses.asdict(comparison.undecided),
             "unit": comparison.both.unit.value,
             "a": _side(comparison.a),
             "b": _side(comparison.b),
@@ -36,6 +37,7 @@ def sampled_comparison_json(
             "functions": [_function(function) for function in comparison.functions[: options.limit]],
             "calls": [dataclasses.asdict(row) for row in rows],
             "notes": [finding_object(note) for note in comparison.notes],
+            "warnings": [{"sides": sides, "text": text} for sides, text in warnings_of(comparison)],
         },
     )
 

@@ -67,9 +67,9 @@ def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> It
             yield f"## Difference by call{owner}\n\nI{CALLS_OF[1:]}."
             yield tree
     notes = [
-        f"- **{heading}** {owner}: {plain(reason, _LONGEST)}"
-        for warning, owner in warnings_of(comparison)
-        for heading, reason in [warning_parts(warning)]
+        f"- **{heading}** {found.about}: {plain(reason, _LONGEST)}"
+        for found in warnings_of(comparison)
+        for heading, reason in [warning_parts(found)]
     ]
     notes += [f"- {plain(text, _LONGEST)}" for text in remarks_of(comparison)]
     if notes:

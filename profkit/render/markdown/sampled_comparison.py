@@ -16,15 +16,15 @@ from profkit.render.views.findings import finding_text
 from profkit.render.views.sampled_comparison import (
     DiffRow,
     bounded_points,
-    call_sentence,
     diff_rows,
-    headline,
-    noise_sentence,
     points,
+    rule_sentence,
     runs_of,
     share,
     shares_sentence,
+    summary,
     times,
+    warnings_of,
 )
 from profkit.render.views.tree import guides
 
@@ -43,14 +43,18 @@ def sampled_comparison_markdown(
 
 
 def _parts(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
-    yield f"**{plain(headline(comparison), _LONGEST)}**"
+    first, *others = summary(comparison)
+    yield f"**{plain(first, _LONGEST)}** {' '.join(plain(sentence, _LONGEST) for sentence in others)}"
     a, b = runs_of(comparison)
-    notes = [*filter(None, [call_sentence(comparison)]), *map(finding_text, comparison.notes)]
+    notes = [
+        *map(finding_text, comparison.notes),
+        *(f"{who}: {text}" for who, text in warnings_of(comparison)),
+    ]
     lines = [f"A: {plain(a)}", f"B: {plain(b)}", *(plain(text, _LONGEST) for text in notes)]
     yield "\n".join(f"- {line}" for line in lines)
     yield from _functions(comparison, options)
     yield from _tree(comparison, options)
-    yield noise_sentence(comparison)
+    yield rule_sentence(comparison)
 
 
 def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:

@@ -19,6 +19,7 @@ from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
 from profkit.render.views.measured_comparison import (
     TONES_OF,
+    SideWarning,
     design_text,
     remarks_of,
     sentences,
@@ -134,11 +135,15 @@ def _obstacle(name: str, obstacle: Finding) -> Fact:
     return Fact("not compared", (Part(short(name, _LONGEST), Tone.STRONG), reason))
 
 
+def _tone(found: SideWarning) -> Tone:
+    return Tone.FAINT if found.is_allowed_for else Tone.WARN
+
+
 def _warnings_and_notes(comparison: MeasuredComparison) -> Iterator[RenderableType]:
     facts = [
-        Fact(heading, (Part(owner, Tone.STRONG), Part(reason, Tone.WARN)))
-        for warning, owner in warnings_of(comparison)
-        for heading, reason in [warning_parts(warning)]
+        Fact(heading, (Part(found.about, Tone.STRONG), Part(reason, _tone(found))))
+        for found in warnings_of(comparison)
+        for heading, reason in [warning_parts(found)]
     ]
     facts += [Fact("note", (Part(text),)) for text in remarks_of(comparison)]
     if facts:

@@ -127,11 +127,10 @@ def _measured_columns(infos: Sequence[MeasuredInfo | None]) -> list[Column]:
 
 
 def _state(info: AnyInfo) -> Text:
+    state = _FAILED if info.error is not None else _KEPT
     if isinstance(info, RunInfo):
-        return _STATES.get(info.state, _RECORDING)
-    if info.error is not None:
-        return _FAILED
-    return _WITH_WARNINGS if info.warnings else _KEPT
+        state = _STATES.get(info.state, _RECORDING)
+    return _WITH_WARNINGS if state is _KEPT and info.warnings else state
 
 
 def _where(info: AnyInfo) -> str:

@@ -27,15 +27,15 @@ from profkit.render.views.sampled_comparison import (
     DiffRow,
     bounded_points,
     bounded_share,
-    call_sentence,
     diff_rows,
-    headline,
-    noise_sentence,
     points,
+    rule_sentence,
     runs_of,
     share,
     shares_sentence,
+    summary,
     times,
+    warnings_of,
 )
 from profkit.render.views.tree import guides
 
@@ -58,17 +58,20 @@ def sampled_comparison_text(
 def _blocks(
     comparison: SampledComparison, options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    yield Text(visible(headline(comparison)), style=TITLE)
+    first, *others = summary(comparison)
+    yield Text(visible(first), style=TITLE)
+    yield from (Text(visible(sentence)) for sentence in others)
+    yield Text()
     for name, text in zip("AB", runs_of(comparison), strict=True):
         yield remark(f"{name}  {text}")
-    if sentence := call_sentence(comparison):
-        yield remark(f"   {sentence}")
     for note in comparison.notes:
         yield Text(f"note: {visible(finding_text(note))}", style=TONES[Tone.WARN])
+    for sides, text in warnings_of(comparison):
+        yield Text(f"note on {sides}: {visible(text)}", style=TONES[Tone.WARN])
     yield from _functions(comparison, options, terminal)
     yield from _tree(comparison, options, terminal)
     yield Text()
-    yield remark(noise_sentence(comparison))
+    yield remark(rule_sentence(comparison))
     if comparison.grade is Grade.UNCONFIRMED:
         yield remark(
             "Unconfirmed: the noise between runs is assumed; record three runs per side to measure it."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from profkit.model.comparison import (
     CallDelta,
@@ -169,26 +170,36 @@ def _sizes_text(times: Sequence[TimesCompared]) -> str:
 _NOUNS = (("process", False), ("run", True))
 
 
-def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[MeasurementWarning, str]]:
-    """Yield the warnings of both sides, each once, with the sides and orders that have it."""
-    found: dict[MeasurementWarning, list[str]] = {}
+class SideWarning(NamedTuple):
+    """A warning about runs of a comparison."""
+
+    warning: MeasurementWarning
+    about: str
+    """Sides and orders that have it."""
+    is_allowed_for: bool
+    """Whether the ratio's interval includes its effect, or both sides share it."""
+
+
+def warnings_of(comparison: MeasuredComparison) -> Iterator[SideWarning]:
+    """Yield the warnings of both sides, each once; those that a comparison allows for are last."""
+    found: dict[tuple[bool, MeasurementWarning], list[str]] = {}
     for order in comparison.orders:
         for side, runs in zip("AB", (order.a, order.b), strict=True):
             whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
             # Of several runs, the last one with a code gives the reason.
             for warning in {warning.code: warning for run in runs for warning in run.info.warnings}.values():
-                if _is_allowed_for(warning, order.times):
-                    continue
-                owners = found.setdefault(warning, [])
+                owners = found.setdefault((_is_allowed_for(warning, order.times), warning), [])
                 owners += [whose] if whose not in owners else []
-    for warning, owners in found.items():
-        yield warning, ", ".join(owners)
+    for (is_allowed_for, warning), owners in sorted(found.items(), key=lambda item: item[0][0]):
+        yield SideWarning(warning, ", ".join(owners), is_allowed_for)
 
 
-def warning_parts(warning: MeasurementWarning) -> tuple[str, str]:
+def warning_parts(found: SideWarning) -> tuple[str, str]:
     """Return a warning's heading and its escaped reason."""
-    heading, reason = headed_warning(warning)
-    return heading, visible(reason)
+    heading, reason = headed_warning(found.warning)
+    if not found.is_allowed_for:
+        return heading, visible(reason)
+    return "allowed for", visible(f"{reason}; the interval of the ratio includes this")
 
 
 def input_text(spread: CountSpread) -> str:

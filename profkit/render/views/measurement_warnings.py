@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from profkit.model.measurement import MeasurementWarning, WarningCode
+from profkit.model.notes import Note
 from profkit.render.formatting import count
 from profkit.render.views import sentences
+from profkit.render.views.notes import note_text
 from profkit.render.views.sentences import Figures, Sentence
 from profkit.units import format_duration
 
 
-def warning_text(warning: MeasurementWarning) -> str:
+def warning_text(warning: MeasurementWarning | Note) -> str:
     """Return the reason with its figures; names in it, which come from the measured program, are raw."""
+    if isinstance(warning, Note):
+        return note_text(warning)
     return sentences.text(warning, WARNINGS)
 
 

@@ -148,20 +148,21 @@ def command_parts(processes: Sequence[ProcessInfo]) -> list[Part]:
 
 def merged_notes(merged: Merged) -> tuple[Note, ...]:
     """Return notes and errors of the runs; those that differ only in figures are joined and counted."""
-    return tuple(_notes(merged.infos))
+    return tuple(joined_notes([(info, info.notes) for info in merged.infos]))
 
 
-def _notes(infos: Sequence[RunInfo]) -> Iterator[Note]:
+def joined_notes(runs: Sequence[tuple[RunInfo, Sequence[Note]]]) -> Iterator[Note]:
+    """Yield notes on runs, and their errors; those that differ only in figures are joined and counted."""
     runs_of: Counter[_Kind] = Counter()
     newest: dict[_Kind, Note] = {}
-    for info in infos:
+    for info, notes in runs:
         failed = [] if info.error is None else [Note.of(NoteCode.RUN_FAILED, detail=info.error)]
-        for kind, note in {_kind(note): note for note in (*info.notes, *failed)}.items():
+        for kind, note in {_kind(note): note for note in (*notes, *failed)}.items():
             runs_of[kind] += 1
             newest.setdefault(kind, note)
-    for kind, runs in runs_of.most_common(_MAX_NOTES):
-        note, parts = newest[kind], (("in_runs", runs), ("of_runs", len(infos)))
-        yield note if runs == len(infos) == 1 else replace(note, figures=(*note.figures, *parts))
+    for kind, having in runs_of.most_common(_MAX_NOTES):
+        note, parts = newest[kind], (("in_runs", having), ("of_runs", len(runs)))
+        yield note if having == len(runs) == 1 else replace(note, figures=(*note.figures, *parts))
     if (more := len(runs_of) - _MAX_NOTES) > 0:
         yield Note.of(NoteCode.MORE_NOTES, notes=more)
 

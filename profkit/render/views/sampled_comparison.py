@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from profkit.comparing.power import MOST_RUNS
 from profkit.model.comparison import (
     Change,
     Difference,
@@ -18,14 +19,23 @@ from profkit.model.comparison import (
 from profkit.model.profile import Frame, Node, Profile
 from profkit.render.escape import visible
 from profkit.render.formatting import alike, amount, count, moment
+from profkit.render.views.merged import joined_notes
+from profkit.render.views.notes import note_text
 from profkit.render.views.sampled import library_test
 from profkit.transforms.simplify import fold_libraries
 from profkit.transforms.trees import call_tree
 from profkit.units import Unit, format_duration
 
 
+def summary(comparison: SampledComparison) -> tuple[str, ...]:
+    """Return sentences on the largest change, the time of a call, and what was not seen; names are raw."""
+    call_s = comparison.call_s
+    calls = [call_sentence(comparison)] if call_s is not None and not call_s.difference.changed else []
+    return f"{headline(comparison)}.", *calls, unseen_sentence(comparison)
+
+
 def headline(comparison: SampledComparison) -> str:
-    """Return one sentence: the largest significant change, or that there is none; names are not escaped."""
+    """Return a clause: the largest significant change, or that there is none; names are not escaped."""
     call_s, unit = comparison.call_s, comparison.both.unit
     said = _most(comparison.changed, unit) if comparison.changed else _nothing(comparison.unseen)
     if call_s is not None and call_s.difference.changed:
@@ -161,16 +171,39 @@ def call_sentence(comparison: SampledComparison) -> str:
         return ""
     ratio = 100 * (call_s.b.value / call_s.a.value - 1)
     worth = "" if call_s.difference.changed else ", within noise"
-    return f"one call {times((call_s.a, call_s.b))} ({signed(f'{ratio:+.1f}')} %{worth})"
+    return f"One call takes {times((call_s.a, call_s.b))} ({signed(f'{ratio:+.1f}')} %{worth})."
 
 
-def noise_sentence(comparison: SampledComparison) -> str:
-    """Return the rule for a change, and the size up to which differences could be noise."""
+def rule_sentence(comparison: SampledComparison) -> str:
+    """Return the rule for a change."""
     least = 100 * comparison.minimum_effect
-    rule = f"A change is at least {least:.0f} points and beyond the noise, adjusted for all functions."
+    return f"A change is at least {least:.0f} points and beyond the noise, adjusted for all functions."
+
+
+def unseen_sentence(comparison: SampledComparison) -> str:
+    """Return up to which size differences can go unseen, and how many runs would decide the largest one.
+
+    The name in it is raw.
+    """
     if math.isinf(comparison.unseen):
-        return rule
-    return f"{rule} Here, up to {100 * comparison.unseen:.1f} points can be noise."
+        return "No function has enough samples to compare."
+    seen = f"Not seen: differences of up to {100 * comparison.unseen:.1f} points, which can be noise"
+    undecided = comparison.undecided
+    if undecided is None:
+        return f"{seen}."
+    needed = f"about {undecided.runs}" if undecided.runs is not None else f"more than {MOST_RUNS}"
+    largest = f"{points(undecided.difference)} points of {undecided.name}"
+    return f"{seen}; {needed} runs per side would decide the largest, {largest}."
+
+
+def warnings_of(comparison: SampledComparison) -> Iterator[tuple[str, str]]:
+    """Yield the warnings about the runs as (sides, sentence), each once; names in them are raw."""
+    sides: dict[str, list[str]] = {}
+    for name, side in zip("AB", (comparison.a, comparison.b), strict=True):
+        for note in joined_notes([(info, info.warnings) for info in side.runs]):
+            sides.setdefault(note_text(note), []).append(name)
+    for text, names in sides.items():
+        yield " and ".join(names), text
 
 
 def shares_sentence(comparison: SampledComparison) -> str:

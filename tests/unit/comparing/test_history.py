@@ -9,6 +9,7 @@ import pytest
 from profkit.comparing.history import history_of, is_beyond_noise
 from profkit.model.history import Quantity
 from profkit.model.measurement import MeasurementWarning, WarningCode
+from profkit.model.notes import Note, NoteCode
 from profkit.stats import histogram_of
 from tests.support.example_measured_comparisons import NEW, OLD, run
 from tests.support.example_measurements import BUSY, COUNTS, DIFFER, failed
@@ -84,6 +85,12 @@ def test_sampled_runs_by_the_time_of_a_call() -> None:
     assert old.low < 0.1
     assert (new.value, new.low) == (pytest.approx(0.2), None)
     assert not is_beyond_noise(series, 1), "a single run has no interval"
+
+
+def test_losses_of_sampled_runs_are_warnings() -> None:
+    late = Note.of(NoteCode.SAMPLER_LATE, behind_s=2.5)
+    (series,) = history_of("train_step", [made_run(notes=(late, Note(NoteCode.CPU_TIME_ONLY)))]).series
+    assert series.points[0].warnings == (late,)
 
 
 def test_warnings_are_those_about_the_quantity_each_once() -> None:

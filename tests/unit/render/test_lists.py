@@ -52,6 +52,20 @@ def test_hostile_names_are_shown_not_obeyed(width: int | None) -> None:
     assert all(line.isprintable() for line in listed.split("\n"))
 
 
+@pytest.mark.parametrize(
+    ("note", "state"),
+    [
+        (Note.of(NoteCode.ROUNDS_DROPPED, dropped=5, rounds=100, functions=""), "warnings"),
+        (Note.of(NoteCode.SAMPLED_INSIDE, kind="thread", gil=1, detail=""), "warnings"),
+        (Note.of(NoteCode.SAMPLED_INSIDE, kind="interpreter", gil=1, detail=""), "kept"),
+        (Note.of(NoteCode.BLOCKING_COST, share=0.1), "kept"),
+    ],
+)
+def test_a_sampled_run_with_losses_or_bias_has_warnings(note: Note, state: str) -> None:
+    _, row = runs_text([made_run(notes=(note,)).info], Terminal()).split("\n")
+    assert row.split()[-2] == state
+
+
 def test_a_measured_run_as_json() -> None:
     note = Note.of(NoteCode.IN_PROCESS, detail="argument 'lock' cannot be sent to another process")
     (run,) = json.loads(runs_json([measured_run(notes=(note,)).info]))["runs"]

@@ -14,6 +14,7 @@ from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
+from profkit.model.measurement import MeasurementWarning, WarningCode
 from profkit.render.json.gate import gate_json
 from profkit.render.markdown.gate import gate_markdown
 from profkit.render.options import ReportOptions, Terminal
@@ -21,9 +22,15 @@ from profkit.render.registry import HISTORY, MEASURED_COMPARISON
 from profkit.render.text.gate import gate_text
 from profkit.render.text.history import curve
 from profkit.render.views.gate import GateReport
-from profkit.render.views.measured_comparison import change, delta_cell, function_text, signed
+from profkit.render.views.measured_comparison import (
+    change,
+    delta_cell,
+    function_text,
+    signed,
+    warnings_of,
+)
 from tests.support.example_measured_comparisons import NEW, more_counts, one_order, run, two_batches
-from tests.support.example_measurements import COUNTS, PYTHON_COUNTS, hostile, measured
+from tests.support.example_measurements import BUSY, COUNTS, PYTHON_COUNTS, hostile, measured
 from tests.support.example_runs import HOSTILE
 from tests.support.golden import check_golden
 
@@ -209,3 +216,18 @@ def test_the_python_function_that_differs_is_named(name: str) -> None:
     if name in ("text", "markdown"):
         assert "most in Model.fit" in report
         assert report.index("Difference by Python function") < report.index("Difference by native function")
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json", "html"])
+def test_a_warning_that_the_interval_includes_is_still_shown(form: str) -> None:
+    """As lists and histories do: no format is silent about a run that another one has a warning for."""
+    spread = MeasurementWarning.of(WarningCode.SPREAD, fastest_s=1e-6, slowest_s=1.2e-6)
+    runs = [
+        replace(one, info=replace(one.info, warnings=(BUSY, spread)))
+        for one in (run("a1"), run("b1", 1.1e-6))
+    ]
+    compared = compare_measured([runs[0]], [runs[1]], ("A", "B"))
+    shown = MEASURED_COMPARISON.renderer(form)(compared, ALL, Terminal())
+    assert "20 % longer than the fastest" in shown
+    allowed = [found.warning.code for found in warnings_of(compared) if found.is_allowed_for]
+    assert allowed == [WarningCode.SPREAD]

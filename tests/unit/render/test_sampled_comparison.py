@@ -9,10 +9,11 @@ import pytest
 from rich.cells import cell_len
 
 from profkit.errors import UsageError
-from profkit.model.comparison import SampledComparison
+from profkit.model.comparison import SampledComparison, Undecided
+from profkit.model.notes import Note, NoteCode
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED_COMPARISON
-from profkit.render.views.sampled_comparison import diff_rows
+from profkit.render.views.sampled_comparison import diff_rows, unseen_sentence, warnings_of
 from profkit.units import Unit
 from tests.support.example_sampled_comparisons import deep_comparison, hostile_comparison, made_comparison
 from tests.support.golden import check_golden
@@ -140,3 +141,35 @@ def test_hostile_names_are_plain_data_in_json_and_pages() -> None:
     assert shown(comparison, "json").isascii()
     head = head_of(shown(comparison, "html"))
     assert "\x1b" not in json.dumps(head, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("renderer", SAMPLED_COMPARISON.formats)
+def test_warnings_about_runs_are_shown_beside_what_they_affect(renderer: str) -> None:
+    late = Note.of(NoteCode.SAMPLER_LATE, behind_s=2.5)
+    comparison = COMPARISONS[THREE]
+    first, *others = comparison.a.runs
+    infos = (replace(first, notes=(late,)), *others)
+    shown_text = shown(replace(comparison, a=replace(comparison.a, runs=infos)), renderer)
+    assert "In 1 of 3 runs: The sampler fell 2.5 s behind" in shown_text
+    assert "fell 2.5 s behind" not in shown(comparison, renderer)
+
+
+def test_a_warning_about_both_sides_is_said_once() -> None:
+    late = Note.of(NoteCode.SAMPLER_LATE, behind_s=2.5)
+    a, b = (
+        replace(side, runs=tuple(replace(info, notes=(late,)) for info in side.runs))
+        for side in (COMPARISONS[ONE].a, COMPARISONS[ONE].b)
+    )
+    (found,) = warnings_of(replace(COMPARISONS[ONE], a=a, b=b))
+    assert found == ("A and B", "The sampler fell 2.5 s behind and took fewer samples than requested.")
+
+
+def test_the_runs_that_would_decide_the_largest_difference_are_said() -> None:
+    undecided = Undecided("parse", "app.py", -0.024, 6)
+    text = unseen_sentence(replace(COMPARISONS[THREE], unseen=0.031, undecided=undecided))
+    assert text == (
+        "Not seen: differences of up to 3.1 points, which can be noise; about 6 runs per side would decide "
+        "the largest, −2.4 points of parse."
+    )
+    many = unseen_sentence(replace(COMPARISONS[THREE], undecided=replace(undecided, runs=None)))
+    assert "more than 30 runs per side" in many
