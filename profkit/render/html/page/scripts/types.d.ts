@@ -288,6 +288,25 @@ export interface FunctionCosts {
   groups: Map<number, CallGroup>;
 }
 
+/** Rows of source lines by line and thread; `waiting` parts are empty if no thread waited. */
+export interface LineColumns {
+  fn: NumberColumn;
+  line: NumberColumn;
+  thread: NumberColumn;
+  self: NumberColumn;
+  total: NumberColumn;
+  waiting: NumberColumn;
+  waitingTotal: NumberColumn;
+}
+
+/** A line of a function with its weights. */
+export interface LineWeight {
+  fn: number;
+  line: number;
+  self: number;
+  total: number;
+}
+
 /** Nodes of one function with the counted weight of each; `fn` is null below the root. */
 export interface CallGroup {
   fn: number | null;
@@ -417,7 +436,7 @@ export type AttributeValue = string | number | boolean | null | undefined;
 type Listeners = { [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void };
 
 type AttributeName =
-  | "autocomplete" | "class" | "cx" | "cy" | "d" | "disabled" | "for" | "height" | "hidden" | "href" | "id"
+  | "autocomplete" | "class" | "colspan" | "cx" | "cy" | "d" | "disabled" | "for" | "height" | "hidden" | "href" | "id"
   | "open" | "placeholder" | "points" | "r" | "readonly" | "rel" | "role" | "scope" | "spellcheck" | "start"
   | "tabindex" | "target" | "text-anchor" | "title" | "transform" | "type" | "value" | "viewBox" | "width"
   | "x" | "x1" | "x2" | "y" | "y1" | "y2";
