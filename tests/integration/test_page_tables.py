@@ -61,6 +61,7 @@ def test_all_bars_of_a_table_have_one_scale(page_of: PageOf, width: int) -> None
 def test_sides_of_a_comparison_have_one_scale(page_of: PageOf) -> None:
     page = page_of(page_heads.comparison_page())
     found = page.evaluate(BARS, "#panel-comparison")
+    assert found[0]["text"] == "20.0 % ±5.9", "as in the text report"
     scales = [bar["widthPx"] / share_of(bar["text"]) for bar in found]
     assert max(scales) / min(scales) < 1.03
 

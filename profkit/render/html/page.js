@@ -984,8 +984,9 @@ n the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(sta
 length-changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"\
 check"},all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
 let share2=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
-cell:row=>barCell(row[side2],formatShare(row[side2]))}),wide={wide:!0,rising:!0};return[{id:"name",title:"func\
-tion",rising:!0,value:nameOf2,cell:nameCell3},share2("a"),share2("b"),{id:"difference",title:"difference",hint:"\
+cell:row=>barCell(row[side2],[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"int\
+erval"},`±${(row.halves[side2]*100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"funct\
+ion",rising:!0,value:nameOf2,cell:nameCell3},share2("a"),share2("b"),{id:"difference",title:"difference",hint:"\
 changes first, largest first",value:weightOf,cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"\
 interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(
 shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(
@@ -1004,9 +1005,9 @@ line===line2[row]?(last.self+=weights.self,last.total+=weights.total):found3.pus
 length),weights=new Map;for(let node=1;node<fn.length;node++){let above=owner[parent[node]],isCall=!isUsers2(fn[node])&&
 above>0&&isUsers2(fn[above]);owner[node]=isCall?above:node;let file=files[fn[owner[node]]];self[node]&&weights.
 set(file,(weights.get(file)??0)+self[node])}return weights}function mergeByNumber(lines){let merged=new Map;for(let each of lines){
-let known2=merged.get(each.line);if(!known2){merged.set(each.line,{...each});continue}each.total>known2.total&&
-Object.assign(known2,{fn:each.fn,total:each.total}),known2.self+=each.self,known2.total=Math.max(known2.total,
-known2.self)}return merged}var known=new WeakMap,hasLines=()=>head.runs.some((_,run)=>column(`r${run}.lines.line`).length>0),isUsers=fn=>head.
+let known2=merged.get(each.line);if(!known2){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
+known2.total?[each,known2]:[known2,each],others=[...known2.others??[],inner.fn];Object.assign(known2,{fn:outer.
+fn,total:outer.total,others}),known2.self+=each.self,known2.total=Math.max(known2.total,known2.self)}return merged}var known=new WeakMap,hasLines=()=>head.runs.some((_,run)=>column(`r${run}.lines.line`).length>0),isUsers=fn=>head.
 packages[head.functions.package[fn]]?.kind==="user";function linesOf(tree2){let found3=known.get(tree2)??findLines(
 tree2);return known.set(tree2,found3),found3}function findLines(tree2){let read2=name=>column(`r${tree2.run}.l\
 ines.${name}`),lines=sumLines({fn:read2("function"),line:read2("line"),thread:read2("thread"),self:read2("self"),
@@ -1015,42 +1016,43 @@ grouped=new Map;for(let each of lines){let file=head.functions.file[each.fn],gro
 set(file,group),group.push(each)}let byFile=new Map([...grouped].map(([file,group])=>[file,mergeByNumber(group)]));
 return{lines,byFile,files:weightByFile(tree2,head.functions.file,isUsers)}}var MIN_POINTS=5e-4,AROUND=3,MAX_LINES=200,treesOf=()=>isDifference?[treeOf(state.run,0),treeOf(state.run,1)]:
 [currentTree()];function lineText(fn,number){let source=(currentRun().source??{})[fn];return source?.lines[number-
-source.first]?.trim()??""}function changeOf({fn,a,b}){let change=b>a?"more":"less";return Math.abs(b-a)>=MIN_POINTS&&
-changes.get(fn)?.change===change?change:"noise"}function changedLines(){let found3=new Map;return treesOf().forEach(
-(tree2,side2)=>{let whole=tree2.total[0]||1;for(let{fn,line:line2,total}of linesOf(tree2).lines){let key=`${fn}\
-:${line2}`,each=found3.get(key)??{fn,line:line2,a:0,b:0};found3.set(key,each),each[side2?"b":"a"]=total/whole}}),
-[...found3.values()]}function sharesOfFiles(){let owned=new Set(head.functions.file.filter((_,fn)=>isUsers(fn))),
-sides2=treesOf().map(tree2=>{let{files,byFile}=linesOf(tree2);return{whole:tree2.total[0]||1,files,byFile}}),rows=[
-...new Set(sides2.flatMap(({byFile})=>[...byFile.keys()]))].map(file=>{let[a,b=a]=sides2.map(side2=>(owned.has(
-file)?side2.files.get(file)??0:selfOf(side2.byFile.get(file)))/side2.whole);return{file,a,b,share:b,isUsers:owned.
-has(file)}}),{selected}=state,chosen=selected===null?null:head.functions.file[selected],size2=({a,b,share:share2})=>isDifference?
-Math.abs(b-a):share2;return rows.filter(({file,a,b})=>a>0||b>0||file===chosen).sort((one,other)=>Number(other.
-isUsers)-Number(one.isUsers)||size2(other)-size2(one))}var selfOf=lines=>[...lines?.values()??[]].reduce((sum,{
-self})=>sum+self,0);function linesOfFile(file){let texts=textsOf(file),weights=weightsOf2(file),heaviest=[...weights.
-keys()].sort((a,b)=>sizeOf(weights,b)-sizeOf(weights,a)),{selected}=state,all=[...texts.keys()].filter(number=>selected!==
-null&&texts.get(number)?.fn===selected);return{lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{
-let known2=weights.get(number),source=texts.get(number);return{number,fn:known2?.fn??source?.fn??0,text:source?.
-text??null,self:known2?.self??0,total:known2?.total??0,a:known2?.a??0,b:known2?.b??0}}),sampled:heaviest.length}}
-function chosenLines(hot,texts,others){let chosen=new Set([...hot,...others]);for(let number of hot)for(let near=number-
-AROUND;near<=number+AROUND;near++)texts.has(near)&&chosen.add(near);return[...chosen].sort((a,b)=>a-b)}function textsOf(file){
-let texts=new Map,excerpts=Object.entries(currentRun().source??{}).filter(([fn])=>head.functions.file[Number(fn)]===
-file).sort(([,one],[,other])=>other.lines.length-one.lines.length);for(let[fn,{first,lines}]of excerpts)lines.
-forEach((text,i)=>texts.set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf2(file){let weights=new Map;
-return treesOf().forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let[number,line2]of linesOf(tree2).byFile.
-get(file)??[]){let known2=weights.get(number)??{...line2,a:0,b:0};weights.set(number,{...known2,[side2?"b":"a"]:line2.
-total/whole})}}),weights}function sizeOf(weights,number){let{a,b,total}=weights.get(number);return isDifference?
-Math.abs(b-a)+Math.max(a,b)/1e3:total}var MAX_LINES2=6,hotLines=()=>isDifference?mostChanged():hottest();function hottest(){let tree2=currentTree(),
+source.first]?.trim()??""}function changeOf({fn,others=[],a,b}){let change=b>a?"more":"less",agrees=[fn,...others].
+some(each=>changes.get(each)?.change===change);return Math.abs(b-a)>=MIN_POINTS&&agrees?change:"noise"}function changedLines(){
+let found3=new Map;return treesOf().forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let{fn,line:line2,
+total}of linesOf(tree2).lines){let key=`${fn}:${line2}`,each=found3.get(key)??{fn,line:line2,a:0,b:0};found3.set(
+key,each),each[side2?"b":"a"]=total/whole}}),[...found3.values()]}function sharesOfFiles(){let owned=new Set(head.
+functions.file.filter((_,fn)=>isUsers(fn))),sides2=treesOf().map(tree2=>{let{files,byFile}=linesOf(tree2);return{
+whole:tree2.total[0]||1,files,byFile}}),rows=[...new Set(sides2.flatMap(({byFile})=>[...byFile.keys()]))].map(
+file=>{let[a,b=a]=sides2.map(side2=>(owned.has(file)?side2.files.get(file)??0:selfOf(side2.byFile.get(file)))/
+side2.whole);return{file,a,b,share:b,isUsers:owned.has(file)}}),{selected}=state,chosen=selected===null?null:head.
+functions.file[selected],size2=({a,b,share:share2})=>isDifference?Math.abs(b-a):share2;return rows.filter(({file,
+a,b})=>a>0||b>0||file===chosen).sort((one,other)=>Number(other.isUsers)-Number(one.isUsers)||size2(other)-size2(
+one))}var selfOf=lines=>[...lines?.values()??[]].reduce((sum,{self})=>sum+self,0);function linesOfFile(file){let texts=textsOf(
+file),weights=weightsOf2(file),heaviest=[...weights.keys()].sort((a,b)=>sizeOf(weights,b)-sizeOf(weights,a)),{
+selected}=state,all=[...texts.keys()].filter(number=>selected!==null&&texts.get(number)?.fn===selected);return{
+lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{let known2=weights.get(number),source=texts.
+get(number);return{number,fn:known2?.fn??source?.fn??0,others:known2?.others,text:source?.text??null,self:known2?.
+self??0,total:known2?.total??0,a:known2?.a??0,b:known2?.b??0}}),sampled:heaviest.length}}function chosenLines(hot,texts,others){
+let chosen=new Set([...hot,...others]);for(let number of hot)for(let near=number-AROUND;near<=number+AROUND;near++)
+texts.has(near)&&chosen.add(near);return[...chosen].sort((a,b)=>a-b)}function textsOf(file){let texts=new Map,
+excerpts=Object.entries(currentRun().source??{}).filter(([fn])=>head.functions.file[Number(fn)]===file).sort(([
+,one],[,other])=>other.lines.length-one.lines.length);for(let[fn,{first,lines}]of excerpts)lines.forEach((text,i)=>texts.
+set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf2(file){let weights=new Map;return treesOf().
+forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let[number,line2]of linesOf(tree2).byFile.get(file)??[]){
+let known2=weights.get(number)??{...line2,a:0,b:0},others=[...known2.others??[],...line2.others??[]];weights.set(
+number,{...known2,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,
+b,total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}var MAX_LINES2=6,MIN_LISTED=.005,hotLines=()=>isDifference?mostChanged():hottest();function hottest(){let tree2=currentTree(),
 whole=tree2.total[0]||1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort((a,b)=>b.self-a.self);
 let shares=({self})=>[shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(0,MAX_LINES2).map(each=>itemOf(
 each,shares(each)));return listOf("Hottest lines","by self share",items)}function mostChanged(){let found3=changedLines().
-filter(line2=>changeOf(line2)!=="noise").sort((one,other)=>Math.abs(other.b-other.a)-Math.abs(one.b-one.a)),points=({
-a,b})=>[make("strong",{class:`points ${b>a?"more":"less"}`},`${formatPoints(b-a)} points`)];return listOf("Lin\
-es that differ most","by total share, in functions that changed",found3.slice(0,MAX_LINES2).map(each=>itemOf(each,
-points(each))))}var listOf=(title,remark,items)=>items.length?[make("section",{class:"hot-lines"},titled("h3",
-title,remark),make("ol",{},items))]:[];function itemOf({fn,line:line2},figures){let text=lineText(fn,line2);return make(
-"li",{},make("div",{class:"hot-line"},figures,make("span",{class:"named"},swatch(fn),button(head.functions.name[fn],
-()=>setState({selected:fn}),{class:"link"}))),text?make("code",{class:"hot-code",title:text},text):null,placeElement(
-`${head.functions.file[fn]}:${line2}`))}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
+filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort((one,other)=>Math.abs(other.
+b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>a?"more":"less"}`},`${formatPoints(
+b-a)} points`)];return listOf("Lines that differ most","by total share, in functions that changed",found3.slice(
+0,MAX_LINES2).map(each=>itemOf(each,points(each))))}var listOf=(title,remark,items)=>items.length?[make("secti\
+on",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function itemOf({fn,line:line2},figures){
+let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,make("span",{class:"name\
+d"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{
+class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}:${line2}`))}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
 "div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make("section",{class:"source\
 -beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView({block:"nea\
 rest"})}function sourceOf(fn){let source=(currentRun().source??{})[fn];if(!source)return null;let weights=totalsOf(

@@ -191,10 +191,14 @@ export interface SampledComparison {
 
 export type Change = "more" | "less" | "noise";
 
-/** The share (`of`: self or total) of a function on both sides, and the interval of the difference. */
+/**
+ * The share (`of`: self or total) of a function on both sides, half the interval of each, and the interval of
+ * the difference.
+ */
 export interface ChangedFunction extends Sides<number> {
   function: number;
   of: "self" | "total";
+  halves: Sides<number>;
   low: number | null;
   high: number | null;
   change: Change;
@@ -305,6 +309,8 @@ export interface LineWeight {
   line: number;
   self: number;
   total: number;
+  /** Other functions with code on the line. */
+  others?: number[];
 }
 
 /** Nodes of one function with the counted weight of each; `fn` is null below the root. */

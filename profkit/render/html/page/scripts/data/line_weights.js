@@ -66,7 +66,9 @@ export function mergeByNumber(lines) {
       merged.set(each.line, { ...each });
       continue;
     }
-    if (each.total > known.total) Object.assign(known, { fn: each.fn, total: each.total });
+    const [outer, inner] = each.total > known.total ? [each, known] : [known, each];
+    const others = [...known.others ?? [], inner.fn];
+    Object.assign(known, { fn: outer.fn, total: outer.total, others });
     known.self += each.self;
     known.total = Math.max(known.total, known.self);
   }

@@ -37,11 +37,12 @@ export function lineText(fn, number) {
 /**
  * Return whether a line gained or lost share. Single lines are not tested for noise, so it counts only if it
  * agrees with the change of its function, which is.
- * @param {ChangedLine | FileLine} line
+ * @param {{ fn: number, others?: number[] } & Sides<number>} line
  */
-export function changeOf({ fn, a, b }) {
+export function changeOf({ fn, others = [], a, b }) {
   const change = b > a ? "more" : "less";
-  return Math.abs(b - a) >= MIN_POINTS && changes.get(fn)?.change === change ? change : "noise";
+  const agrees = [fn, ...others].some((each) => changes.get(each)?.change === change);
+  return Math.abs(b - a) >= MIN_POINTS && agrees ? change : "noise";
 }
 
 /**
@@ -107,7 +108,7 @@ export function linesOfFile(file) {
     const known = weights.get(number);
     const source = texts.get(number);
     return {
-      number, fn: known?.fn ?? source?.fn ?? 0, text: source?.text ?? null,
+      number, fn: known?.fn ?? source?.fn ?? 0, others: known?.others, text: source?.text ?? null,
       self: known?.self ?? 0, total: known?.total ?? 0, a: known?.a ?? 0, b: known?.b ?? 0,
     };
   });
@@ -156,7 +157,8 @@ function weightsOf(file) {
     const whole = tree.total[0] || 1;
     for (const [number, line] of linesOf(tree).byFile.get(file) ?? []) {
       const known = weights.get(number) ?? { ...line, a: 0, b: 0 };
-      weights.set(number, { ...known, [side ? "b" : "a"]: line.total / whole });
+      const others = [...known.others ?? [], ...line.others ?? []];
+      weights.set(number, { ...known, others, [side ? "b" : "a"]: line.total / whole });
     }
   });
   return weights;

@@ -15,6 +15,8 @@ import { changedLines, changeOf, lineText } from "./file_lines.js";
 /** @typedef {{ fn: number, line: number }} Line */
 
 const MAX_LINES = 6;
+/** Smallest difference of shares in the list, in parts of 1. */
+const MIN_LISTED = 0.005;
 
 /** Return the list; nothing if there are no lines. */
 export const hotLines = () => (isDifference ? mostChanged() : hottest());
@@ -31,7 +33,8 @@ function hottest() {
 }
 
 function mostChanged() {
-  const found = changedLines().filter((line) => changeOf(line) !== "noise")
+  const found = changedLines()
+    .filter((line) => changeOf(line) !== "noise" && Math.abs(line.b - line.a) >= MIN_LISTED)
     .sort((one, other) => Math.abs(other.b - other.a) - Math.abs(one.b - one.a));
   const points = (/** @type {typeof found[number]} */ { a, b }) =>
     [make("strong", { class: `points ${b > a ? "more" : "less"}` }, `${formatPoints(b - a)} points`)];
