@@ -40,8 +40,7 @@ a-b),found3.length>1&&tree2.children.set(node,found3),found3}function pathTo(tre
 new Float64Array(many),new Float64Array(many)],[places2,until]=[new Uint32Array(many),new Uint32Array(many)];for(let node=1;node<
 tree2.fn.length;node++){if(tree2.total[node]===0){node=tree2.end[node]-1;continue}let fn=tree2.fn[node];self[fn]+=
 tree2.self[node],places2[fn]++,!(node<until[fn])&&(until[fn]=tree2.end[node],total[fn]+=tree2.total[node])}return stated.
-functions.forEach((fn,i)=>{total[fn]=stated.totals[i]}),{self,total,places:places2,most:{self:largest(self),total:largest(
-total)},groups:new Map}}var largest=weights=>weights.reduce((a,b)=>Math.max(a,b),0);function outermostGroup(tree2,fn){
+functions.forEach((fn,i)=>{total[fn]=stated.totals[i]}),{self,total,places:places2,groups:new Map}}function outermostGroup(tree2,fn){
 let nodes=[];for(let node=1;node<tree2.fn.length;node++)tree2.fn[node]===fn&&(tree2.total[node]>0&&nodes.push(
 node),node=tree2.end[node]-1);let weights=nodes.map(node=>tree2.total[node]);return{fn,nodes,weights,weight:weights.
 reduce((sum,weight)=>sum+weight,0)}}function callersOf(tree2,group){let found3=new Map;return group.nodes.forEach(
@@ -934,16 +933,16 @@ strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null}
 max(...values))}`)].join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,
 each=beside?(width-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?
 0:i*(HEIGHT2+TOP4+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-
-1]],[x,right]);return{curve,x,y,right,bottom,across,up:linearScale([0,largest2(curve)],[bottom,y])}});boxes.forEach(
+1]],[x,right]);return{curve,x,y,right,bottom,across,up:linearScale([0,largest(curve)],[bottom,y])}});boxes.forEach(
 box=>paintCurve(at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw(
 "g",{class:"strip-cursor"})));return strip.drawn={svg,width,boxes,bands,cursors},showMoment(strip),showWindow2(
-strip),boxes[boxes.length-1].bottom+BELOW4}var largest2=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{
+strip),boxes[boxes.length-1].bottom+BELOW4}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{
 curve,x,y,right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).
 toFixed(1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right}\
 ,${bottom}`].join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(
 x,y,right,y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area are\
 a-${curve.kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,
-y+4,curve.text(largest2(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(
+y+4,curve.text(largest(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(
 x,bottom+14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-an\
 chor":"end"}))}function nearest2({at_s,drawn},event){if(!drawn)return null;let{svg,width,boxes}=drawn,bounds=svg.
 getBoundingClientRect(),factor=width/bounds.width,[x,y]=[(event.clientX-bounds.left)*factor,(event.clientY-bounds.
@@ -1159,12 +1158,12 @@ text===null?cell(`in ${name}`,{class:"code faint"}):codeCell(text));return onPic
 if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(line2[view2.measure]/heat)};let change=changeOf(
 line2);return change==="noise"?{kind:"",part:0}:{kind:`${change}-line`,part:Math.sqrt(Math.min(1,Math.abs(line2.
 b-line2.a)/heat))}}function shareCells({self,total}){let whole=currentTree().total[0]||1;return[self,total].map(
-weight=>cell(sureShare(weight,whole),{class:"number"}))}function sideCells({a,b}){let shown=a||b;return[a,b].map(
-share2=>numberCell(share2?formatShare(share2):"")).concat(numberCell(shown?formatPoints(b-a):""))}function scrollToSelected(list){
-let rows=[...list.querySelectorAll(".chosen-line")],heatOf=row=>Number(row.style.getPropertyValue("--heat"));if(!rows.
-length||rows.some(row=>row.contains(document.activeElement)))return;let at2=rows.reduce((best,row)=>heatOf(row)>
-heatOf(best)?row:best).getBoundingClientRect().top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/
-3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+weight=>cell(sureShare(weight,whole),{class:"number"}))}function sideCells(line2){let{a,b}=line2,points=a||b?formatPoints(
+b-a):"";return[...[a,b].map(share2=>numberCell(share2?formatShare(share2):"")),cell(points,{class:`number ${changeOf(
+line2)}`})]}function scrollToSelected(list){let rows=[...list.querySelectorAll(".chosen-line")],heatOf=row=>Number(
+row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.contains(document.activeElement)))return;
+let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().top-list.getBoundingClientRect().
+top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
 "icicle","flame"],theme:["auto","light","dark"],activity:["all","working","waiting"]};function writeFragment(state2,initial){
 let parts2=new URLSearchParams;for(let[name,value]of Object.entries(state2)){if(value===initial[name]||value===
 null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(9)).join(","):String(value);parts2.

@@ -286,8 +286,6 @@ export interface FunctionCosts {
   total: Float64Array;
   /** The number of nodes that have weight. */
   places: Uint32Array;
-  /** The largest self and total. */
-  most: { self: number; total: number };
   /** Groups of functions, filled on first use. */
   groups: Map<number, CallGroup>;
 }

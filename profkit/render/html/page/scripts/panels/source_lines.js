@@ -202,10 +202,14 @@ function shareCells({ self, total }) {
 }
 
 /** @param {FileLine} line */
-function sideCells({ a, b }) {
-  const shown = a || b;
-  return [a, b].map((share) => numberCell(share ? formatShare(share) : ""))
-    .concat(numberCell(shown ? formatPoints(b - a) : ""));
+function sideCells(line) {
+  const { a, b } = line;
+  const points = a || b ? formatPoints(b - a) : "";
+  // Differences that are coloured are bold, too.
+  return [
+    ...[a, b].map((share) => numberCell(share ? formatShare(share) : "")),
+    cell(points, { class: `number ${changeOf(line)}` }),
+  ];
 }
 
 /**
