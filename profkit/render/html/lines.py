@@ -53,30 +53,35 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
     places, of_frame = _number_lines(profile, keys)
     stacks = _stacks(profile, of_frame)
     threads = _Threads.of(profile, stacks, waiting) if len(places) <= MAX_LINES else None
-    weights = _sum(stack_weights(profile).items(), stacks) if threads is None else threads.whole()
-    total = [weights.total[number] for number in range(len(places))]
+    total = [0] * len(places)
+    if threads is None:
+        _add(stack_weights(profile).items(), stacks, _Sums([0] * len(places), total))
+    else:
+        threads.add_totals(total)
     for number, stated in zip(of_frame, profile.totals, strict=False):
         total[number] = total[number] if stated is None else stated
     heaviest = sorted(filter(total.__getitem__, range(len(total))), key=total.__getitem__, reverse=True)
     by_function: dict[int, list[int]] = {}
     for number in heaviest:
-        function, line = places[number]
+        function, line = divmod(places[number], _NO_LINE)
         by_function.setdefault(function, []).append(line)
-    kept = [number for number in heaviest if places[number][1]][:MAX_LINES]
+    kept = [number for number in heaviest if places[number] % _NO_LINE][:MAX_LINES]
     threads = threads or _Threads.of(profile, _only(stacks, frozenset(kept)), waiting)
     stated_totals = total if profile.totals and len(threads.all) == 1 else ()
     return Lines(tuple(sorted(_rows(threads, kept, places, stated_totals))), by_function)
 
 
-def _number_lines(profile: Profile, keys: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the function and line of each number, and the number of each frame."""
+def _number_lines(profile: Profile, keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the place of each number, function * _NO_LINE + line, and the number of each frame.
+
+    There can be millions, and integers take less memory than pairs.
+    """
     numbers: dict[int, int] = {}
-    # Numbers in a dict take less memory than pairs.
     of_frame = [
         numbers.setdefault(key * _NO_LINE + (line if 0 < line < _NO_LINE else 0), len(numbers))
         for key, (_, _, line) in zip(keys, profile.frames, strict=True)
     ]
-    return [divmod(place, _NO_LINE) for place in numbers], of_frame
+    return list(numbers), of_frame
 
 
 class _Stack(NamedTuple):
@@ -110,17 +115,16 @@ def _only(stacks: _Stacks, kept: frozenset[int]) -> _Stacks:
 class _Sums(NamedTuple):
     """Own and total weights by number of the line."""
 
-    own: Counter[int]
-    total: Counter[int]
+    own: Counter[int] | list[int]
+    total: Counter[int] | list[int]
 
 
-def _sum(weights: Iterable[tuple[int, int]], stacks: _Stacks) -> _Sums:
-    """Sum the weights of stacks, given as index and weight."""
+def _add(weights: Iterable[tuple[int, int]], stacks: _Stacks, sums: _Sums) -> None:
+    """Add the weights of stacks, given as index and weight, to sums."""
     by_weight: dict[int, list[_Stack]] = {}
     for number, weight in weights:
         if stack := stacks.get(number):
             by_weight.setdefault(weight, []).append(stack)
-    sums = _Sums(Counter(), Counter())
     for weight, of_weight in by_weight.items():
         # Stacks of equal weight can be counted, which is fast.
         own = Counter(stack.last for stack in of_weight)
@@ -128,7 +132,6 @@ def _sum(weights: Iterable[tuple[int, int]], stacks: _Stacks) -> _Sums:
         for sum_of, counts in zip(sums, (own, total), strict=True):
             for number, times in counts.items():
                 sum_of[number] += weight * times
-    return sums
 
 
 class _Threads(NamedTuple):
@@ -145,32 +148,25 @@ class _Threads(NamedTuple):
             samples.setdefault((thread, stack in waiting), []).append((stack, weight))
         threads = cls({}, {})
         for (thread, waits), weights in sorted(samples.items()):
-            sums = _sum(weights, stacks)
+            _add(weights, stacks, threads.all.setdefault(thread, _Sums(Counter(), Counter())))
             if waits:
-                threads.waiting[thread] = sums
-            threads.all[thread] = _merged([threads.all[thread], sums]) if thread in threads.all else sums
+                _add(weights, stacks, threads.waiting.setdefault(thread, _Sums(Counter(), Counter())))
         return threads
 
-    def whole(self) -> _Sums:
-        """Return the sums of all threads."""
-        return _merged(self.all.values())
-
-
-def _merged(parts: Iterable[_Sums]) -> _Sums:
-    merged = _Sums(Counter(), Counter())
-    for part in parts:
-        merged.own.update(part.own)
-        merged.total.update(part.total)
-    return merged
+    def add_totals(self, total: list[int]) -> None:
+        """Add the totals of all threads."""
+        for sums in self.all.values():
+            for number in sums.total:
+                total[number] += sums.total[number]
 
 
 def _rows(
-    threads: _Threads, kept: Sequence[int], places: Sequence[tuple[int, int]], stated: Sequence[int]
+    threads: _Threads, kept: Sequence[int], places: Sequence[int], stated: Sequence[int]
 ) -> list[LineWeights]:
     """Return the rows of the heaviest lines, of whole lines only; `stated` has totals that hold instead."""
     rows: list[LineWeights] = []
     for number in kept:
-        of_line = list(_rows_of(threads, number, places[number]))
+        of_line = list(_rows_of(threads, number, divmod(places[number], _NO_LINE)))
         if stated:
             of_line = [row._replace(total=stated[number]) for row in of_line]
         if len(rows) + len(of_line) > MAX_ROWS:
