@@ -140,11 +140,11 @@ class PageRuns:
     def __post_init__(self) -> None:
         self._table = FunctionTable(self.cwd, self.is_library)
 
-    def add(self, run: PageRun) -> None:
-        """Add a run's samples, and its source while there is room."""
+    def add(self, run: PageRun, summed: Profile | None = None) -> None:
+        """Add a run's samples, and its source while there is room; `summed` is its profile without order."""
         profile, prefix = run.profile, f"r{len(self._objects)}."
         keys = self._table.keys(profile.frames, by_line=bool(profile.totals))
-        summed = sum_samples(profile)
+        summed = sum_samples(profile) if summed is None else summed
         places = add_stacks(self.columns, prefix, summed, keys, run.waiting)
         if profile.ordered:
             add_order(self.columns, prefix, profile, places, run.waiting)
