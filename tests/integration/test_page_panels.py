@@ -70,6 +70,8 @@ def test_totals_of_a_call_graph_are_those_of_its_file(show: Open, tmp_path: Path
     page.locator(f"{FUNCTIONS} button.link", has_text="find").click()
     assert "50.0 %" in page.locator("#panel-details").inner_text()
     assert "the call tree is an approximation" in page.locator("#panel-notes").inner_text()
+    page.click("#tab-lines")
+    assert "whole functions, at their first line" in page.inner_text("#panel-lines")
 
 
 def test_functions_begin_with_the_heaviest(show: Open) -> None:

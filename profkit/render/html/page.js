@@ -1118,52 +1118,53 @@ let id=`choose-${name.toLowerCase()}`,select=make("select",{id,change:()=>setSta
 map(([value,text])=>make("option",{value:String(value)},text))),show=()=>{select.value=String(current2())};return onChange(
 ["run","thread","activity"],show),show(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},
 name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
-urce lines",build(body){let list=make("div",{class:"heat-map"}),show=()=>list.replaceChildren(...shownFiles(show));
-body.append(introduction(show),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],()=>follow2(
-list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow2(list,show){
+urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
+textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
+isDifference?null:measures(show)),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],
+()=>follow2(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow2(list,show){
 if(!list.contains(document.activeElement)){show(),scrollToSelected(list);return}for(let row of list.querySelectorAll(
 "tr[data-function]"))row.classList.toggle("chosen-line",Number(row.getAttribute("data-function"))===state.selected)}
-function introduction(show){if(isDifference)return hint("Total share of each line in A and B. Lines of functio\
-ns that changed are orange if B spends more there, blue if it spends less. Differences of single lines are not\
- tested for noise.");let choose=measure=>button(measure,()=>{view2.measure=measure;for(let each of choices)each.
-setAttribute("aria-pressed",String(each.textContent===measure));show()},{"aria-pressed":String(view2.measure===
-measure)}),choices=[choose("self"),choose("total")];return make("div",{class:"heat-head"},make("p",{class:"hin\
-t"},"Select a line to select its function."),make("div",{class:"segmented",role:"group","aria-label":"Colour o\
-f lines by"},choices))}function shownFiles(show){let files=sharesOfFiles(),wanted2=state.selected===null?null:
-head.functions.file[state.selected],heat=heatScale(),isOpen=file=>file===wanted2||(view2.opened.get(file)??file===
-files[0].file),shown=files.filter(({file},i)=>i<view2.files||file===wanted2).map(each=>fileElement(each,heat,isOpen(
-each.file))),rest=files.length-shown.length,more2=button(`${rest} more files`,()=>{view2.files*=2,show()},{class:"\
-more"});return[...shown,...rest>0?[more2]:[],...files.length?[]:[hint("There are no lines here.")]]}function heatScale(){
-return isDifference?largestChange:linesOf(currentTree()).lines.reduce((most,line2)=>Math.max(most,line2[view2.
-measure]),0)||1}function fileElement(share2,heat,open){let{file}=share2,element=make("details",{class:"file",open,
-"data-file":file},make("summary",{},titleOf(share2))),fill2=()=>{element.open&&element.children.length<2&&element.
-append(...fileBody(file,heat))};return element.addEventListener("toggle",()=>{view2.opened.set(file,element.open),
-fill2()}),fill2(),element}function titleOf({file,share:share2,isUsers:isUsers2,a,b}){let figures=isDifference?
-[make("span",{class:"file-sides"},`${formatShare(a)} → ${formatShare(b)}`)]:[shareBar(share2)];return make("\
-span",{class:"file-title"},figures," ",make("strong",{},placeElement(file||"no file"))," ",make("small",{class:"\
-faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){let{lines,sampled}=linesOfFile(
-file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[...i>0&&line2.number>lines[i-
-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-MAX_LINES;return[
-tableOf3(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}function tableOf3(file,rows){
-let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.contains("chosen-line"));
-let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(name=>make("th",{scope:"\
-col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("caption",{class:"off-scree\
-n"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}var gapRow=()=>make("tr",
-{class:"gap"},make("td",{colspan:5},"⋯"));function lineRow(line2,text,heat){let{number,fn}=line2,name=head.functions.
-name[fn],select=()=>setState({selected:fn}),title=`Select ${name}`,chosen=fn===state.selected?" chosen-line":"",
-{kind,part}=colourOf(line2,heat),attributes={class:`${kind}${chosen}`.trim()||null,"data-function":fn,style:{"\
---heat":part.toFixed(3)}},row=make("tr",attributes,make("th",{scope:"row",class:"number"},button(String(number),
-()=>{},{class:"link",title,"aria-label":`${number}, ${title}`})),...isDifference?sideCells(line2):shareCells(line2),
-text===null?cell(`in ${name}`,{class:"code faint"}):codeCell(text));return onPick(row,select),row}function colourOf(line2,heat){
-if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(line2[view2.measure]/heat)};let change=changeOf(
-line2);return change==="noise"?{kind:"",part:0}:{kind:`${change}-line`,part:Math.sqrt(Math.min(1,Math.abs(line2.
-b-line2.a)/heat))}}function shareCells({self,total}){let whole=currentTree().total[0]||1;return[self,total].map(
-weight=>cell(sureShare(weight,whole),{class:"number"}))}function sideCells(line2){let{a,b}=line2,points=a||b?formatPoints(
-b-a):"";return[...[a,b].map(share2=>numberCell(share2?formatShare(share2):"")),cell(points,{class:`number ${changeOf(
-line2)}`})]}function scrollToSelected(list){let rows=[...list.querySelectorAll(".chosen-line")],heatOf=row=>Number(
-row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.contains(document.activeElement)))return;
-let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().top-list.getBoundingClientRect().
-top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+function remarkOf(){return isDifference?"Total share of each line in A and B. Lines of functions that changed \
+are orange if B spends more there, blue if it spends less. Differences of single lines are not tested for nois\
+e.":hasStatedTotals(treeOf(state.run))?"Shares are those of whole functions, at their first line.":"Select a l\
+ine to select its function."}function measures(show){let choose=measure=>button(measure,()=>{view2.measure=measure;
+for(let each of choices)each.setAttribute("aria-pressed",String(each.textContent===measure));show()},{"aria-pr\
+essed":String(view2.measure===measure)}),choices=[choose("self"),choose("total")];return make("div",{class:"se\
+gmented",role:"group","aria-label":"Colour of lines by"},choices)}function shownFiles(show){let files=sharesOfFiles(),
+wanted2=state.selected===null?null:head.functions.file[state.selected],heat=heatScale(),isOpen=file=>file===wanted2||
+(view2.opened.get(file)??file===files[0].file),shown=files.filter(({file},i)=>i<view2.files||file===wanted2).map(
+each=>fileElement(each,heat,isOpen(each.file))),rest=files.length-shown.length,more2=button(`${rest} more file\
+s`,()=>{view2.files*=2,show()},{class:"more"});return[...shown,...rest>0?[more2]:[],...files.length?[]:[hint("\
+There are no lines here.")]]}function heatScale(){return isDifference?largestChange:linesOf(currentTree()).lines.
+reduce((most,line2)=>Math.max(most,line2[view2.measure]),0)||1}function fileElement(share2,heat,open){let{file}=share2,
+element=make("details",{class:"file",open,"data-file":file},make("summary",{},titleOf(share2))),fill2=()=>{element.
+open&&element.children.length<2&&element.append(...fileBody(file,heat))};return element.addEventListener("togg\
+le",()=>{view2.opened.set(file,element.open),fill2()}),fill2(),element}function titleOf({file,share:share2,isUsers:isUsers2,
+a,b}){let figures=isDifference?[make("span",{class:"file-sides"},`${formatShare(a)} → ${formatShare(b)}`)]:[
+shareBar(share2)];return make("span",{class:"file-title"},figures," ",make("strong",{},placeElement(file||"no \
+file"))," ",make("small",{class:"faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){
+let{lines,sampled}=linesOfFile(file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[
+...i>0&&line2.number>lines[i-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-
+MAX_LINES;return[tableOf3(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
+function tableOf3(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
+contains("chosen-line"));let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(
+name=>make("th",{scope:"col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("ca\
+ption",{class:"off-screen"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}
+var gapRow=()=>make("tr",{class:"gap"},make("td",{colspan:5},"⋯"));function lineRow(line2,text,heat){let{number,
+fn}=line2,name=head.functions.name[fn],select=()=>setState({selected:fn}),title=`Select ${name}`,chosen=fn===state.
+selected?" chosen-line":"",{kind,part}=colourOf(line2,heat),attributes={class:`${kind}${chosen}`.trim()||null,
+"data-function":fn,style:{"--heat":part.toFixed(3)}},row=make("tr",attributes,make("th",{scope:"row",class:"nu\
+mber"},button(String(number),()=>{},{class:"link",title,"aria-label":`${number}, ${title}`})),...isDifference?
+sideCells(line2):shareCells(line2),text===null?cell(`in ${name}`,{class:"code faint"}):codeCell(text));return onPick(
+row,select),row}function colourOf(line2,heat){if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(
+line2[view2.measure]/heat)};let change=changeOf(line2);return change==="noise"?{kind:"",part:0}:{kind:`${change}\
+-line`,part:Math.sqrt(Math.min(1,Math.abs(line2.b-line2.a)/heat))}}function shareCells({self,total}){let whole=currentTree().
+total[0]||1;return[self,total].map(weight=>cell(sureShare(weight,whole),{class:"number"}))}function sideCells(line2){
+let{a,b}=line2,points=a||b?formatPoints(b-a):"";return[...[a,b].map(share2=>numberCell(share2?formatShare(share2):
+"")),cell(points,{class:`number ${changeOf(line2)}`})]}function scrollToSelected(list){let rows=[...list.querySelectorAll(
+".chosen-line")],heatOf=row=>Number(row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.
+contains(document.activeElement)))return;let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().
+top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
 "icicle","flame"],theme:["auto","light","dark"],activity:["all","working","waiting"]};function writeFragment(state2,initial){
 let parts2=new URLSearchParams;for(let[name,value]of Object.entries(state2)){if(value===initial[name]||value===
 null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(9)).join(","):String(value);parts2.

@@ -5,6 +5,7 @@
 
 import { hasLines, linesOf } from "../data/lines.js";
 import { head } from "../data/page_data.js";
+import { hasStatedTotals, treeOf } from "../data/trees.js";
 import { placeElement } from "../elements/function_names.js";
 import { button, make } from "../elements/markup.js";
 import { cell, hint, numberCell, shareBar, sureShare } from "../elements/parts.js";
@@ -31,8 +32,12 @@ export const sourceLinesPanel = {
   title: "Source lines",
   build(body) {
     const list = make("div", { class: "heat-map" });
-    const show = () => list.replaceChildren(...shownFiles(show));
-    body.append(introduction(show), list);
+    const remark = make("p", { class: "hint" });
+    const show = () => {
+      remark.textContent = remarkOf();
+      list.replaceChildren(...shownFiles(show));
+    };
+    body.append(make("div", { class: "heat-head" }, remark, isDifference ? null : measures(show)), list);
     onChange(["run", "thread", "activity"], show);
     onChange(["selected", "tab"], () => follow(list, show));
     show();
@@ -57,21 +62,25 @@ function follow(list, show) {
   }
 }
 
-/** @param {() => void} show */
-function introduction(show) {
+function remarkOf() {
   if (isDifference) {
-    return hint("Total share of each line in A and B. Lines of functions that changed are orange if B " +
-      "spends more there, blue if it spends less. Differences of single lines are not tested for noise.");
+    return "Total share of each line in A and B. Lines of functions that changed are orange if B spends " +
+      "more there, blue if it spends less. Differences of single lines are not tested for noise.";
   }
+  // Call graphs know functions only by their first line.
+  return hasStatedTotals(treeOf(state.run))
+    ? "Shares are those of whole functions, at their first line." : "Select a line to select its function.";
+}
+
+/** @param {() => void} show */
+function measures(show) {
   const choose = (/** @type {Measure} */ measure) => button(measure, () => {
     view.measure = measure;
     for (const each of choices) each.setAttribute("aria-pressed", String(each.textContent === measure));
     show();
   }, { "aria-pressed": String(view.measure === measure) });
   const choices = [choose("self"), choose("total")];
-  return make("div", { class: "heat-head" },
-    make("p", { class: "hint" }, "Select a line to select its function."),
-    make("div", { class: "segmented", role: "group", "aria-label": "Colour of lines by" }, choices));
+  return make("div", { class: "segmented", role: "group", "aria-label": "Colour of lines by" }, choices);
 }
 
 /**
