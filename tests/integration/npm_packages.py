@@ -68,6 +68,10 @@ PROFILER_CLI = NpmPackage(
 """The Firefox Profiler's own reading code as a command: what it cannot read, profiler.firefox.com cannot."""
 
 
+AXE = NpmPackage("axe-core", "4.10.3", "0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292")
+"""Checks of a page for accessibility; its rules are those of WCAG and of good practice."""
+
+
 def install_locked(project: Path) -> Path:
     """Return the folder `node_modules` with exactly what the project's package-lock.json names."""
     files = [project / name for name in ("package.json", "package-lock.json")]

@@ -19,6 +19,18 @@ from tests.integration.page_parts import (
     timing_object,
 )
 
+COMPARED_LINES = [
+    (1, 30, 0, 10, 50),
+    (1, 30, 1, 15, 75),
+    (2, 18, 0, 33, 33),
+    (2, 18, 1, 53, 53),
+    (2, 20, 0, 7, 7),
+    (2, 20, 1, 7, 7),
+    (5, 40, 0, 50, 50),
+    (5, 40, 1, 50, 50),
+]
+"""Lines of A (0, 175 samples) and B (1, 200 samples)."""
+
 
 def sampled_page(most_functions: int = 0, ordered: bool = False) -> str:
     """A sampled run; `most_functions` more functions stand beside each other below the first.
@@ -44,6 +56,7 @@ def comparison_page() -> str:
     """A sampled comparison: one function takes more, one less, the others lie within the noise."""
     columns = Columns()
     add_run(columns, "r0.", {stack: (a, max(0, a + b)) for stack, (a, b) in STACKS.items()})
+    add_lines(columns, "r0.", COMPARED_LINES)
     rows = [
         (2, 0.2, 0.304, 0.06, 0.15, "more"),
         (5, 0.25, 0.17, -0.13, -0.03, "less"),
@@ -57,7 +70,10 @@ def comparison_page() -> str:
         "grade": "unconfirmed",
         "names": {"a": "3f2a91c0 (main)", "b": "81be77d2 (faster-loader)"},
         "per_call_s": {"a": 0.0743, "b": 0.0791, "change": "noise"},
-        "functions": [dict(zip(names, row, strict=True)) for row in rows],
+        "functions": [
+            {**dict(zip(names, row, strict=True)), "of": "self", "halves": {"a": 0.059, "b": 0.064}}
+            for row in rows
+        ],
         "notes": ["One run per side: differences between runs are not known."],
     }
     run = run_object(

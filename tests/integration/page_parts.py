@@ -62,8 +62,18 @@ SOURCE = {
         "    return rows",
     ],
 }
-LINES = [(2, 18, 50, 50), (2, 20, 10, 10), (1, 30, 15, 75)]
-"""Function, line, self and total weight."""
+Line = tuple[int, int, int, int, int]
+"""Function, line, thread, self and total weight."""
+
+LINES: Sequence[Line] = [
+    (1, 30, 0, 10, 50),
+    (1, 30, 1, 5, 25),
+    (2, 18, 0, 33, 33),
+    (2, 18, 1, 17, 17),
+    (2, 20, 0, 7, 7),
+    (2, 20, 1, 3, 3),
+    (4, 125, 0, 60, 60),
+]
 
 FACTS = [
     ["function", [["train.py:42", "strong"], ["__main__.train_step", "plain"]]],
@@ -98,9 +108,10 @@ def add_order(columns: Columns, prefix: str, stacks: Mapping[tuple[int, ...], Se
     columns.add(f"{prefix}order.start", "u32", [0, len(found[0]), len(found[0]) + len(found[1])])
 
 
-def add_lines(columns: Columns, prefix: str) -> None:
-    """The weights of `LINES`."""
-    for name, values in zip(("function", "line", "self", "total"), zip(*LINES, strict=True), strict=True):
+def add_lines(columns: Columns, prefix: str, lines: Sequence[Line] = LINES) -> None:
+    """The weights of lines, sorted by function, line and thread."""
+    names = ("function", "line", "thread", "self", "total")
+    for name, values in zip(names, zip(*lines, strict=True), strict=True):
         columns.add(f"{prefix}lines.{name}", "u32", values)
 
 

@@ -198,7 +198,7 @@ def test_paper_is_white_and_shows_all_rows(page_of: PageOf) -> None:
     assert page.evaluate("profkit.graph.canvas.width > 2 * profkit.graph.canvas.clientWidth")
     # What a screen shows one at a time stands below each other; what was not selected leaves nothing.
     titles = page.locator("[role=tabpanel] > h2").filter(visible=True)
-    assert titles.all_inner_texts() == ["Hot functions", "About the run"]
+    assert titles.all_inner_texts() == ["Hot functions", "Source lines", "About the run"]
 
 
 def is_dark(color: Iterable[int]) -> bool:

@@ -65,11 +65,13 @@ def test_totals_of_a_call_graph_are_those_of_its_file(show: Open, tmp_path: Path
     rows = page.locator(f"{FUNCTIONS} tbody tr")
     cells = {row.locator("button.link").inner_text(): row.locator("td .bar-text") for row in rows.all()}
     assert {name: cell.all_inner_texts()[1] for name, cell in cells.items()} == {
-        "main": "1.00 ms100.0 %", "load": "600 µs60.0 %", "find": "500 µs50.0 %",
+        "main": "1.00 ms 100.0 %", "load": "600 µs 60.0 %", "find": "500 µs 50.0 %",
     }  # fmt: skip
     page.locator(f"{FUNCTIONS} button.link", has_text="find").click()
     assert "50.0 %" in page.locator("#panel-details").inner_text()
     assert "the call tree is an approximation" in page.locator("#panel-notes").inner_text()
+    page.click("#tab-lines")
+    assert "whole functions, at their first line" in page.inner_text("#panel-lines")
 
 
 def test_functions_begin_with_the_heaviest(show: Open) -> None:
@@ -79,7 +81,7 @@ def test_functions_begin_with_the_heaviest(show: Open) -> None:
     assert self_head.get_attribute("aria-sort") == "descending"
     # 4 + 2 + 1 samples have fib on their stack, however often.
     row = page.locator(f"{FUNCTIONS} tr[data-key='6']")
-    assert row.locator("td .bar-text").all_inner_texts() == ["70.0 ms4 %", "70.0 ms4 %"]
+    assert row.locator("td .bar-text").all_inner_texts() == ["70.0 ms 4 % ±3", "70.0 ms 4 % ±3"]
 
 
 def test_functions_sort_by_click_and_by_key(show: Open) -> None:
@@ -167,19 +169,24 @@ def test_source_has_heat_where_samples_were(show: Open) -> None:
     assert heat == [["17", ""], ["18", "1.000"], ["19", ""], ["20", "0.200"], ["21", ""]]
     assert rows.nth(1).locator("td").first.inner_text() == "25 %"
     page.get_by_role("button", name="Larger").click()
-    assert page.locator("#panel-lines table.source tbody tr").count() == 5
+    assert page.locator("#panel-lines .chosen-line").count() == 5
 
 
 def test_the_hottest_lines_are_reported_while_nothing_is_selected(show: Open) -> None:
     page = show(page_heads.sampled_page())
     lines = page.locator(".hot-lines li")
     assert lines.first.inner_text().split("\n") == [
-        "25 %",
+        "30 % ±6",
+        "Linear.forward",
+        "torch/nn/modules/linear.py:125",
+    ]
+    assert lines.nth(1).inner_text().split("\n") == [
+        "25 % ±6",
         "augment",
         "rows = [[pixel(value, rng) for value in row] for row in image]",
         "vision/data.py:18",
     ]
-    lines.first.get_by_role("button").click()
+    lines.nth(1).get_by_role("button").click()
     assert selected(page) == 2
     assert lines.count() == 0
 

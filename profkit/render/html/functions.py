@@ -1,78 +1,15 @@
-"""Functions of a page, numbered across its runs, with their packages and the weights of their lines."""
+"""Functions of a page, numbered across its runs, with their packages."""
 
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-from profkit.model.profile import Frame, Profile
+from profkit.model.profile import Frame
 from profkit.render.escape import short
 from profkit.render.formatting import short_path
 from profkit.render.views.sampled import IsLibrary
 from profkit.transforms.origin import is_native_file, package_of, standard_file
-from profkit.transforms.trees import picked, stack_weights
-
-
-class LineWeights(NamedTuple):
-    """Weights of a line of a function, which is given by its number; line 0 if the line is unknown."""
-
-    function: int
-    line: int
-    own: int
-    total: int
-    waiting: int = 0
-    """Part of `own` in which the thread waited."""
-
-
-def line_weights(
-    profile: Profile, keys: Sequence[int], waiting: Collection[int] = ()
-) -> tuple[LineWeights, ...]:
-    """Return all lines with samples or a stated total, sorted; frame n belongs to function `keys[n]`.
-
-    `waiting` has the indexes of the stacks of waiting threads.
-    """
-    numbers: dict[tuple[int, int], int] = {}
-    of_frame = [
-        numbers.setdefault((key, frame.line), len(numbers))
-        for key, frame in zip(keys, profile.frames, strict=True)
-    ]
-    own, total, waits = ([0] * len(numbers) for _ in range(3))
-    weights = stack_weights(profile)
-    for stack in waiting:
-        waits[of_frame[profile.stacks[stack][-1]]] += weights.get(stack, 0)
-    for weight, stacks in _by_weight(profile, weights).items():
-        for number, times in Counter(of_frame[stack[-1]] for stack in stacks).items():
-            own[number] += weight * times
-        once = (set(picked(stack, of_frame)) for stack in stacks)
-        for number, times in Counter(chain.from_iterable(once)).items():
-            total[number] += weight * times
-    for number, stated in zip(of_frame, profile.totals, strict=False):
-        total[number] = total[number] if stated is None else stated
-    lines = (
-        LineWeights(*place, own[number], total[number], waits[number]) for place, number in numbers.items()
-    )
-    return tuple(sorted(line for line in lines if line.total))
-
-
-def _by_weight(profile: Profile, weights: Mapping[int, int]) -> dict[int, list[tuple[int, ...]]]:
-    """Group nonempty stacks by weight: stacks of equal weight can be counted, which is fast."""
-    stacks: dict[int, list[tuple[int, ...]]] = {}
-    for number, weight in weights.items():
-        if profile.stacks[number]:
-            stacks.setdefault(weight, []).append(profile.stacks[number])
-    return stacks
-
-
-def heaviest_lines(lines: Sequence[LineWeights]) -> dict[int, list[LineWeights]]:
-    """Return each function's lines, heaviest first; functions are ordered by their heaviest line."""
-    by_function: dict[int, list[LineWeights]] = {}
-    for line in sorted(lines, key=lambda line: (-line.total, line)):
-        by_function.setdefault(line.function, []).append(line)
-    return by_function
-
 
 _LONGEST = 400
 """Maximum number of characters of a name; names of C++ templates can fill pages."""

@@ -4,8 +4,8 @@ to,key)&&key!==except&&__defProp(to,key,{get:()=>from[key],enumerable:!(desc=__g
 enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{calleesOf:()=>calleesOf,callersOf:()=>callersOf,costsOf:()=>costsOf,
 currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
 formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,groupOf:()=>groupOf,head:()=>head,nodeName:()=>nodeName,
-paletteOf:()=>paletteOf,pathTo:()=>pathTo,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,stateOf:()=>stateOf,
-treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
+paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,
+stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
 parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
 null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
 functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\
@@ -32,16 +32,15 @@ shape.fn.length);for(let pair2=0;pair2<pairs.stack.length;pair2++)(thread==="all
 (self[shape.leaf[pairs.stack[pair2]]]+=activeWeight(pairs,pair2,activity));let total=self.slice();for(let node=total.
 length-1;node>0;node--)total[shape.parent[node]]+=total[node];return{...shape,run,thread,activity,self,total,children:new Map}}
 function activeWeight({weight,waiting:waiting2},at2,activity){let waited=waiting2.length?waiting2[at2]:0;return activity===
-"all"?weight[at2]:activity==="waiting"?waited:weight[at2]-waited}function childrenOf(tree2,node){let known=tree2.
-children.get(node);if(known)return known;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+"all"?weight[at2]:activity==="waiting"?waited:weight[at2]-waited}function childrenOf(tree2,node){let known2=tree2.
+children.get(node);if(known2)return known2;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=tree2.
 end[child2])tree2.total[child2]>0&&found3.push(child2);return found3.sort((a,b)=>tree2.total[b]-tree2.total[a]||
 a-b),found3.length>1&&tree2.children.set(node,found3),found3}function pathTo(tree2,node){let path=[];for(let at2=node;at2>
 0;at2=tree2.parent[at2])path.push(at2);return path.reverse()}function sumCosts(tree2,many,stated){let[self,total]=[
 new Float64Array(many),new Float64Array(many)],[places2,until]=[new Uint32Array(many),new Uint32Array(many)];for(let node=1;node<
 tree2.fn.length;node++){if(tree2.total[node]===0){node=tree2.end[node]-1;continue}let fn=tree2.fn[node];self[fn]+=
 tree2.self[node],places2[fn]++,!(node<until[fn])&&(until[fn]=tree2.end[node],total[fn]+=tree2.total[node])}return stated.
-functions.forEach((fn,i)=>{total[fn]=stated.totals[i]}),{self,total,places:places2,most:{self:largest(self),total:largest(
-total)},groups:new Map}}var largest=weights=>weights.reduce((a,b)=>Math.max(a,b),0);function outermostGroup(tree2,fn){
+functions.forEach((fn,i)=>{total[fn]=stated.totals[i]}),{self,total,places:places2,groups:new Map}}function outermostGroup(tree2,fn){
 let nodes=[];for(let node=1;node<tree2.fn.length;node++)tree2.fn[node]===fn&&(tree2.total[node]>0&&nodes.push(
 node),node=tree2.end[node]-1);let weights=nodes.map(node=>tree2.total[node]);return{fn,nodes,weights,weight:weights.
 reduce((sum,weight)=>sum+weight,0)}}function callersOf(tree2,group){let found3=new Map;return group.nodes.forEach(
@@ -51,14 +50,14 @@ heaviestFirst(found3)}function calleesOf(tree2,group){let found3=new Map;for(let
 total[child2]);return heaviestFirst(found3)}function add(groups,fn,node,weight){let group=groups.get(fn)??{fn,
 nodes:[],weights:[],weight:0};groups.set(fn,group),group.nodes.push(node),group.weights.push(weight),group.weight+=
 weight}function heaviestFirst(groups){return[...groups.values()].sort((a,b)=>b.weight-a.weight||(a.fn??-1)-(b.
-fn??-1))}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known=shapes.get(run);
-if(known)return known;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
+fn??-1))}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known2=shapes.get(run);
+if(known2)return known2;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
 "length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all",activity="\
 all"){let key=`${run}/${thread}/${activity}`,tree2=trees.get(key)??weigh(run,thread,activity);return trees.delete(
 key),trees.size===MAX_TREES&&trees.delete([...trees.keys()][0]),trees.set(key,tree2),tree2}function weigh(run,thread,activity){
 let read2=name=>column(`r${run}.pair.${name}`),pairs={stack:read2("stack"),thread:read2("thread"),weight:read2(
 "weight"),waiting:read2("waiting")};return weighTree(shapeOf(run),pairs,run,thread,activity)}function costsOf(tree2){
-let known=costs.get(tree2);if(known)return known;let found3=sumCosts(tree2,head.functions.name.length,statedTotals(
+let known2=costs.get(tree2);if(known2)return known2;let found3=sumCosts(tree2,head.functions.name.length,statedTotals(
 tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{groups}=costsOf(tree2),group=groups.
 get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
 functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
@@ -102,7 +101,7 @@ function tonesOf(dark){let tone=(light,night)=>dark?night:light;return{text:"#10
 "#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone("#e3e6eb","#2b\
 303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
 max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
-size>0&&head.runs.length>0;function paletteOf(dark){let known=palettes.get(dark);if(known)return known;let fills=head.
+size>0&&head.runs.length>0;function paletteOf(dark){let known2=palettes.get(dark);if(known2)return known2;let fills=head.
 functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
 return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(coloured(head.packages[index]),isDark()),
 functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
@@ -115,15 +114,18 @@ NumberFormat("en",{maximumFractionDigits:0});function threeDigits(value){let siz
 toFixed(size2<9.995?2:size2<99.95?1:0)}function formatPercent(part,places2){let smallest=10**-places2,percent=part*
 100;return percent>0&&percent<smallest/2?`<${smallest.toFixed(places2)} %`:`${evened(percent,places2).toFixed(
 places2)} %`}function evened(number,places2){let steps=number*10**places2;return Number.isInteger(number*4)&&Math.
-abs(steps%1)===.5?2*Math.round(steps/2)/10**places2:number}function formatTime(seconds){if(seconds===0)return"\
-0 s";let size2=Math.abs(seconds),[unit,factor]=SECONDS.find(([,each])=>size2>=each*(each>1?1.5:.9995))??SECONDS[SECONDS.
-length-1];return`${threeDigits(seconds/factor)} ${unit}`}function formatBytes(count){let[unit,factor]=BYTES.find(
-([,each])=>Math.abs(count)>=each)??["B",1];return factor===1?`${digits.format(count)} B`:`${threeDigits(count/
-factor)} ${unit}`}function formatCount(number){let[unit,factor]=COUNTS.find(([,each])=>Math.abs(number)>=each)??
-["",1];return factor===1?digits.format(number):`${threeDigits(number/factor)} ${unit}`}var formatPoints=part=>`${part>
-0?"+":part<0?"−":""}${Math.abs(part*100).toFixed(1)}`,isTimed=run=>typeof run.weight_s=="number";function formatWeight(run,amount2){
-return isTimed(run)?formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${formatCount(amount2)}\
- ${amount2===1?run.unit.replace(/s$/,""):run.unit}`}var isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.
+abs(steps%1)===.5?2*Math.round(steps/2)/10**places2:number}var Z_95=1.959963984540054;function shareInterval(weight,total){
+if(total===0)return[0,1];let[share2,z2]=[weight/total,Z_95**2],centre=(share2+z2/(2*total))/(1+z2/total),spread=Math.
+sqrt(share2*(1-share2)/total+z2/(4*total*total)),half=Z_95/(1+z2/total)*spread;return[weight===0?0:centre-half,
+weight===total?1:centre+half]}function formatTime(seconds){if(seconds===0)return"0 s";let size2=Math.abs(seconds),
+[unit,factor]=SECONDS.find(([,each])=>size2>=each*(each>1?1.5:.9995))??SECONDS[SECONDS.length-1];return`${threeDigits(
+seconds/factor)} ${unit}`}function formatBytes(count){let[unit,factor]=BYTES.find(([,each])=>Math.abs(count)>=
+each)??["B",1];return factor===1?`${digits.format(count)} B`:`${threeDigits(count/factor)} ${unit}`}function formatCount(number){
+let[unit,factor]=COUNTS.find(([,each])=>Math.abs(number)>=each)??["",1];return factor===1?digits.format(number):
+`${threeDigits(number/factor)} ${unit}`}var formatPoints=part=>`${part>0?"+":part<0?"−":""}${Math.abs(part*100).
+toFixed(1)}`,isTimed=run=>typeof run.weight_s=="number";function formatWeight(run,amount2){return isTimed(run)?
+formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${formatCount(amount2)} ${amount2===
+1?run.unit.replace(/s$/,""):run.unit}`}var isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.
 toLocaleString("en-US",{minimumFractionDigits:places2,maximumFractionDigits:places2});function timesAlike(times_s){
 let sizes=times_s.filter(isNumber).filter(time=>time>0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*
 FAR_APART;return times_s.map(time=>isNumber(time)?inUnitOf(apart?time:least,time):"")}function inUnitOf(reference_s,time_s){
@@ -138,19 +140,21 @@ abs(percent),Math.abs(percent)<9.95?1:0);return`${Number(text.replaceAll(",","")
 most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??["",1],places2=placesOf(values.map(value=>value/factor));return values.
 map(value=>`${decimals(value/factor,places2)} ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>
 1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(
-step3)-1e-9))):0}var MIN_PRECISE=1e3,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
-part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE;function placeOf(fn){let{
-file,line:line2}=head.functions;return file[fn]?line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.
-packages[head.functions.package[fn]]?.name??"";function nodeName(tree2,node){if(node>0)return head.functions.name[tree2.
-fn[node]];let{threads,label}=head.runs[tree2.run],all=threads.length>1?`all ${threads.length} threads`:label,name=tree2.
-thread==="all"?all:threads[tree2.thread].name;return tree2.activity==="all"?name:`${name}, ${tree2.activity}`}
-function amountText(weight){let run=currentRun();return isTimed(run)||run.unit==="bytes"?formatWeight(run,weight):
-formatCount(weight)}function weightText(weight){let run=currentRun(),text=formatWeight(run,weight);return!isTimed(
-run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)} sample${weight===1?"":"s"}`}function differenceRows(fn){
-let found3=changes.get(fn);if(!found3)return[];let{of,a,b,low,high,change}=found3,between=low===null||high===null?
-"":` (${formatPoints(low)} to ${formatPoints(high)})`;return[[of==="self"?"Self share, A → B":"Total share, \
-A → B",`${formatShare(a)} → ${formatShare(b)}`],["Difference",`${formatPoints(b-a)} points${between}`],["",
-CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
+step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
+part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE,hasIntervals=()=>head.
+kind==="sampled"&&currentRun().unit==="samples";function plusMinus(weight,total){if(!hasIntervals()||!(weight>=
+MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total);return`±${formatShare((high-
+low)/2)}`.replace(" %","").replace("<","")}function placeOf(fn){let{file,line:line2}=head.functions;return file[fn]?
+line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.packages[head.functions.package[fn]]?.
+name??"";function nodeName(tree2,node){if(node>0)return head.functions.name[tree2.fn[node]];let{threads,label}=head.
+runs[tree2.run],all=threads.length>1?`all ${threads.length} threads`:label,name=tree2.thread==="all"?all:threads[tree2.
+thread].name;return tree2.activity==="all"?name:`${name}, ${tree2.activity}`}function amountText(weight){let run=currentRun();
+return isTimed(run)||run.unit==="bytes"?formatWeight(run,weight):formatCount(weight)}function weightText(weight){
+let run=currentRun(),text=formatWeight(run,weight);return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(
+weight)} sample${weight===1?"":"s"}`}function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];
+let{of,a,b,low,high,change}=found3,between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(
+high)})`;return[[of==="self"?"Self share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(
+b)}`],["Difference",`${formatPoints(b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
 [part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
 place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
 let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
@@ -162,8 +166,8 @@ fn)}));var cache=new WeakMap;function matchTexts(search,count,textOf3){let words
 Boolean);return words2.length===0?null:Uint8Array.from({length:count},(_,index)=>{let text=textOf3(index).toLowerCase();
 return words2.every(word=>text.includes(word))?1:0})}function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<
 tree2.fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.
-end[node]:node+1}return nodes}function deepestMatches(tree2,matches){if(!matches)return null;let known=cache.get(
-tree2);if(known?.matches===matches)return known.rows;let rows=new Uint16Array(tree2.fn.length);for(let node=1;node<
+end[node]:node+1}return nodes}function deepestMatches(tree2,matches){if(!matches)return null;let known2=cache.
+get(tree2);if(known2?.matches===matches)return known2.rows;let rows=new Uint16Array(tree2.fn.length);for(let node=1;node<
 rows.length;node++)rows[node]=matches[tree2.fn[node]]?tree2.depth[node]:rows[tree2.parent[node]];return cache.
 set(tree2,{matches,rows}),rows}function rangeMinimum(column2){let levels=[column2],below=column2;for(let half=1;half*2<=column2.length;half*=
 2){let level=new Uint16Array(column2.length-half*2+1);for(let i=0;i<level.length;i++)level[i]=Math.min(below[i],
@@ -277,7 +281,7 @@ px ${FAMILY}`;function fittedText(context,text,width){let whole=textWidth(contex
 for(let keep=Math.floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.
 measureText(shown).width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}\
 
-${text}`,known=widths.get(key);if(known!==void 0)return known;let{width}=context.measureText(text);return widths.
+${text}`,known2=widths.get(key);if(known2!==void 0)return known2;let{width}=context.measureText(text);return widths.
 set(key,width),width}function paintScale(context,scene2){let{size:size2,palette,ruler}=scene2;context.fillStyle=
 palette.ground,context.fillRect(0,0,size2.width,ruler),context.font=fontOf(SCALE_FONT_PX),paintTicks(context,scene2),
 scene2.marks.forEach(mark2=>paintMark(context,scene2,mark2)),context.fillStyle=palette.line,context.fillRect(0,
@@ -291,10 +295,10 @@ Math.round(x)+1,0,textWidth(context,shown)+2*PADDING,ruler),context.fillStyle=pa
 x+PADDING,ruler/2-2)}function paintPart(context,{size:size2,palette,ruler,part:[from,to]}){if(to-from>=1)return;
 let width=Math.max(MIN_PART_PX,(to-from)*size2.width);context.fillStyle=palette.ring;let left=Math.min(from*size2.
 width,size2.width-width);context.fillRect(left,ruler-PART_HEIGHT_PX,width,PART_HEIGHT_PX)}var SPACING_PX=90,CLEAR_PX=36,MIN_MARKED_PX=24,STEPS=[1,2,5,10],UNITS=[["h",3600],["min",60],["s",1],["ms",.001],
-["µs",1e-6],["ns",1e-9]],MOST=601;function scaleOf(run,view2,window,widthPx){if(view2.total===0)return{ticks:[],
-marks:[]};let place3=weight=>(weight-window[0])/(window[1]-window[0])*widthPx,marks=view2.marks().map(({thread,
-at:at2},i,all)=>{let x=place3(at2);return{x,room:place3(all[i+1]?.at??view2.total)-x,text:run.threads[thread].
-name}});return{ticks:ticksOf(run,window,widthPx,view2.origins(window)),marks:marks.filter(({x,room})=>x>=0&&x<
+["µs",1e-6],["ns",1e-9]],MOST=601;function scaleOf(run,view3,window,widthPx){if(view3.total===0)return{ticks:[],
+marks:[]};let place3=weight=>(weight-window[0])/(window[1]-window[0])*widthPx,marks=view3.marks().map(({thread,
+at:at2},i,all)=>{let x=place3(at2);return{x,room:place3(all[i+1]?.at??view3.total)-x,text:run.threads[thread].
+name}});return{ticks:ticksOf(run,window,widthPx,view3.origins(window)),marks:marks.filter(({x,room})=>x>=0&&x<
 widthPx&&room>=MIN_MARKED_PX)}}function ticksOf(run,[from,to],widthPx,origins){let[unit,factor]=unitOf2(run,to-
 from),perTick=(to-from)*SPACING_PX/widthPx/factor,step3=roundStep(!isTimed(run)&&run.unit!=="bytes"?Math.max(1,
 perTick):perTick),digits2=Math.min(9,Math.max(0,-Math.floor(Math.log10(step3)+1e-9))),number=run.unit==="bytes"?
@@ -358,7 +362,7 @@ box.width-8),below=event.clientY+18+box.height<innerHeight;tip.style.left=`${Mat
 top=Math.max(frame2.y,graph.rulerPx),[left,right]=[Math.max(0,frame2.x),Math.min(box.width,frame2.x+frame2.width)],
 bottom=Math.min(box.height,frame2.y+frame2.height),width=Math.max(1,right-left),place3={left:box.left+left,top:box.
 top+top,width,height:bottom-top};for(let[name,px]of Object.entries(place3))rim.style.setProperty(name,`${px}px`)}
-function readAloud(spot){let view2=graph.view(),{tree:tree2}=view2,node=view2.node(spot),calls=childrenOf(tree2,
+function readAloud(spot){let view3=graph.view(),{tree:tree2}=view3,node=view3.node(spot),calls=childrenOf(tree2,
 node).length,whole=tree2.total[0]||1;line.textContent=[nodeName(tree2,node),`${formatShare(tree2.total[node]/whole)}\
  of the total`,`${formatShare(tree2.self[node]/whole)} self`,`level ${tree2.depth[node]}`,calls===0?"calls not\
 hing":`calls ${calls}`].join(", ")}function words({node,spot}){let{tree:tree2}=graph.view(),rows=costsOf2(tree2,
@@ -377,22 +381,22 @@ return onChange(["run","thread","activity"],show),onTheme(show),show(),list}func
 own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
 slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
 reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
-return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share3){let{name,
+return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share2){let{name,
 kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
 "button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
 ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
-make("span",{class:"faint"},formatShare(share3))))}function weightByPackage(tree2){let own=new Float64Array(head.
+make("span",{class:"faint"},formatShare(share2))))}function weightByPackage(tree2){let own=new Float64Array(head.
 packages.length),packages=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[packages[tree2.
 fn[node]]]+=tree2.self[node];return own}function differenceLegend(){let list=make("ul",{class:"legend legend-d\
 ifference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"background-col\
 or":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),show=()=>list.
 replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),"within nois\
 e"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(show),
-show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view2=graph.view(),node=view2.
-node(spot),selected=node===0?state.selected:view2.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
-...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot){let view2=graph.
-view(),inTime=state.view==="chronological"&&view2.node(spot)>0;goTo(spot,{focus:view2.node(spot),range:inTime?
-parts(view2.extent(spot)):null})}var zoomOut=()=>setState({focus:0,range:null},"graph");function showWindow([from,
+show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
+node(spot),selected=node===0?state.selected:view3.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
+...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot){let view3=graph.
+view(),inTime=state.view==="chronological"&&view3.node(spot)>0;goTo(spot,{focus:view3.node(spot),range:inTime?
+parts(view3.extent(spot)):null})}var zoomOut=()=>setState({focus:0,range:null},"graph");function showWindow([from,
 to],origin){let{total}=graph.view(),width=Math.min(Math.max(to-from,total*NARROWEST),total),start2=Math.min(Math.
 max(0,from),total-width),whole=width>=total*(1-1e-9);setState(whole?{focus:0,range:null}:{range:parts([start2,
 start2+width])},origin)}function zoomBy(factor,place3=.5,origin="graph"){let[from,to]=graph.window(),width=(to-
@@ -400,9 +404,9 @@ from)*factor,fixed=from+(to-from)*place3;showWindow([fixed-width*place3,fixed+wi
 graph"){let[from,to]=graph.window();showWindow([from+(to-from)*part,to+(to-from)*part],origin)}var parts=([from,
 to])=>[from/graph.view().total,to/graph.view().total],step=choice2=>()=>{let next3=choice2(graph.view(),graph.
 spot);goTo(next3);let[from,to]=graph.view().extent(next3),[left,right]=graph.window(),around=(right-left-(to-from))/
-2;(to<=left||from>=right)&&showWindow([from-around,to+around],"graph")},down=step((view2,spot)=>view2.child(spot)),
-up=step((view2,spot)=>view2.parent(spot)),isFlame2=()=>state.direction==="flame",isLeft=event=>event.key==="Ar\
-rowLeft";function sideways(event){event.shiftKey?panBy(isLeft(event)?-PAN_STEP:PAN_STEP):step((view2,spot)=>view2.
+2;(to<=left||from>=right)&&showWindow([from-around,to+around],"graph")},down=step((view3,spot)=>view3.child(spot)),
+up=step((view3,spot)=>view3.parent(spot)),isFlame2=()=>state.direction==="flame",isLeft=event=>event.key==="Ar\
+rowLeft";function sideways(event){event.shiftKey?panBy(isLeft(event)?-PAN_STEP:PAN_STEP):step((view3,spot)=>view3.
 sibling(spot,isLeft(event)?-1:1))()}var downward=()=>(isFlame2()?up:down)(),upward=()=>(isFlame2()?down:up)(),
 navigationKeys=[{names:["ArrowDown"],shown:["↓"],what:"Go to the heaviest callee",action:downward,ofGraph:!0},
 {names:["ArrowUp"],shown:["↑"],what:"Go to the caller (reversed in a flame graph)",action:upward,ofGraph:!0},
@@ -448,9 +452,9 @@ found=outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.tot
 tree2.total[node],0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"pla\
 ces"}`;share.textContent=found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=
 "";previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;
-at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view2=graph.view(),spot=view2.spotOf(found[at]),
-[from,to]=view2.extent(spot),[left,right]=graph.window();(Math.min(to,right)-Math.max(from,left))/(right-left)<
-MIN_SEEN?zoomTo(spot):goTo(spot);let part=view2.tree.total[found[at]]/view2.tree.total[0];share.textContent=`${at+
+at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.spotOf(found[at]),
+[from,to]=view3.extent(spot),[left,right]=graph.window();(Math.min(to,right)-Math.max(from,left))/(right-left)<
+MIN_SEEN?zoomTo(spot):goTo(spot);let part=view3.tree.total[found[at]]/view3.tree.total[0];share.textContent=`${at+
 1} of ${formatCount(found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(event.
 shiftKey?-1:1);else if(event.key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}
 var searchKeys=[{names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"\
@@ -469,10 +473,10 @@ focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{
 1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread","activity"],show),show(),
 nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===
 0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){
-let view2=graph.view(),spot=graph.spot;for(;view2.node(spot)!==node&&view2.node(spot)!==0;)spot=view2.parent(spot);
-return view2.node(spot)===node?spot:view2.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch bet\
-ween left heavy and chronological",action:()=>{let view2=state.view==="left-heavy"?"chronological":"left-heavy";
-currentRun().ordered&&setState({view:view2})}},{names:["f"],shown:["f"],what:"Switch between icicle and flame",
+let view3=graph.view(),spot=graph.spot;for(;view3.node(spot)!==node&&view3.node(spot)!==0;)spot=view3.parent(spot);
+return view3.node(spot)===node?spot:view3.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch bet\
+ween left heavy and chronological",action:()=>{let view3=state.view==="left-heavy"?"chronological":"left-heavy";
+currentRun().ordered&&setState({view:view3})}},{names:["f"],shown:["f"],what:"Switch between icicle and flame",
 action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
 "←","→"],what:"In a call tree: collapse or expand; in tabs and plots: move"}],shortcuts=[],keysButton=()=>make(
 "button",{type:"button",class:"icon-button",title:"Keyboard shortcuts (?)",click:showKeys},make("span",{"aria-\
@@ -524,15 +528,19 @@ let button2=make("button",{type:"button",role:"tab",id:`tab-${panel.id}`,"aria-c
 id}`,role:"tabpanel",id:`panel-${panel.id}`,"aria-labelledby":`tab-${panel.id}`},make("h2",{class:"print-only"},
 panel.title),content2);return{panel,button:button2,body,content:content2,built:!1}}function openTab(tabs,open){
 for(let each of tabs){let selected=each===open;each.button.setAttribute("aria-selected",String(selected)),each.
-button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(open)}function build(tab2){tab2.built||(tab2.built=
-!0,tab2.panel.build(tab2.content))}function walk(event,tabs){let step3=event.key==="ArrowRight"?1:event.key===
-"ArrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.findIndex(each=>each.button===document.activeElement),
+button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(open)}function build(tab){tab.built||(tab.built=
+!0,tab.panel.build(tab.content))}function walk(event,tabs){let step3=event.key==="ArrowRight"?1:event.key==="A\
+rrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.findIndex(each=>each.button===document.activeElement),
 next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
-r"},content2),barCell=(share3,text,title=null)=>make("td",{class:"number bar-cell",title},bar(share3),make("sp\
-an",{class:"bar-text"},text)),shareBar=(share3,title=null)=>make("span",{class:"share-bar",title},bar(share3),
-make("span",{class:"bar-text"},formatShare(share3)));function bar(share3){let width=`${Math.min(1,Math.max(0,share3))*
-100}%`;return make("span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"\
-row",class:"name plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
+r"},content2),barCell=(share2,text,title=null)=>make("td",{class:"number bar-cell",title},make("span",{class:"\
+bar-line"},share2>0?make("span",{class:"track","aria-hidden":"true"},bar(share2)):null,make("span",{class:"bar\
+-text"},text))),shareBar=(share2,title=null,sure="")=>make("span",{class:"share-bar",title},make("span",{class:"\
+track","aria-hidden":"true"},bar(share2)),make("span",{class:"bar-text"},formatShare(share2),sure&&" ",sure&&make(
+"span",{class:"interval"},sure)));function sureShare(weight,whole){if(!weight)return[];let share2=make("span",
+{class:"share"},formatShare(weight/(whole||1)));return hasIntervals()?[share2," ",make("span",{class:"interval"},
+plusMinus(weight,whole))]:[share2]}function bar(share2){let width=`${Math.min(1,Math.max(0,share2))*100}%`;return make(
+"span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"row",class:"nam\
+e plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
 "p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
 "details",{class:"numbers",open},make("summary",{},summary),content2),headline=({headline:text,grade,names:{a,
 b}})=>make("div",{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):
@@ -544,19 +552,19 @@ copied?"Copied":"Copying is blocked",setTimeout(()=>{element.textContent=name},1
 e":"polite"});return element}async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{
 return copySelected(text)}}function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,
 "aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.execCommand("copy");
-return field.remove(),copied}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view2}){let root=make("ul",{role:"tree","aria\
--label":label,class:"branches"},elementsOf(view2,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
-addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view2,items,from=0){let elements=items.
-slice(from,from+MOST2).map(item2=>elementOf(view2,item2));return items.length>from+MOST2&&elements.push(restOf(
-view2,items,from+MOST2)),elements}function elementOf(view2,item2){let items=view2.below(item2),twig=make("span",
-{class:"twig","aria-hidden":"true"}),row=make("div",{class:"branch"},twig,view2.content(item2)),expanded=items.
-length?"false":null,element=make("li",{role:"treeitem",tabindex:"-1","aria-label":view2.name(item2),"aria-expa\
+return field.remove(),copied}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
+-label":label,class:"branches"},elementsOf(view3,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
+addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view3,items,from=0){let elements=items.
+slice(from,from+MOST2).map(item2=>elementOf(view3,item2));return items.length>from+MOST2&&elements.push(restOf(
+view3,items,from+MOST2)),elements}function elementOf(view3,item2){let items=view3.below(item2),twig=make("span",
+{class:"twig","aria-hidden":"true"}),row=make("div",{class:"branch"},twig,view3.content(item2)),expanded=items.
+length?"false":null,element=make("li",{role:"treeitem",tabindex:"-1","aria-label":view3.name(item2),"aria-expa\
 nded":expanded},row),toggle=(open=element.getAttribute("aria-expanded")==="false")=>{items.length&&(element.setAttribute(
 "aria-expanded",String(open)),!(!open||element.children.length>1)&&element.append(make("ul",{role:"group"},elementsOf(
-view2,items))))},pick=()=>view2.pick(item2);return actions.set(element,{toggle,pick}),row.addEventListener("cl\
-ick",({target})=>{target instanceof Element&&target.closest(".pick")?pick():toggle()}),element}function restOf(view2,items,from){
+view3,items))))},pick=()=>view3.pick(item2);return actions.set(element,{toggle,pick}),row.addEventListener("cl\
+ick",({target})=>{target instanceof Element&&target.closest(".pick")?pick():toggle()}),element}function restOf(view3,items,from){
 let row=make("div",{class:"branch rest"},`${exactCount(items.length-from)} smaller`),element=make("li",{role:"\
-treeitem",tabindex:"-1"},row),pick=()=>{let elements=elementsOf(view2,items,from);element.replaceWith(...elements),
+treeitem",tabindex:"-1"},row),pick=()=>{let elements=elementsOf(view3,items,from);element.replaceWith(...elements),
 focus(elements[0])};return actions.set(element,{toggle:pick,pick}),row.addEventListener("click",pick),element}
 function focus(item2){let others=item2.closest("[role=tree]")?.querySelectorAll("[tabindex='0']")??[];for(let other of others)
 other.setAttribute("tabindex","-1");item2.tabIndex=0,item2.focus()}function onKey2(root,event){let item2=event.
@@ -573,9 +581,9 @@ treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees
 body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};onChange(["run","thread","activi\
 ty","selected"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or th\
 e table to see its callers and callees.");function sides(selected){let tree2=currentTree(),group=groupOf(tree2,
-selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,whole:group.
+selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view3={tree:tree2,whole:group.
 weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","functions that\
- call it",view2,callersOf(tree2,group),callersOf),side("Callees","functions that it calls",view2,withOwn(tree2,
+ call it",view3,callersOf(tree2,group),callersOf),side("Callees","functions that it calls",view3,withOwn(tree2,
 group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce(
 (sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&
 (callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
@@ -586,7 +594,7 @@ weight/whole),name:group=>[formatShare(group.weight/whole),groupName(group),grou
 pick:group=>{functionOf(group)!==null&&setState({selected:group.fn})}}))}var functionOf=group=>group.own?null:
 group.fn,wordOf=group=>group.own?"self":"the bottom of the stack";function groupName(group){let fn=functionOf(
 group);return fn===null?wordOf(group):head.functions.name[fn]}function groupPlace(group){let fn=functionOf(group);
-return fn===null?"":placeOf(fn)}function content(group,share3){let bar2=shareBar(share3,weightText(group.weight)),
+return fn===null?"":placeOf(fn)}function content(group,share2){let bar2=shareBar(share2,weightText(group.weight)),
 fn=functionOf(group);return fn===null?[bar2," ",make("span",{class:"faint"},groupName(group))]:[bar2,swatch(fn),
 " ",make("span",{class:"pick"},groupName(group))," ",placeElement(groupPlace(group))]}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
 if(!(high>low))return[low];let rough=(high-low)/Math.max(1,wanted2),power=10**Math.floor(Math.log10(rough)),step3=[
@@ -633,19 +641,28 @@ String);return[...new Set([...notes,...said])].filter(Boolean)}function resource
 resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
 formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
 resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous r\
-ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var picks=new WeakMap;function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listen(table.body),
-{element:table.element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.
-marked=marked,mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){
-let heads=columns4.map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",
-()=>grow(table),{class:"more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-\
-foot"},count,more2),element=make("div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},
-make("caption",{},caption),make("thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,
-step:step3,sort,heads,body,more:more2,count,foot,element,rising:columnOf(columns4,sort).rising??!1,rows:[],limit:step3,
-marked:null};return table}var columnOf=(columns4,id)=>columns4.find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){
-let attributes={scope:"col",class:[column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"\
-wide-only":""].filter(Boolean).join(" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,
-button(column2.title,onClick2,{class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){
-table.rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
+ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
+"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
+ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
+n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
+let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
+-1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
+Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
+querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
+1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
+let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
+element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
+mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
+map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
+more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-foot"},count,more2),element=make(
+"div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},make("caption",{},caption),make(
+"thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,step:step3,sort,heads,body,more:more2,
+count,foot,element,rising:columnOf(columns4,sort).rising??!1,rows:[],limit:step3,marked:null};return table}var columnOf=(columns4,id)=>columns4.
+find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){let attributes={scope:"col",class:[
+column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(
+" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,button(column2.title,onClick2,{
+class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){table.
+rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
 let{value}=columnOf(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
 for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
 cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
@@ -657,33 +674,25 @@ replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidde
 table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?"":"N\
 o rows.",mark(table)}function rowOf({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
 key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
-"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&picks.set(element,
-()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),stop=null;
-for(let row of table.body.rows){let chosen=row.dataset.key===marked;chosen?row.setAttribute("aria-current","tr\
-ue"):row.removeAttribute("aria-current");let first=row.querySelector("button");first&&(first.tabIndex=-1),(chosen||
-!stop)&&(stop=first)}stop&&(stop.tabIndex=0)}function listen(body){body.addEventListener("click",event=>{let row=rowAt(
-event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),
-to=row&&rowAfter(body,row,event.key),from=row?.querySelector("button"),target=to?.querySelector("button");!target||
-!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}var rowAt=({target})=>target instanceof
-Element?target.closest("tr"):null;function rowAfter(body,row,key){return key==="ArrowDown"?row.nextElementSibling:
-key==="ArrowUp"?row.previousElementSibling:key==="Home"?body.firstElementChild:key==="End"?body.lastElementChild:
-null}function isTextSelected(row){let selection=getSelection();return selection!==null&&!selection.isCollapsed&&
-selection.containsNode(row,!0)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
+"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
+()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
+dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
+removeAttribute("aria-current");setTabStop(table.body,isMarked)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
 ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
 pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
 found2()),grid.mark(state.selected)};onChange(["run","thread","activity","search"],show),onChange(["selected"],
-()=>grid.mark(state.selected)),show()},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree()),share2=weight=>weight/
-(tree().total[0]||1);function columns(){let{functions:functions2}=head,words2={rising:!0,wide:!0},weights=(name,hint2)=>({
-id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],cell:fn=>weightCell(name,fn)});return[{id:"name",title:"\
-function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},weights("self","the function itself"),weights(
-"total",hasStatedTotals(tree())?"including callees, as stated by the file":"including callees; recursion count\
-s once"),{id:"package",title:"package",...words2,value:packageOf,cell:fn=>cell(packageOf(fn))},{id:"place",title:"\
-place",...words2,value:placeOf,cell:fn=>cell(placeElement(placeOf(fn)))}]}function nameCell(fn){return make("t\
-h",{scope:"row",class:"name"},functionLink(fn),placeElement(placeOf(fn),{class:"narrow-only place"}))}function weightCell(name,fn){
-let weight=costs2()[name][fn],amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[
-amount2,formatShare(share2(weight))]:"";return barCell(weight/(costs2().most[name]||1),text,weightText(weight))}
-function found2(){let{total}=costs2(),matches=matchingFunctions(state.search),rows=[];return total.forEach((weight,fn)=>{
-weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
+()=>grid.mark(state.selected)),show()},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree());function columns(){
+let{functions:functions2}=head,words2={rising:!0,wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,
+value:fn=>costs2()[name][fn],cell:fn=>weightCell(name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.
+name[fn],cell:nameCell},weights("self","the function itself"),weights("total",hasStatedTotals(tree())?"includi\
+ng callees, as stated by the file":"including callees; recursion counts once"),{id:"package",title:"package",...words2,
+value:packageOf,cell:fn=>cell(packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(
+placeElement(placeOf(fn)))}]}function nameCell(fn){return make("th",{scope:"row",class:"name"},functionLink(fn),
+placeElement(placeOf(fn),{class:"narrow-only place"}))}function weightCell(name,fn){let weight=costs2()[name][fn],
+whole=tree().total[0]||1,amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[amount2,
+" ",...sureShare(weight,whole)]:"";return barCell(weight/whole,text,weightText(weight))}function found2(){let{
+total}=costs2(),matches=matchingFunctions(state.search),rows=[];return total.forEach((weight,fn)=>{weight&&(!matches||
+matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
 name,summary,describe:describe2,onChoose}){let drawn={svg:null,width:0,step:1,marks:[],chosen:null},last=points.
 length-1,sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",figure2=plotFigure({title:name,
 described:summary,caption:`By commit, the newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>paint2(
@@ -848,8 +857,8 @@ functions.length?folded("Python functions",functions(python,"Python functions"),
 var shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){
 let[low,high]=[Math.min(...raw),Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:
 low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({
-net,functions:rows},what){let share3=value=>net>0?value/net:0,cell2=value=>barCell(share3(value),exactCount(value),
-formatShare(share3(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
+net,functions:rows},what){let share2=value=>net>0?value/net:0,cell2=value=>barCell(share2(value),exactCount(value),
+formatShare(share2(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
 id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},grid=sortableTable(
 {caption:`${what} by self and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
 columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
@@ -891,9 +900,9 @@ merged)};function partsOf(merged){if(!merged)return[hint("This run has one proce
 started})=>`${host} ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}
 function processColumns(){let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];
 return numberCell(value===null?"":write2(value))}});return[{id:"pid",title:"process",rising:!0,value:({pid})=>pid,
-cell:({pid})=>make("th",{scope:"row",class:"name plain"},String(pid))},{id:"share",title:"share",value:({share:share3})=>share3,
-cell:({share:share3})=>barCell(share3,formatShare(share3))},number("samples","samples",formatCount),number("ca\
-lls","calls",formatCount),number("cpu_share","CPU",share3=>`${Math.round(share3*100)} %`),number("peak_rss_byt\
+cell:({pid})=>make("th",{scope:"row",class:"name plain"},String(pid))},{id:"share",title:"share",value:({share:share2})=>share2,
+cell:({share:share2})=>barCell(share2,formatShare(share2))},number("samples","samples",formatCount),number("ca\
+lls","calls",formatCount),number("cpu_share","CPU",share2=>`${Math.round(share2*100)} %`),number("peak_rss_byt\
 es","peak memory",formatBytes),{id:"started",title:"started (UTC)",rising:!0,value:({started})=>started,cell:({
 started})=>cell(started.slice(0,19).replace("T"," "),{class:"commit"})},{id:"host",title:"host",rising:!0,value:({
 host})=>host,cell:({host})=>cell(host)}]}function differing({differing:rows,processes}){if(processes.length<2)
@@ -901,10 +910,10 @@ return[];let title=titled("h3","Shares that differ between processes","of functi
 alls");if(!rows.length)return[title,hint("No share differs by more than noise and 5 points.")];let grid=sortableTable(
 {caption:"Functions whose share in one process differs from that in all others.",sort:"share",step:20,key:({name,
 file})=>`${name} ${file}`,columns:[{id:"name",title:"function",rising:!0,value:({name})=>name,cell:({name})=>plainHead(
-name)},{id:"share",title:"all processes",value:({share:share3})=>share3,cell:({share:share3})=>barCell(share3,
-formatShare(share3))},{id:"odd",title:"differing processes",cell:row=>cell(oddOf(row))}]});return grid.show(rows),
-[title,grid.element]}function oddOf({share:share3,processes}){let odd=processes.filter(({differs})=>differs).sort(
-(a,b)=>Math.abs(b.share-share3)-Math.abs(a.share-share3)),several=new Set(processes.map(({pid})=>pid)).size<processes.
+name)},{id:"share",title:"all processes",value:({share:share2})=>share2,cell:({share:share2})=>barCell(share2,
+formatShare(share2))},{id:"odd",title:"differing processes",cell:row=>cell(oddOf(row))}]});return grid.show(rows),
+[title,grid.element]}function oddOf({share:share2,processes}){let odd=processes.filter(({differs})=>differs).sort(
+(a,b)=>Math.abs(b.share-share2)-Math.abs(a.share-share2)),several=new Set(processes.map(({pid})=>pid)).size<processes.
 length;return[...odd.slice(0,ODD).map(one=>`${formatShare(one.share)} in ${one.pid}${several?` on ${one.host}`:
 ""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
 Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
@@ -924,16 +933,16 @@ strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null}
 max(...values))}`)].join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,
 each=beside?(width-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?
 0:i*(HEIGHT2+TOP4+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-
-1]],[x,right]);return{curve,x,y,right,bottom,across,up:linearScale([0,largest2(curve)],[bottom,y])}});boxes.forEach(
+1]],[x,right]);return{curve,x,y,right,bottom,across,up:linearScale([0,largest(curve)],[bottom,y])}});boxes.forEach(
 box=>paintCurve(at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw(
 "g",{class:"strip-cursor"})));return strip.drawn={svg,width,boxes,bands,cursors},showMoment(strip),showWindow2(
-strip),boxes[boxes.length-1].bottom+BELOW4}var largest2=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{
+strip),boxes[boxes.length-1].bottom+BELOW4}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{
 curve,x,y,right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).
 toFixed(1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right}\
 ,${bottom}`].join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(
 x,y,right,y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area are\
 a-${curve.kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,
-y+4,curve.text(largest2(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(
+y+4,curve.text(largest(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(
 x,bottom+14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-an\
 chor":"end"}))}function nearest2({at_s,drawn},event){if(!drawn)return null;let{svg,width,boxes}=drawn,bounds=svg.
 getBoundingClientRect(),factor=width/bounds.width,[x,y]=[(event.clientX-bounds.left)*factor,(event.clientY-bounds.
@@ -973,9 +982,10 @@ hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("N
 n the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(state.selected)),show();let noise=rows.
 length-changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"\
 check"},all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
-let share3=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
-cell:row=>barCell(row[side2],formatShare(row[side2]))}),wide={wide:!0,rising:!0};return[{id:"name",title:"func\
-tion",rising:!0,value:nameOf2,cell:nameCell3},share3("a"),share3("b"),{id:"difference",title:"difference",hint:"\
+let share2=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
+cell:row=>barCell(row[side2],[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"int\
+erval"},`±${(row.halves[side2]*100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"funct\
+ion",rising:!0,value:nameOf2,cell:nameCell3},share2("a"),share2("b"),{id:"difference",title:"difference",hint:"\
 changes first, largest first",value:weightOf,cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"\
 interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(
 shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(
@@ -985,35 +995,83 @@ badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.name[row.fun
 change},at2){let title=low===null||high===null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} po\
 ints`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","aria-label":title});return svg.append(
 stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(
-svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show=()=>body.replaceChildren(...tab(
-state.selected));onChange(["run","thread","selected"],show),show()},applies:()=>head.runs.some(run=>Object.keys(
-run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function to see its source with\
- the share of each line.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled("h3",
-name,`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`The page has no source of ${name}: its file was not avail\
-able, or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,
-{class:"quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make(
-"section",{class:"source-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView(
-{block:"nearest"})}function sourceOf(fn,full){let source=(currentRun().source??{})[fn];if(!source)return null;
-let weights=weightsOf2(state.run,fn),most=Math.max(...[...weights.values()].map(weight=>weight.total),0)||1,whole=treeOf(
-state.run,"all").total[0]||1,scale={most,whole,full},rows=dedented(source.lines).map((text,i)=>rowOf2(source.first+
-i,text,weights.get(source.first+i),scale)),holder=make("div",{class:`scroll source-scroll${full?" full":""}`,tabindex:"\
-0",role:"region","aria-label":full?"Source with the weight of each line":"Source excerpt"},make("table",{class:"\
-source"},make("thead",{},make("tr",{},(full?["line","self","total","source"]:["line","total","source"]).map(name=>make(
-"th",{scope:"col"},name)))),make("tbody",{},rows)));return scrollToHottest(holder,rows),holder}function noteOf(){
-return isDifference?"share of both sides":state.thread==="all"?"share of all":"share of all threads"}function dedented(lines){
-let depths=lines.filter(line2=>line2.trim()).map(line2=>line2.length-line2.trimStart().length),depth=Math.min(
-...depths);return lines.map(line2=>line2.slice(depth))}function weightsOf2(run,fn){let index=indexes.get(run)??
-indexOf(run);indexes.set(run,index);let[,lines,self,total]=columnsOf3(run);return new Map((index.get(fn)??[]).
-map(at2=>[lines[at2],{self:self[at2],total:total[at2]}]))}var columnsOf3=run=>["function","line","self","total"].
-map(name=>column(`r${run}.lines.${name}`));function indexOf(run){let index=new Map;return columnsOf3(run)[0].forEach(
-(fn,at2)=>{let lines=index.get(fn)??[];index.set(fn,lines),lines.push(at2)}),index}function rowOf2(number,text,weight,{
-most,whole,full}){let share3=value=>value?formatShare(value/whole):"",heat=weight?weight.total/most:0,part=heat.
-toFixed(3);return make("tr",heat?{class:"hot","data-heat":part,style:{"--heat":part}}:{},make("th",{scope:"row",
-class:"number"},String(number)),full?make("td",{class:"number"},weight?share3(weight.self):""):null,make("td",
-{class:"number"},weight?share3(weight.total):""),make("td",{class:"code"},make("code",{},text)))}function scrollToHottest(holder,rows){
-let heatOf=row=>Number(row.dataset.heat??0),hottest2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best);
-heatOf(hottest2)&&requestAnimationFrame(()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MAX_FRAMES=12,MAX_LINES=6,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make(
-"div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
+svg,{class:"whisker-cell",title})}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
+[own,all]=[{weight:self,waiting:waiting2},{weight:total,waiting:waitingTotal}];for(let row=0;row<fn.length;row++){
+if(wanted2!=="all"&&(thread.length?thread[row]:0)!==wanted2)continue;let weights={self:activeWeight(own,row,activity),
+total:activeWeight(all,row,activity)};if(!weights.total)continue;let last=found3.at(-1);last?.fn===fn[row]&&last.
+line===line2[row]?(last.self+=weights.self,last.total+=weights.total):found3.push({fn:fn[row],line:line2[row],
+...weights})}return found3}function weightByFile({fn,parent,self},files,isUsers2){let owner=new Uint32Array(fn.
+length),weights=new Map;for(let node=1;node<fn.length;node++){let above=owner[parent[node]],isCall=!isUsers2(fn[node])&&
+above>0&&isUsers2(fn[above]);owner[node]=isCall?above:node;let file=files[fn[owner[node]]];self[node]&&weights.
+set(file,(weights.get(file)??0)+self[node])}return weights}function mergeByNumber(lines){let merged=new Map;for(let each of lines){
+let known2=merged.get(each.line);if(!known2){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
+known2.total?[each,known2]:[known2,each],others=[...known2.others??[],inner.fn];Object.assign(known2,{fn:outer.
+fn,total:outer.total,others}),known2.self+=each.self,known2.total=Math.max(known2.total,known2.self)}return merged}var known=new WeakMap,hasLines=()=>head.runs.some((_,run)=>column(`r${run}.lines.line`).length>0),isUsers=fn=>head.
+packages[head.functions.package[fn]]?.kind==="user";function linesOf(tree2){let found3=known.get(tree2)??findLines(
+tree2);return known.set(tree2,found3),found3}function findLines(tree2){let read2=name=>column(`r${tree2.run}.l\
+ines.${name}`),lines=sumLines({fn:read2("function"),line:read2("line"),thread:read2("thread"),self:read2("self"),
+total:read2("total"),waiting:read2("waiting"),waitingTotal:read2("waiting_total")},tree2.thread,tree2.activity),
+grouped=new Map;for(let each of lines){let file=head.functions.file[each.fn],group=grouped.get(file)??[];grouped.
+set(file,group),group.push(each)}let byFile=new Map([...grouped].map(([file,group])=>[file,mergeByNumber(group)]));
+return{lines,byFile,files:weightByFile(tree2,head.functions.file,isUsers)}}var MIN_POINTS=5e-4,AROUND=3,MAX_LINES=200,treesOf=()=>isDifference?[treeOf(state.run,0),treeOf(state.run,1)]:
+[currentTree()];function lineText(fn,number){let source=(currentRun().source??{})[fn];return source?.lines[number-
+source.first]?.trim()??""}function changeOf({fn,others=[],a,b}){let change=b>a?"more":"less",agrees=[fn,...others].
+some(each=>changes.get(each)?.change===change);return Math.abs(b-a)>=MIN_POINTS&&agrees?change:"noise"}function changedLines(){
+let found3=new Map;return treesOf().forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let{fn,line:line2,
+total}of linesOf(tree2).lines){let key=`${fn}:${line2}`,each=found3.get(key)??{fn,line:line2,a:0,b:0};found3.set(
+key,each),each[side2?"b":"a"]=total/whole}}),[...found3.values()]}function sharesOfFiles(){let owned=new Set(head.
+functions.file.filter((_,fn)=>isUsers(fn))),sides2=treesOf().map(tree2=>{let{files,byFile}=linesOf(tree2);return{
+whole:tree2.total[0]||1,files,byFile}}),rows=[...new Set(sides2.flatMap(({byFile})=>[...byFile.keys()]))].map(
+file=>{let[a,b=a]=sides2.map(side2=>(owned.has(file)?side2.files.get(file)??0:selfOf(side2.byFile.get(file)))/
+side2.whole);return{file,a,b,share:b,isUsers:owned.has(file)}}),{selected}=state,chosen=selected===null?null:head.
+functions.file[selected],size2=({a,b,share:share2})=>isDifference?Math.abs(b-a):share2;return rows.filter(({file,
+a,b})=>a>0||b>0||file===chosen).sort((one,other)=>Number(other.isUsers)-Number(one.isUsers)||size2(other)-size2(
+one))}var selfOf=lines=>[...lines?.values()??[]].reduce((sum,{self})=>sum+self,0);function linesOfFile(file){let texts=textsOf(
+file),weights=weightsOf2(file),heaviest=[...weights.keys()].sort((a,b)=>sizeOf(weights,b)-sizeOf(weights,a)),{
+selected}=state,all=[...texts.keys()].filter(number=>selected!==null&&texts.get(number)?.fn===selected);return{
+lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{let known2=weights.get(number),source=texts.
+get(number);return{number,fn:known2?.fn??source?.fn??0,others:known2?.others,text:source?.text??null,self:known2?.
+self??0,total:known2?.total??0,a:known2?.a??0,b:known2?.b??0}}),sampled:heaviest.length}}function chosenLines(hot,texts,others){
+let chosen=new Set([...hot,...others]);for(let number of hot)for(let near=number-AROUND;near<=number+AROUND;near++)
+texts.has(near)&&chosen.add(near);return[...chosen].sort((a,b)=>a-b)}function textsOf(file){let texts=new Map,
+excerpts=Object.entries(currentRun().source??{}).filter(([fn])=>head.functions.file[Number(fn)]===file).sort(([
+,one],[,other])=>other.lines.length-one.lines.length);for(let[fn,{first,lines}]of excerpts)lines.forEach((text,i)=>texts.
+set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf2(file){let weights=new Map;return treesOf().
+forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let[number,line2]of linesOf(tree2).byFile.get(file)??[]){
+let known2=weights.get(number)??{...line2,a:0,b:0},others=[...known2.others??[],...line2.others??[]];weights.set(
+number,{...known2,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,
+b,total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}var MAX_LINES2=6,MIN_LISTED=.005,hotLines=()=>isDifference?mostChanged():hottest();function hottest(){let tree2=currentTree(),
+whole=tree2.total[0]||1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort((a,b)=>b.self-a.self);
+let shares=({self})=>[shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(0,MAX_LINES2).map(each=>itemOf(
+each,shares(each)));return listOf("Hottest lines","by self share",items)}function mostChanged(){let found3=changedLines().
+filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort((one,other)=>Math.abs(other.
+b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>a?"more":"less"}`},`${formatPoints(
+b-a)} points`)];return listOf("Lines that differ most","by total share, in functions that changed",found3.slice(
+0,MAX_LINES2).map(each=>itemOf(each,points(each))))}var listOf=(title,remark,items)=>items.length?[make("secti\
+on",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function itemOf({fn,line:line2},figures){
+let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,make("span",{class:"name\
+d"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{
+class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}:${line2}`))}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
+"div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make("section",{class:"source\
+-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView({block:"nea\
+rest"})}function sourceOf(fn){let source=(currentRun().source??{})[fn];if(!source)return null;let weights=totalsOf(
+fn,source),scale={most:Math.max(...weights.values(),0)||1,whole:currentTree().total[0]||1},rows=dedented(source.
+lines).map((text,i)=>rowOf2(source.first+i,text,weights.get(source.first+i)??0,scale)),heads=["line","total","\
+source"].map(name=>make("th",{scope:"col"},name)),holder=make("div",{class:"scroll source-scroll",tabindex:"0",
+role:"region","aria-label":"Source excerpt"},make("table",{class:"source"},make("thead",{},make("tr",{},heads)),
+make("tbody",{},rows)));return scrollToHottest(holder,rows),holder}function noteOf(){return isDifference?`shar\
+e of ${state.thread===0?"A":"B"}`:state.thread==="all"&&state.activity==="all"?"share of all":"share of the gr\
+aph"}function totalsOf(fn,{first,lines}){let known2=linesOf(currentTree()).byFile.get(head.functions.file[fn]),
+numbers2=lines.map((_,i)=>first+i);return new Map(numbers2.map(number=>[number,known2?.get(number)?.total??0]))}
+function dedented(lines){let depths=lines.filter(line2=>line2.trim()).map(indentOf),depth=depths.length?Math.min(
+...depths):0;return lines.map(line2=>line2.slice(depth))}var indentOf=line2=>line2.length-line2.trimStart().length,
+codeCell=text=>make("td",{class:"code",style:{"--indent":Math.min(indentOf(text),16)}},make("code",{},text));function rowOf2(number,text,total,{
+most,whole}){let part=(total/most).toFixed(3);return make("tr",total?{class:"hot","data-heat":part,style:{"--h\
+eat":part}}:{},make("th",{scope:"row",class:"number"},String(number)),make("td",{class:"number"},total?formatShare(
+total/whole):""),codeCell(text))}function scrollToHottest(holder,rows){let heatOf=row=>Number(row.dataset.heat??
+0),hottest2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best);heatOf(hottest2)&&requestAnimationFrame(
+()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MAX_FRAMES=12,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make("\
+div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
 ...selected===null?[]:stack(selected))},show=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
 nothing2():about2(selected)),showPlace()};onChange(["run","thread","activity","selected"],show),onChange(["cur\
 sor"],(_,changed)=>{changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("\
@@ -1024,31 +1082,21 @@ make("div",{class:"details-head"},make("h3",{class:"details-name"},swatch(fn),he
 list"},figure("self",costs3.self[fn],tree2),figure("total",costs3.total[fn],tree2),...differenceRows(fn).map(([
 name,text])=>pair(name||"change",text)),pair("package",packageOf(fn)),pair("places in the tree",exactCount(costs3.
 places[fn]))),...sourceBeside(fn)]}var pair=(name,value)=>make("div",{},make("dt",{},name),make("dd",{},value));
-function figure(name,weight,tree2){let share3=weight/(tree2.total[0]||1);return make("div",{},make("dt",{},name),
-make("dd",{},make("strong",{},formatShare(share3)),make("span",{class:"faint"},weightText(weight)),make("span",
-{class:"meter"},bar(share3))))}function stack(fn){let tree2=currentTree(),{nodes,weight}=groupOf(tree2,fn);if(!nodes.
-length)return[];let{cursor}=state,chosen=cursor>0&&tree2.fn[cursor]===fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.
-total[each]>tree2.total[best]?each:best,node=chosen?cursor:nodes.reduce(heavier),frames=framesOf(tree2,node),share3=formatShare(
-tree2.total[node]/weight);return[make("section",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?
-"Stack":"Heaviest stack",`${share3} of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
-`))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
+function figure(name,weight,tree2){let whole=tree2.total[0]||1,share2=weight/whole;return make("div",{},make("\
+dt",{},name),make("dd",{},make("strong",{},weight?sureShare(weight,whole):formatShare(0)),make("span",{class:"\
+faint"},weightText(weight)),make("span",{class:"meter"},bar(share2))))}function stack(fn){let tree2=currentTree(),
+{nodes,weight}=groupOf(tree2,fn);if(!nodes.length)return[];let{cursor}=state,chosen=cursor>0&&tree2.fn[cursor]===
+fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.total[each]>tree2.total[best]?each:best,node=chosen?cursor:
+nodes.reduce(heavier),frames=framesOf(tree2,node),share2=formatShare(tree2.total[node]/weight);return[make("se\
+ction",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?"Stack":"Heaviest stack",`${share2} \
+of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
+`))),...listOf2(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
 frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.functions.name[fn]}  ${placeOf(fn)}`;
-function listOf(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
+function listOf2(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
 frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} outer frames`,()=>{
 list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[more2,list]}
 return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.functions.
-name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));function hotLines(){let lines=isDifference?
-[]:hottest(state.run,state.activity);if(!lines.length)return[];let whole=treeOf(state.run,"all",state.activity).
-total[0]||1;return[make("section",{class:"hot-lines"},titled("h3","Hottest lines","by self share"),make("ol",{},
-lines.map(line2=>lineItem(line2,whole))))]}function hottest(run,activity){let read2=name=>column(`r${run}.line\
-s.${name}`),[functions2,numbers2,weights]=[read2("function"),read2("line"),{weight:read2("self"),waiting:read2(
-"waiting")}],self=Float64Array.from(weights.weight.keys(),at2=>activeWeight(weights,at2,activity));return[...self.
-keys()].filter(at2=>self[at2]>0).sort((a,b)=>self[b]-self[a]).slice(0,MAX_LINES).map(at2=>({fn:functions2[at2],
-number:numbers2[at2],weight:self[at2]}))}function lineItem({fn,number,weight},whole){let text=lineText(fn,number),
-place3=placeElement(`${head.functions.file[fn]}:${number}`);return make("li",{},make("div",{class:"hot-line"},
-shareBar(weight/whole),make("span",{class:"named"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),
-{class:"link"}))),text?make("code",{class:"hot-code",title:text},text):null,place3)}function lineText(fn,number){
-let source=(currentRun().source??{})[fn];return source?.lines[number-source.first]?.trim()??""}var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
+name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
 body.append(...regionChooser(),place3);let show=()=>place3.replaceChildren(...threadChooser(),...activityChooser());
 onChange(["run"],show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>
 0)};function regionChooser(){let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.
@@ -1069,7 +1117,54 @@ count),[threads,amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.wei
 let id=`choose-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.
 map(([value,text])=>make("option",{value:String(value)},text))),show=()=>{select.value=String(current2())};return onChange(
 ["run","thread","activity"],show),show(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},
-name),select)}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
+urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
+textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
+isDifference?null:measures(show)),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],
+()=>follow2(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow2(list,show){
+if(!list.contains(document.activeElement)){show(),scrollToSelected(list);return}for(let row of list.querySelectorAll(
+"tr[data-function]"))row.classList.toggle("chosen-line",Number(row.getAttribute("data-function"))===state.selected)}
+function remarkOf(){return isDifference?"Total share of each line in A and B. Lines of functions that changed \
+are orange if B spends more there, blue if it spends less. Differences of single lines are not tested for nois\
+e.":hasStatedTotals(treeOf(state.run))?"Shares are those of whole functions, at their first line.":"Select a l\
+ine to select its function."}function measures(show){let choose=measure=>button(measure,()=>{view2.measure=measure;
+for(let each of choices)each.setAttribute("aria-pressed",String(each.textContent===measure));show()},{"aria-pr\
+essed":String(view2.measure===measure)}),choices=[choose("self"),choose("total")];return make("div",{class:"se\
+gmented",role:"group","aria-label":"Colour of lines by"},choices)}function shownFiles(show){let files=sharesOfFiles(),
+wanted2=state.selected===null?null:head.functions.file[state.selected],heat=heatScale(),isOpen=file=>file===wanted2||
+(view2.opened.get(file)??file===files[0].file),shown=files.filter(({file},i)=>i<view2.files||file===wanted2).map(
+each=>fileElement(each,heat,isOpen(each.file))),rest=files.length-shown.length,more2=button(`${rest} more file\
+s`,()=>{view2.files*=2,show()},{class:"more"});return[...shown,...rest>0?[more2]:[],...files.length?[]:[hint("\
+There are no lines here.")]]}function heatScale(){return isDifference?largestChange:linesOf(currentTree()).lines.
+reduce((most,line2)=>Math.max(most,line2[view2.measure]),0)||1}function fileElement(share2,heat,open){let{file}=share2,
+element=make("details",{class:"file",open,"data-file":file},make("summary",{},titleOf(share2))),fill2=()=>{element.
+open&&element.children.length<2&&element.append(...fileBody(file,heat))};return element.addEventListener("togg\
+le",()=>{view2.opened.set(file,element.open),fill2()}),fill2(),element}function titleOf({file,share:share2,isUsers:isUsers2,
+a,b}){let figures=isDifference?[make("span",{class:"file-sides"},`${formatShare(a)} → ${formatShare(b)}`)]:[
+shareBar(share2)];return make("span",{class:"file-title"},figures," ",make("strong",{},placeElement(file||"no \
+file"))," ",make("small",{class:"faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){
+let{lines,sampled}=linesOfFile(file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[
+...i>0&&line2.number>lines[i-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-
+MAX_LINES;return[tableOf3(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
+function tableOf3(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
+contains("chosen-line"));let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(
+name=>make("th",{scope:"col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("ca\
+ption",{class:"off-screen"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}
+var gapRow=()=>make("tr",{class:"gap"},make("td",{colspan:5},"⋯"));function lineRow(line2,text,heat){let{number,
+fn}=line2,name=head.functions.name[fn],select=()=>setState({selected:fn}),title=`Select ${name}`,chosen=fn===state.
+selected?" chosen-line":"",{kind,part}=colourOf(line2,heat),attributes={class:`${kind}${chosen}`.trim()||null,
+"data-function":fn,style:{"--heat":part.toFixed(3)}},row=make("tr",attributes,make("th",{scope:"row",class:"nu\
+mber"},button(String(number),()=>{},{class:"link",title,"aria-label":`${number}, ${title}`})),...isDifference?
+sideCells(line2):shareCells(line2),text===null?cell(`in ${name}`,{class:"code faint"}):codeCell(text));return onPick(
+row,select),row}function colourOf(line2,heat){if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(
+line2[view2.measure]/heat)};let change=changeOf(line2);return change==="noise"?{kind:"",part:0}:{kind:`${change}\
+-line`,part:Math.sqrt(Math.min(1,Math.abs(line2.b-line2.a)/heat))}}function shareCells({self,total}){let whole=currentTree().
+total[0]||1;return[self,total].map(weight=>cell(sureShare(weight,whole),{class:"number"}))}function sideCells(line2){
+let{a,b}=line2,points=a||b?formatPoints(b-a):"";return[...[a,b].map(share2=>numberCell(share2?formatShare(share2):
+"")),cell(points,{class:`number ${changeOf(line2)}`})]}function scrollToSelected(list){let rows=[...list.querySelectorAll(
+".chosen-line")],heatOf=row=>Number(row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.
+contains(document.activeElement)))return;let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().
+top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
 "icicle","flame"],theme:["auto","light","dark"],activity:["all","working","waiting"]};function writeFragment(state2,initial){
 let parts2=new URLSearchParams;for(let[name,value]of Object.entries(state2)){if(value===initial[name]||value===
 null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(9)).join(","):String(value);parts2.
@@ -1093,7 +1188,7 @@ every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
 null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
-historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,callersAndCalleesPanel,sourcePanel,processesPanel,
+historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,sourceLinesPanel,callersAndCalleesPanel,processesPanel,
 factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),
 followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof
 Error?error.message:String(error);throw place3.textContent=`This report cannot be shown: ${reason}. Use a brow\

@@ -14,8 +14,9 @@ from profkit.model.run import Merged
 from profkit.model.session import ResourcePoint
 from profkit.render.escape import short, visible
 from profkit.render.html.document import Columns
-from profkit.render.html.functions import FunctionTable, LineWeights, heaviest_lines, line_weights
-from profkit.render.html.samples import add_lines, add_order, add_stacks, add_totals, resource_curves
+from profkit.render.html.functions import FunctionTable
+from profkit.render.html.lines import add_lines, line_weights
+from profkit.render.html.samples import add_order, add_stacks, add_totals, resource_curves
 from profkit.render.json.sampled import merged_object
 from profkit.render.views.header import Fact
 from profkit.render.views.sampled import IsLibrary, Scale, scale_of
@@ -99,8 +100,6 @@ def _length(text: Sequence[str]) -> int:
 
 
 _LONGEST_LABEL = 200
-_NO_LINE = 2**32
-"""Limit of line numbers: those of damaged or hostile profiles may not fit 32 bits."""
 _MAX_FILES = 5
 """Maximum number of files named in a note."""
 
@@ -141,21 +140,20 @@ class PageRuns:
     def __post_init__(self) -> None:
         self._table = FunctionTable(self.cwd, self.is_library)
 
-    def add(self, run: PageRun) -> None:
-        """Add a run's samples, and its source while there is room."""
+    def add(self, run: PageRun, summed: Profile | None = None) -> None:
+        """Add a run's samples, and its source while there is room; `summed` is its profile without order."""
         profile, prefix = run.profile, f"r{len(self._objects)}."
         keys = self._table.keys(profile.frames, by_line=bool(profile.totals))
-        summed = sum_samples(profile)
+        summed = sum_samples(profile) if summed is None else summed
         places = add_stacks(self.columns, prefix, summed, keys, run.waiting)
         if profile.ordered:
             add_order(self.columns, prefix, profile, places, run.waiting)
         self._add_totals(run, prefix, keys)
         lines = line_weights(summed, keys, run.waiting)
-        add_lines(self.columns, prefix, [line for line in lines if 0 < line.line < _NO_LINE])
-        by_function = heaviest_lines(lines)
-        for function, heaviest in by_function.items():
-            self._lines.setdefault(function, heaviest[0].line)
-        self._objects.append(self._object(run, scale_of(summed), by_function))
+        add_lines(self.columns, prefix, lines.rows)
+        for function, heaviest in lines.by_function.items():
+            self._lines.setdefault(function, heaviest[0])
+        self._objects.append(self._object(run, scale_of(summed), lines.by_function))
 
     def head(self, kind: str, title: str) -> dict[str, object]:
         """Return the head of a page of this kind with all added runs."""
@@ -177,14 +175,9 @@ class PageRuns:
     def _source_notes(self) -> list[str]:
         return [*changed_note(self.sources.changed()), *refused_note(self.sources.refused())]
 
-    def _object(
-        self, run: PageRun, scale: Scale, lines: Mapping[int, Sequence[LineWeights]]
-    ) -> dict[str, object]:
+    def _object(self, run: PageRun, scale: Scale, lines: Mapping[int, Sequence[int]]) -> dict[str, object]:
         functions = self._table.functions()
-        seen = (
-            Seen(number, *functions[number], [line.line for line in heaviest])
-            for number, heaviest in lines.items()
-        )
+        seen = (Seen(number, *functions[number], heaviest) for number, heaviest in lines.items())
         return {
             "id": visible(run.id),
             "label": short(run.label, _LONGEST_LABEL),

@@ -17,6 +17,7 @@ from profkit.render.views.sampled import Report, build_report, library_test, wan
 from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import summary
 from profkit.transforms.simplify import fold_addresses
+from profkit.transforms.trees import sum_samples
 from profkit.transforms.waiting import waiting_stacks
 
 SOURCE_BYTES = 400_000
@@ -40,9 +41,12 @@ def sampled_html(
     source = source_of(infos_of(runs), options.source_root)
     is_library = library_test(info.region.file, (runs[0].profile or Profile()).frames)
     page = PageRuns(info.process.cwd, is_library, SourceBudget(source, source_bytes))
-    report = build_report(runs[0], replace(options, limit=1))
+    # Summing a million samples takes long, so the report and the page share the sums.
+    summed = None if runs[0].profile is None else sum_samples(fold_addresses(runs[0].profile))
+    report = build_report(replace(runs[0], profile=summed), replace(options, limit=1))
     for run in runs:
-        page.add(_page_run(run, source, notes if run is runs[0] else (), report))
+        is_first = run is runs[0]
+        page.add(_page_run(run, source, notes if is_first else (), report), summed if is_first else None)
     head = page.head("sampled", f"{info.label} – profkit")
     return html_page({**head, "initial": _initial(runs[0], options, report)}, page.columns)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from profkit.model.comparison import (
     Compared,
+    Estimate,
     FunctionComparison,
     SampledComparison,
 )
@@ -98,6 +99,10 @@ def _function(function: FunctionComparison, numbers: Mapping[tuple[str, str], in
     }
 
 
+def _half(estimate: Estimate) -> float:
+    return round((estimate.high - estimate.low) / 2, 6)
+
+
 def _shares(compared: Compared) -> dict[str, object]:
     difference = compared.difference
     return {
@@ -105,5 +110,6 @@ def _shares(compared: Compared) -> dict[str, object]:
         "b": compared.b.value,
         "low": difference.low,
         "high": difference.high,
+        "halves": {"a": _half(compared.a), "b": _half(compared.b)},
         "change": difference.change.value,
     }

@@ -1,4 +1,4 @@
-"""Columns of samples for an HTML page: stacks, order, lines, totals, and resource curves."""
+"""Columns of samples for an HTML page: stacks, order, totals, and resource curves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from operator import ne
 from profkit.model.profile import Profile
 from profkit.model.session import ResourcePoint
 from profkit.render.html.document import Columns, Kind
-from profkit.render.html.functions import LineWeights
 from profkit.transforms.trees import sort_stacks
 
 MAX_POINTS = 1500
@@ -78,9 +77,9 @@ def add_stacks(
     """
     stacks = sort_stacks(summed, keys)
     new = (stack[shared:] for stack, shared in zip(stacks.stacks, stacks.shared, strict=True))
-    _add_small(columns, f"{prefix}shared", stacks.shared)
-    _add_small(columns, f"{prefix}length", list(map(len, stacks.stacks)))
-    _add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
+    add_small(columns, f"{prefix}shared", stacks.shared)
+    add_small(columns, f"{prefix}length", list(map(len, stacks.stacks)))
+    add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
     weights: dict[int, int] = {}
     waits: dict[int, int] = {}
     threads = max(1, len(summed.threads))
@@ -91,10 +90,10 @@ def add_stacks(
             waits[pair] = waits.get(pair, 0) + weight
     pairs = sorted(weights)
     columns.add(f"{prefix}pair.stack", "u32", [pair // threads for pair in pairs])
-    _add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
-    _add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
+    add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
+    add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
     if waits:
-        _add_weights(columns, f"{prefix}pair.waiting", [waits.get(pair, 0) for pair in pairs])
+        add_weights(columns, f"{prefix}pair.waiting", [waits.get(pair, 0) for pair in pairs])
     return stacks.places
 
 
@@ -110,21 +109,11 @@ def add_order(
     orders = list(map(_merge_neighbours, _by_thread(profile, places, waiting)))
     starts = [0, *accumulate(len(order.stacks) for order in orders)]
     columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
-    _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
+    add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
     if waiting:
         waits = [*chain.from_iterable(order.waiting for order in orders)]
-        _add_weights(columns, f"{prefix}order.waiting", waits)
+        add_weights(columns, f"{prefix}order.waiting", waits)
     columns.add(f"{prefix}order.start", "u32", starts)
-
-
-def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> None:
-    """Add `lines.function`, `.line`, `.self` and `.total`, and `lines.waiting` if any thread waited there."""
-    columns.add(f"{prefix}lines.function", "u32", [line.function for line in lines])
-    columns.add(f"{prefix}lines.line", "u32", [line.line for line in lines])
-    _add_weights(columns, f"{prefix}lines.self", [line.own for line in lines])
-    _add_weights(columns, f"{prefix}lines.total", [line.total for line in lines])
-    if any(line.waiting for line in lines):
-        _add_weights(columns, f"{prefix}lines.waiting", [line.waiting for line in lines])
 
 
 def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | None]]) -> None:
@@ -132,7 +121,7 @@ def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | 
     stated = {function: total for function, total in totals if total is not None}
     if stated:
         columns.add(f"{prefix}totals.function", "u32", stated)
-        _add_weights(columns, f"{prefix}totals.weight", list(stated.values()))
+        add_weights(columns, f"{prefix}totals.weight", list(stated.values()))
 
 
 def _by_thread(profile: Profile, places: Sequence[int], waiting: Collection[int]) -> list[_ThreadSamples]:
@@ -163,13 +152,13 @@ def _sums(weights: Sequence[int], bounds: Sequence[int]) -> list[int]:
     return [sums[end] - sums[begin] for begin, end in pairwise(bounds)] if weights else []
 
 
-def _add_small(columns: Columns, name: str, values: Sequence[int]) -> None:
+def add_small(columns: Columns, name: str, values: Sequence[int]) -> None:
     """Add a column of numbers that seldom need more than sixteen bits."""
     kind: Kind = "u16" if max(values, default=0) < 2**16 else "u32"
     columns.add(name, kind, values)
 
 
-def _add_weights(columns: Columns, name: str, values: Sequence[int]) -> None:
+def add_weights(columns: Columns, name: str, values: Sequence[int]) -> None:
     """Add weights, as doubles if 32 bits are too few; doubles are exact up to 2**53."""
     kind: Kind = "u32" if max(values, default=0) < 2**32 else "f64"
     columns.add(name, kind, values)

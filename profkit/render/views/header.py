@@ -28,6 +28,7 @@ from profkit.render.views.merged import (
     clock_word,
     command_parts,
     cpu_shares,
+    gap_parts,
     merged_notes,
     resource_parts,
     runs_parts,
@@ -244,9 +245,7 @@ def _achieved(info: RunInfo) -> Part:
 
 def _session(info: RunInfo) -> list[Part]:
     parts = [Part(visible(info.session)), Part(f"{format_duration(info.session_s)} recorded")]
-    if info.gap_s:
-        parts.append(Part(f"{format_duration(info.gap_s)} in gaps between segments", Tone.WARN))
-    return parts
+    return [*parts, *gap_parts(info)]
 
 
 def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:

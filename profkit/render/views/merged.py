@@ -109,8 +109,19 @@ def session_parts(info: RunInfo, merged: Merged) -> list[Part]:
     """Return the number of sessions and their total time."""
     sessions = len({one.session for one in merged.infos})
     parts = [Part(count(sessions, "session")), Part(f"{format_duration(info.session_s)} recorded in total")]
-    gaps = f"{format_duration(info.gap_s)} in gaps between segments"
-    return [*parts, Part(gaps, Tone.WARN)] if info.gap_s else parts
+    return [*parts, *gap_parts(info)]
+
+
+_MANY_GAPS = 0.02
+"""Share of the session from which on gaps are a warning."""
+
+
+def gap_parts(info: RunInfo) -> list[Part]:
+    """Return the time without samples between segments, if there is any; short gaps are only a detail."""
+    if not info.gap_s:
+        return []
+    tone = Tone.WARN if info.gap_s >= _MANY_GAPS * info.session_s else Tone.PLAIN
+    return [Part(f"{format_duration(info.gap_s)} in gaps between segments", tone)]
 
 
 def resource_parts(merged: Merged) -> list[Part]:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from profkit.model.profile import Frame, Profile, Sample
 from profkit.model.run import Run
 from profkit.render.html.document import Columns
-from profkit.render.html.functions import line_weights
 from profkit.render.html.sampled import sampled_html
 from profkit.units import Unit
 from tests.support.example_runs import INFO, made_profile, made_run
@@ -50,22 +49,6 @@ def test_what_was_sampled_can_be_read_back(given: list[Profile]) -> None:
         assert weights_of(page, run) == weights
         assert page.head["runs"][run]["total"] == profile.total_weight
         assert order_of(page, run) == [expected_order(profile, n) for n in range(len(profile.threads))]
-
-
-@settings(max_examples=60)
-@given(profiles())
-def test_lines_weigh_what_samples_have_there(profile: Profile) -> None:
-    found = line_weights(profile, [0 if frame.name == "f" else 1 for frame in profile.frames])
-    own: Counter[tuple[int, int]] = Counter()
-    total: Counter[tuple[int, int]] = Counter()
-    for stack, _, weight in profile.samples:
-        frames = [profile.frames[frame] for frame in profile.stacks[stack]]
-        places = [(0 if frame.name == "f" else 1, frame.line) for frame in frames]
-        own.update(dict.fromkeys(places[-1:], weight))
-        total.update(dict.fromkeys(set(places), weight))
-    assert {(row.function, row.line): row.total for row in found} == total
-    assert {(row.function, row.line): row.own for row in found if row.own} == own
-    assert list(found) == sorted(found)
 
 
 def test_functions_say_where_most_of_them_was_and_whose_they_are() -> None:
@@ -131,6 +114,7 @@ def test_waiting_is_a_part_of_the_weights() -> None:
     assert page.column("r0.order.waiting") == [3, 0, 1]
     assert page.column("r0.lines.self") == [2, 4]
     assert page.column("r0.lines.waiting") == [0, 4]
+    assert page.column("r0.lines.waiting_total") == [4, 4]
 
 
 def test_without_waiting_there_are_no_columns_of_it() -> None:

@@ -97,6 +97,8 @@ def test_what_a_reader_must_not_miss_is_a_warning() -> None:
     assert Tone.WARN in tones(made_run(errors=1), "samples")
     assert Tone.WARN in tones(made_run(achieved_hz=50.0), "sampler")
     assert Tone.WARN in tones(made_run(gap_s=1.0), "session")
+    assert Tone.WARN not in tones(made_run(gap_s=0.056, session_s=6.0), "session"), "a detail"
+    assert Tone.WARN in tones(made_run(gap_s=0.12, session_s=6.0), "session")
     assert tones(made_run(state=SessionState.RUNNING), "started")[-1] is Tone.WARN
     assert tones(made_run(state=SessionState.FAILED), "started")[-1] is Tone.BAD
 

@@ -18,7 +18,7 @@ import { resourcesPanel } from "./panels/resources.js";
 import { sampledComparisonPanel } from "./panels/sampled_comparison.js";
 import { selectedFunctionPanel } from "./panels/selected_function.js";
 import { selectorsPanel } from "./panels/selectors.js";
-import { sourcePanel } from "./panels/source.js";
+import { sourceLinesPanel } from "./panels/source_lines.js";
 import { followAddress } from "./state/address.js";
 import { followTheme } from "./state/theme.js";
 
@@ -32,12 +32,12 @@ export { scaleOf } from "./graph/scale.js";
 export { fragmentOf, stateOf } from "./state/address.js";
 export { currentRun, currentTree, setState, state } from "./state/state.js";
 export { formatBytes, formatTime } from "./text/numbers.js";
-export { formatShare, nodeName } from "./text/run_text.js";
+export { formatShare, nodeName, plusMinus } from "./text/run_text.js";
 
 const PANELS = [
   selectorsPanel, summaryPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel,
   measuredComparisonPanel, historyPanel, resourcesPanel, selectedFunctionPanel, hotFunctionsPanel,
-  callersAndCalleesPanel, sourcePanel, processesPanel, factsPanel, notesPanel,
+  sourceLinesPanel, callersAndCalleesPanel, processesPanel, factsPanel, notesPanel,
 ];
 
 /** Unpack the data and build the page; show the error if that fails. */

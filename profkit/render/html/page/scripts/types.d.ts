@@ -191,10 +191,14 @@ export interface SampledComparison {
 
 export type Change = "more" | "less" | "noise";
 
-/** The share (`of`: self or total) of a function on both sides, and the interval of the difference. */
+/**
+ * The share (`of`: self or total) of a function on both sides, half the interval of each, and the interval of
+ * the difference.
+ */
 export interface ChangedFunction extends Sides<number> {
   function: number;
   of: "self" | "total";
+  halves: Sides<number>;
   low: number | null;
   high: number | null;
   change: Change;
@@ -282,10 +286,29 @@ export interface FunctionCosts {
   total: Float64Array;
   /** The number of nodes that have weight. */
   places: Uint32Array;
-  /** The largest self and total. */
-  most: { self: number; total: number };
   /** Groups of functions, filled on first use. */
   groups: Map<number, CallGroup>;
+}
+
+/** Rows of source lines by line and thread; `waiting` parts are empty if no thread waited. */
+export interface LineColumns {
+  fn: NumberColumn;
+  line: NumberColumn;
+  thread: NumberColumn;
+  self: NumberColumn;
+  total: NumberColumn;
+  waiting: NumberColumn;
+  waitingTotal: NumberColumn;
+}
+
+/** A line of a function with its weights. */
+export interface LineWeight {
+  fn: number;
+  line: number;
+  self: number;
+  total: number;
+  /** Other functions with code on the line. */
+  others?: number[];
 }
 
 /** Nodes of one function with the counted weight of each; `fn` is null below the root. */
@@ -417,7 +440,7 @@ export type AttributeValue = string | number | boolean | null | undefined;
 type Listeners = { [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void };
 
 type AttributeName =
-  | "autocomplete" | "class" | "cx" | "cy" | "d" | "disabled" | "for" | "height" | "hidden" | "href" | "id"
+  | "autocomplete" | "class" | "colspan" | "cx" | "cy" | "d" | "disabled" | "for" | "height" | "hidden" | "href" | "id"
   | "open" | "placeholder" | "points" | "r" | "readonly" | "rel" | "role" | "scope" | "spellcheck" | "start"
   | "tabindex" | "target" | "text-anchor" | "title" | "transform" | "type" | "value" | "viewBox" | "width"
   | "x" | "x1" | "x2" | "y" | "y1" | "y2";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { linearScale, paddedExtent, roundTicks } from "../scripts/elements/plots.js";
 import {
   axisTexts, changeText, exactCount, exactTime, formatBytes, formatCount, formatPercent, formatPoints,
-  formatTime, formatWeight, plural, timesAlike,
+  formatTime, formatWeight, plural, shareInterval, timesAlike,
 } from "../scripts/text/numbers.js";
 import { forSeeds } from "./made.js";
 
@@ -46,6 +46,16 @@ test("sizes and counts have three digits above a thousand and a million", () => 
     assertThreeDigits(formatBytes(value), value);
     assertThreeDigits(formatCount(value), value);
   }, 500);
+});
+
+test("intervals of shares are Wilson's", () => {
+  // From E. B. Wilson's formula, as in tests of Python's `share_interval`.
+  const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) =>
+    found.forEach((end, i) => assert.ok(Math.abs(end - wanted[i]) < 1e-4, `${end} is not ${wanted[i]}`));
+  near(shareInterval(50, 100), [0.4038, 0.5962]);
+  near(shareInterval(0, 10), [0, 0.2775]);
+  near(shareInterval(10, 10), [0.7225, 1]);
+  assert.deepEqual(shareInterval(0, 0), [0, 1]);
 });
 
 test("shares round half to even, and values above 0 never read as 0", () => {

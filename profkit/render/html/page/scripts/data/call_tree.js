@@ -121,11 +121,8 @@ export function sumCosts(tree, many, stated) {
     total[fn] += tree.total[node];
   }
   stated.functions.forEach((fn, i) => { total[fn] = stated.totals[i]; });
-  return { self, total, places, most: { self: largest(self), total: largest(total) }, groups: new Map() };
+  return { self, total, places, groups: new Map() };
 }
-
-/** @param {Float64Array} weights */
-const largest = (weights) => weights.reduce((a, b) => Math.max(a, b), 0);
 
 /**
  * Return the outermost nodes of a function as a group, the start for callers and callees.

@@ -1,6 +1,6 @@
 /* Small parts of panels: table cells, bars, badges, hints, key figures, folds, and a copy button. */
 
-import { formatShare } from "../text/run_text.js";
+import { formatShare, hasIntervals, plusMinus } from "../text/run_text.js";
 import { button, make } from "./markup.js";
 
 /** @import { Attributes, Child, Sides } from "../types.js" */
@@ -19,22 +19,41 @@ export const cell = (content, attributes = {}) => make("td", attributes, content
 export const numberCell = (content) => make("td", { class: "number" }, content);
 
 /**
- * Return a table cell with a number and a bar of its share.
+ * Return a table cell with a number and a bar of its share of the whole, so that all bars of a table have
+ * one scale. The bar has its own place beside the number.
  * @param {number} share
  * @param {Child | Child[]} text
  * @param {string | null} title
  */
 export const barCell = (share, text, title = null) =>
-  make("td", { class: "number bar-cell", title }, bar(share), make("span", { class: "bar-text" }, text));
+  make("td", { class: "number bar-cell", title },
+    make("span", { class: "bar-line" },
+      share > 0 ? make("span", { class: "track", "aria-hidden": "true" }, bar(share)) : null,
+      make("span", { class: "bar-text" }, text)));
 
 /**
- * Return a share with its bar, for use in text.
+ * Return a share with its bar, for use in text; `sure` is its uncertainty.
  * @param {number} share
  * @param {string | null} title
  */
-export const shareBar = (share, title = null) =>
+export const shareBar = (share, title = null, sure = "") =>
   make("span", { class: "share-bar", title },
-    bar(share), make("span", { class: "bar-text" }, formatShare(share)));
+    make("span", { class: "track", "aria-hidden": "true" }, bar(share)),
+    make("span", { class: "bar-text" }, formatShare(share), sure && " ",
+      sure && make("span", { class: "interval" }, sure)));
+
+/**
+ * Return a share of a whole as text, with its uncertainty if shares are estimates; nothing for no weight.
+ * @param {number} weight
+ * @param {number} whole
+ * @returns {Child[]}
+ */
+export function sureShare(weight, whole) {
+  if (!weight) return [];
+  const share = make("span", { class: "share" }, formatShare(weight / (whole || 1)));
+  if (!hasIntervals()) return [share];
+  return [share, " ", make("span", { class: "interval" }, plusMinus(weight, whole))];
+}
 
 /**
  * Return a bar that fills a part of its container.

@@ -2,15 +2,13 @@
 
 import { exactCount } from "../text/numbers.js";
 import { button, make } from "./markup.js";
+import { listenToRows, onPick, setTabStop } from "./rows.js";
 
 /** @import { Column, TableSpec } from "../types.js" */
 /**
  * @template Row
  * @typedef {ReturnType<typeof tableOf<Row>>} Table
  */
-
-/** @type {WeakMap<Element, () => void>} */
-const picks = new WeakMap();
 
 /**
  * Return a table: `show(rows)` fills its `element`, and `mark(key)` marks the selected row.
@@ -19,7 +17,7 @@ const picks = new WeakMap();
  */
 export function sortableTable(spec) {
   const table = tableOf(spec);
-  if (spec.pick) listen(table.body);
+  if (spec.pick) listenToRows(table.body);
   return {
     element: table.element,
     show: (/** @type {Iterable<Row>} */ rows) => {
@@ -157,7 +155,7 @@ function rowOf({ key, columns, pick }, row) {
     if (column.wide) cell.classList.add("wide-only");
     element.append(i || cell.tagName === "TH" ? cell : make("th", { scope: "row" }, cell));
   });
-  if (pick) picks.set(element, () => pick(row));
+  if (pick) onPick(element, () => pick(row));
   return element;
 }
 
@@ -168,57 +166,10 @@ function rowOf({ key, columns, pick }, row) {
  */
 function mark(table) {
   const marked = table.marked === null ? null : String(table.marked);
-  let stop = null;
+  const isMarked = (/** @type {HTMLTableRowElement} */ row) => row.dataset.key === marked;
   for (const row of table.body.rows) {
-    const chosen = row.dataset.key === marked;
-    if (chosen) row.setAttribute("aria-current", "true");
+    if (isMarked(row)) row.setAttribute("aria-current", "true");
     else row.removeAttribute("aria-current");
-    const first = row.querySelector("button");
-    if (first) first.tabIndex = -1;
-    if (chosen || !stop) stop = first;
   }
-  if (stop) stop.tabIndex = 0;
-}
-
-/** @param {HTMLElement} body */
-function listen(body) {
-  body.addEventListener("click", (event) => {
-    const row = rowAt(event);
-    if (row && !isTextSelected(row)) picks.get(row)?.();
-  });
-  body.addEventListener("keydown", (event) => {
-    const row = rowAt(event);
-    const to = row && rowAfter(body, row, event.key);
-    const from = row?.querySelector("button");
-    const target = to?.querySelector("button");
-    if (!target || !from) return;
-    event.preventDefault();
-    from.tabIndex = -1;
-    target.tabIndex = 0;
-    target.focus();
-  });
-}
-
-/** @param {Event} event */
-const rowAt = ({ target }) => (target instanceof Element ? target.closest("tr") : null);
-
-/**
- * @param {HTMLElement} body
- * @param {Element} row
- * @param {string} key
- */
-function rowAfter(body, row, key) {
-  if (key === "ArrowDown") return row.nextElementSibling;
-  if (key === "ArrowUp") return row.previousElementSibling;
-  if (key === "Home") return body.firstElementChild;
-  return key === "End" ? body.lastElementChild : null;
-}
-
-/**
- * Return whether text of a row is selected, as for copying.
- * @param {Element} row
- */
-function isTextSelected(row) {
-  const selection = getSelection();
-  return selection !== null && !selection.isCollapsed && selection.containsNode(row, true);
+  setTabStop(table.body, isMarked);
 }

@@ -4,11 +4,11 @@ import { head } from "../data/page_data.js";
 import { costsOf, hasStatedTotals } from "../data/trees.js";
 import { functionLink, placeElement } from "../elements/function_names.js";
 import { make } from "../elements/markup.js";
-import { barCell, cell } from "../elements/parts.js";
+import { barCell, cell, sureShare } from "../elements/parts.js";
 import { sortableTable } from "../elements/sortable_table.js";
 import { matchingFunctions } from "../graph/search.js";
 import { currentTree, hasGraph, onChange, setState, state } from "../state/state.js";
-import { amountText, formatShare, packageOf, placeOf, weightText } from "../text/run_text.js";
+import { amountText, packageOf, placeOf, weightText } from "../text/run_text.js";
 
 /** @import { Column, Panel } from "../types.js" */
 
@@ -33,8 +33,6 @@ export const hotFunctionsPanel = {
 
 const tree = currentTree;
 const costs = () => costsOf(tree());
-/** @param {number} weight */
-const share = (weight) => weight / (tree().total[0] || 1);
 
 /** @returns {Column<number>[]} */
 function columns() {
@@ -66,15 +64,16 @@ function nameCell(fn) {
 }
 
 /**
- * Return a weight with a bar relative to the largest in the column.
+ * Return a weight with a bar for its share.
  * @param {"self" | "total"} name
  * @param {number} fn
  */
 function weightCell(name, fn) {
   const weight = costs()[name][fn];
+  const whole = tree().total[0] || 1;
   const amount = make("span", { class: "amount wide-only" }, amountText(weight));
-  const text = weight ? [amount, formatShare(share(weight))] : "";
-  return barCell(weight / (costs().most[name] || 1), text, weightText(weight));
+  const text = weight ? [amount, " ", ...sureShare(weight, whole)] : "";
+  return barCell(weight / whole, text, weightText(weight));
 }
 
 function found() {

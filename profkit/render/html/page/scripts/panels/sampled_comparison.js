@@ -85,7 +85,10 @@ function columns(at) {
    */
   const share = (side) => ({
     id: side, title: side.toUpperCase(), hint: `share of ${side.toUpperCase()}`, value: (row) => row[side],
-    cell: (row) => barCell(row[side], formatShare(row[side])),
+    cell: (row) => barCell(row[side], [
+      make("span", { class: "share" }, formatShare(row[side])), " ",
+      make("span", { class: "interval" }, `±${(row.halves[side] * 100).toFixed(1)}`),
+    ]),
   });
   const wide = { wide: true, rising: true };
   return [

@@ -3,22 +3,20 @@
  * selection, it shows the hottest lines of the run.
  */
 
-import { activeWeight } from "../data/call_tree.js";
-import { column, head } from "../data/page_data.js";
-import { costsOf, groupOf, treeOf } from "../data/trees.js";
+import { head } from "../data/page_data.js";
+import { costsOf, groupOf } from "../data/trees.js";
 import { breakable, placeElement, swatch } from "../elements/function_names.js";
 import { button, make } from "../elements/markup.js";
-import { bar, copyButton, hint, shareBar, titled } from "../elements/parts.js";
-import { isDifference } from "../graph/function_colors.js";
-import { currentRun, currentTree, hasGraph, onChange, setState, state } from "../state/state.js";
+import { bar, copyButton, hint, sureShare, titled } from "../elements/parts.js";
+import { currentTree, hasGraph, onChange, setState, state } from "../state/state.js";
 import { exactCount } from "../text/numbers.js";
 import { differenceRows, formatShare, packageOf, placeOf, weightText } from "../text/run_text.js";
+import { hotLines } from "./hot_lines.js";
 import { sourceBeside } from "./source.js";
 
-/** @import { Activity, CallTree, Panel } from "../types.js" */
+/** @import { CallTree, Panel } from "../types.js" */
 
 const MAX_FRAMES = 12;
-const MAX_LINES = 6;
 
 /** @type {Panel} */
 export const selectedFunctionPanel = {
@@ -81,10 +79,11 @@ const pair = (name, value) => make("div", {}, make("dt", {}, name), make("dd", {
  * @param {CallTree} tree
  */
 function figure(name, weight, tree) {
-  const share = weight / (tree.total[0] || 1);
+  const whole = tree.total[0] || 1;
+  const share = weight / whole;
   return make("div", {}, make("dt", {}, name),
     make("dd", {},
-      make("strong", {}, formatShare(share)),
+      make("strong", {}, weight ? sureShare(weight, whole) : formatShare(0)),
       make("span", { class: "faint" }, weightText(weight)),
       make("span", { class: "meter" }, bar(share))));
 }
@@ -145,53 +144,3 @@ const item = (fn) => make("li", {},
     button(breakable(head.functions.name[fn]), () => setState({ selected: fn }),
       { class: "link" })),
   " ", placeElement(placeOf(fn)));
-
-/** Return a list of the lines with the largest self weight in the activity, each with its source if known. */
-function hotLines() {
-  const lines = isDifference ? [] : hottest(state.run, state.activity);
-  if (!lines.length) return [];
-  const whole = treeOf(state.run, "all", state.activity).total[0] || 1;
-  return [make("section", { class: "hot-lines" },
-    titled("h3", "Hottest lines", "by self share"),
-    make("ol", {}, lines.map((line) => lineItem(line, whole))))];
-}
-
-/**
- * @param {number} run
- * @param {Activity} activity
- */
-function hottest(run, activity) {
-  const read = (/** @type {string} */ name) => column(`r${run}.lines.${name}`);
-  const [functions, numbers, weights] = [
-    read("function"), read("line"), { weight: read("self"), waiting: read("waiting") },
-  ];
-  const self = Float64Array.from(weights.weight.keys(), (at) => activeWeight(weights, at, activity));
-  const order = [...self.keys()].filter((at) => self[at] > 0).sort((a, b) => self[b] - self[a]);
-  return order.slice(0, MAX_LINES)
-    .map((at) => ({ fn: functions[at], number: numbers[at], weight: self[at] }));
-}
-
-/**
- * @param {ReturnType<typeof hottest>[number]} line
- * @param {number} whole
- */
-function lineItem({ fn, number, weight }, whole) {
-  const text = lineText(fn, number);
-  const place = placeElement(`${head.functions.file[fn]}:${number}`);
-  return make("li", {},
-    make("div", { class: "hot-line" },
-      shareBar(weight / whole),
-      make("span", { class: "named" }, swatch(fn),
-        button(head.functions.name[fn], () => setState({ selected: fn }), { class: "link" }))),
-    text ? make("code", { class: "hot-code", title: text }, text) : null, place);
-}
-
-/**
- * Return a line of a function's source without indentation; "" if the page does not have it.
- * @param {number} fn
- * @param {number} number
- */
-function lineText(fn, number) {
-  const source = (currentRun().source ?? {})[fn];
-  return source?.lines[number - source.first]?.trim() ?? "";
-}

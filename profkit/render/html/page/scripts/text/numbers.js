@@ -49,6 +49,25 @@ function evened(number, places) {
   return isTie ? (2 * Math.round(steps / 2)) / 10 ** places : number;
 }
 
+/** The quantile of the normal distribution that 2.5 % of its values exceed. */
+const Z_95 = 1.959963984540054;
+
+/**
+ * Return the 95 % confidence interval of a share, if `weight` of `total` samples hit: Wilson's score
+ * interval, as in text reports.
+ * @param {number} weight
+ * @param {number} total
+ * @returns {[low: number, high: number]}
+ */
+export function shareInterval(weight, total) {
+  if (total === 0) return [0, 1];
+  const [share, z2] = [weight / total, Z_95 ** 2];
+  const centre = (share + z2 / (2 * total)) / (1 + z2 / total);
+  const spread = Math.sqrt((share * (1 - share)) / total + z2 / (4 * total * total));
+  const half = (Z_95 / (1 + z2 / total)) * spread;
+  return [weight === 0 ? 0 : centre - half, weight === total ? 1 : centre + half];
+}
+
 /**
  * Format a duration with three digits in the largest readable unit: `1.23 ms`; 90 s and 90 min stay.
  * @param {number} seconds

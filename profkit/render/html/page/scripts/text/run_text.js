@@ -2,12 +2,16 @@
 
 import { changes, head } from "../data/page_data.js";
 import { currentRun } from "../state/state.js";
-import { formatCount, formatPercent, formatPoints, formatWeight, isTimed } from "./numbers.js";
+import {
+  formatCount, formatPercent, formatPoints, formatWeight, isTimed, shareInterval,
+} from "./numbers.js";
 
 /** @import { CallTree } from "../types.js" */
 
 /** Minimum number of samples for shares with a decimal. */
 const MIN_PRECISE = 1000;
+/** Share below which the uncertainty is not shown. */
+const MIN_SURE = 0.01;
 const CHANGES = { more: "more in B", less: "less in B", noise: "within noise" };
 
 /**
@@ -17,6 +21,20 @@ const CHANGES = { more: "more in B", less: "less in B", noise: "within noise" };
 export const formatShare = (part) => formatPercent(part, isCoarse() ? 0 : 1);
 
 const isCoarse = () => head.kind === "sampled" && currentRun().total < MIN_PRECISE;
+
+/** Return whether shares of the run are estimates: those of counts are exact, and sides have differences. */
+export const hasIntervals = () => head.kind === "sampled" && currentRun().unit === "samples";
+
+/**
+ * Format the uncertainty of a weight's share in points: `±6`; "" if it is small or unknown.
+ * @param {number} weight
+ * @param {number} total
+ */
+export function plusMinus(weight, total) {
+  if (!hasIntervals() || !(weight >= MIN_SURE * total) || weight > total) return "";
+  const [low, high] = shareInterval(weight, total);
+  return `±${formatShare((high - low) / 2)}`.replace(" %", "").replace("<", "");
+}
 
 /**
  * Return file:line of a function; the file alone if its line is unknown, "" if both are.
