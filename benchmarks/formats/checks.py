@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.formats import readers, speedscope, sums
+from benchmarks.formats import readers, sessions, spans, speedscope, sums
 from benchmarks.formats.costs import Costs, differences
 from benchmarks.formats.outcomes import Outcome
 from profkit.model.profile import Profile
@@ -76,5 +76,12 @@ def _read(file: Path, format: str, profile: Profile, reading: speedscope.Reading
     elif format in ("cpuprofile", "chrome-trace"):
         yield sums.read_v8(file, profile)
         yield sums.read_trace_samples(file, profile)
+        yield spans.read_spans(file, profile)
+    elif format == "austin":
+        yield sums.read_austin(file, profile)
+    elif format == "firefox":
+        yield sums.read_firefox(file, profile)
+    elif format == "pyinstrument":
+        yield sessions.read_pyinstrument(file, profile)
     if format not in ("pstats", "perf-script"):
         yield speedscope.costs_in(reading, profile, graph=format == "callgrind")

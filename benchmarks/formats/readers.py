@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import importlib
 import io
+import marshal
 import os
 import pstats
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stderr
 from pathlib import Path
 
 from benchmarks.formats.costs import Costs
 from profkit.model.profile import Profile
+from profkit.units import Unit
 
 _TIMEOUT_S = 300
 _BUILT_IN = "~"
@@ -25,17 +28,24 @@ _BUILT_IN = "~"
 
 def read_pstats(file: Path, profile: Profile) -> Costs:
     """Return what the module `pstats` reports; recursive calls are counted once in its cumulative times."""
-    # Sampled statistics of profiling.sampling have a marker that only its own reader knows.
-    stats = vars(pstats.Stats(str(file)))["stats"]
+    stats = marshal.loads(file.read_bytes())
+    # profiling.sampling adds a marker, which only its own reader knows.
+    if stats.pop(("__sampled__",), None) is None:
+        stats = vars(pstats.Stats(str(file)))["stats"]
+    # Sampled statistics have whole samples, whose period profkit knows.
+    second = 1e9 / profile.period_ns if profile.unit is Unit.SAMPLES and profile.period_ns else 1e9
+    keys = Counter(_key(path, name) for path, _, name in stats)
     functions = {
-        (f"{name} {path}" if path != _BUILT_IN else name): (own_s * 1e9, total_s * 1e9)
+        _key(path, name): (own_s * second, total_s * second)
         for (path, _, name), (_, _, own_s, total_s, _) in stats.items()
+        if keys[_key(path, name)] == 1  # of profkit's rows, one may be several of these
     }
     total_s = sum(values[2] for values in stats.values())
-    # Functions of the same name and file are one row of profkit.
-    names = [f"{name} {path}" if path != _BUILT_IN else name for path, _, name in stats]
-    unique = {key: costs for key, costs in functions.items() if names.count(key) == 1}
-    return Costs("pstats", total_s * 1e9, unique, _with_file, least=len(stats))
+    return Costs("pstats", total_s * second, functions, _with_file, least=len(stats))
+
+
+def _key(path: str, name: str) -> str:
+    return name if path == _BUILT_IN else f"{name} {path}"
 
 
 def _with_file(name: str, file: str) -> str:
@@ -104,7 +114,9 @@ def read_gprof2dot(file: Path, profile: Profile, format: str) -> Costs | None:
         return None
     reader.totalMethod = "callstacks"
     vars(reader).setdefault("compat_itervalues", dict.values)  # which its reader of collapsed stacks lacks
-    with file.open("rt", encoding="utf-8", errors="surrogateescape") as text, redirect_stderr(io.StringIO()):
+    content = file.read_text("utf-8", "surrogateescape")
+    text = io.StringIO(_of_first_event(content) if format == "perf-script" else content)
+    with redirect_stderr(io.StringIO()):
         try:
             parsed = getattr(reader, _GPROF2DOT[format])(text).parse()
         except (AssertionError, AttributeError, LookupError, TypeError, ValueError, SystemExit):
@@ -122,6 +134,20 @@ def read_gprof2dot(file: Path, profile: Profile, format: str) -> Costs | None:
     return Costs("gprof2dot", float(parsed.events.get(samples, 0)), functions)
 
 
+_UNITS = {Unit.NANOSECONDS: "ns", Unit.BYTES: "B"}
+_EVENT = re.compile(r"(\S+?): *$", re.MULTILINE)
+
+
+def _of_first_event(text: str) -> str:
+    """Return the samples of the first event, since gprof2dot adds all up."""
+    lines = (line for line in text.splitlines(keepends=True) if not line.startswith("#"))
+    samples = [sample for sample in "".join(lines).split("\n\n") if sample.strip()]
+    events = [match[1] if (match := _EVENT.search(sample)) else "" for sample in samples]
+    return "".join(
+        f"{sample}\n\n" for sample, event in zip(samples, events, strict=True) if event == events[0]
+    )
+
+
 _FLAT = re.compile(
     r"^ *([\d.]+)([a-zµ]*) +[\d.]+% +[\d.]+% +([\d.]+)([a-zµ]*) +[\d.]+%  (.+?)(?: \([a-z-]*inline\))?$",
     re.IGNORECASE,
@@ -130,7 +156,7 @@ _FLAT = re.compile(
 
 def read_pprof(file: Path, profile: Profile) -> Costs | None:
     """Return what `go tool pprof -top` prints, in units that it does not round; None if it cannot."""
-    unit = "ns" if profile.period_ns else ""
+    unit = _UNITS.get(profile.unit, "ns" if profile.period_ns else "count")
     command = [
         "go",
         "tool",
@@ -138,7 +164,7 @@ def read_pprof(file: Path, profile: Profile) -> Costs | None:
         "-top",
         "-nodecount=100000",
         "-nodefraction=0",
-        f"-unit={unit or 'count'}",
+        f"-unit={unit}",
     ]
     done = subprocess.run(
         [*command, str(file)], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False

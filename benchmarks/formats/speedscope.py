@@ -20,6 +20,8 @@ _TIMEOUT_S = 600
 _ARGUMENTS = re.compile(r" \{.*\}$", re.DOTALL)
 """Arguments of a trace's event, which speedscope shows as a part of its name."""
 
+_PLACE = re.compile(r" \(.+:\d+\)$", re.DOTALL)
+"""File and line, which VizTracer writes into the name."""
 _NAMELESS = "(unnamed)"
 
 Reading = Mapping[str, Any]
@@ -49,7 +51,7 @@ def costs_in(reading: Reading, profile: Profile, graph: bool = False) -> Costs |
     names: Counter[str] = Counter()
     for one in profiles:
         for text, _, self_weight, total_weight in one["functions"]:
-            name = _ARGUMENTS.sub("", text).replace(_NAMELESS, "")
+            name = _PLACE.sub("", _ARGUMENTS.sub("", text)).replace(_NAMELESS, "")
             names[name] += 1
             own[name] += self_weight * factor
             total[name] += total_weight * factor

@@ -23,6 +23,8 @@ _READER = "sums of samples"
 Json = Mapping[str, Any]
 
 _FRAME = re.compile(r"(?P<name>.*?) \([^()]*\)|.*:(?P<of_sampling>[^:]+):\d+|\S+\(\d+\):_(?P<of_torch>.+)")
+_OBJECT = re.compile(r"_at_0x[0-9a-f]+>$")
+"""Address of an object, which torch.profiler writes into the names of built-in functions."""
 _NO_FRAME = re.compile(r"thread \(.*|tid:\d+|process \d+:.*")
 
 
@@ -45,7 +47,8 @@ def read_lines(file: Path, profile: Profile) -> Costs:
 
 def _frame_name(text: str) -> str:
     match = _FRAME.fullmatch(text)
-    return text if match is None else next(filter(None, match.groups()), text)
+    name = text if match is None else next(filter(None, match.groups()), text)
+    return _OBJECT.sub(">", name)
 
 
 def read_v8(file: Path, profile: Profile) -> Costs | None:
@@ -53,7 +56,7 @@ def read_v8(file: Path, profile: Profile) -> Costs | None:
 
     A trace has other threads, too, so that its total is not compared. Return None for a file without samples.
     """
-    document = _document(file)
+    document = document_in(file)
     if document is None:
         return None
     if isinstance(document, dict) and "traceEvents" not in document:
@@ -63,7 +66,7 @@ def read_v8(file: Path, profile: Profile) -> Costs | None:
     return _sums(samples, whole=False) if samples else None
 
 
-def _document(file: Path) -> Any:
+def document_in(file: Path) -> Any:  # noqa: ANN401, any JSON
     """Return the document in a file, which may be compressed; None if it is cut short."""
     data = file.read_bytes()
     try:
@@ -137,7 +140,7 @@ def _trace_samples(events: Sequence[Json]) -> Iterator[tuple[list[str], float]]:
 
 def read_trace_samples(file: Path, profile: Profile) -> Costs | None:
     """Return the sums of the `samples` of a Chrome trace; None if it has none."""
-    document = _document(file) if profile.unit is Unit.SAMPLES else None
+    document = document_in(file) if profile.unit is Unit.SAMPLES else None
     if not isinstance(document, dict) or not document.get("samples"):
         return None
     frames = document["stackFrames"]
@@ -153,3 +156,35 @@ def read_trace_samples(file: Path, profile: Profile) -> Costs | None:
         total.update(dict.fromkeys(names, weight))
     functions = {name: (float(own[name]), float(total[name])) for name in total}
     return Costs(_READER, sum(own.values()), functions)
+
+
+_METRICS = re.compile(r"(?P<stack>.*) (?P<time_us>\d+)(?:,[01],-?\d+)?")
+
+
+def read_austin(file: Path, profile: Profile) -> Costs:
+    """Return the sums of times in text of Austin, in nanoseconds."""
+    lines = file.read_text("utf-8", "surrogateescape").splitlines()
+    samples = []
+    for match in filter(None, map(_METRICS.fullmatch, lines)):
+        frames = [text for text in match["stack"].split(";") if not re.fullmatch(r"[PT]\S*\d", text)]
+        names = [text.rsplit(":", 2)[-2] for text in reversed(frames)]
+        samples.append((names, float(match["time_us"])))
+    return _sums(samples, whole=True)
+
+
+def read_firefox(file: Path, profile: Profile) -> Costs:
+    """Return the sums of the weights of samples in a file for the Firefox Profiler."""
+    document = document_in(file)
+    samples: list[tuple[list[str], float]] = []
+    for thread in document["threads"]:
+        tables = {**document.get("shared", {}), **thread}
+        strings = tables.get("stringArray") or tables["stringTable"]
+        stacks, frames, functions = tables["stackTable"], tables["frameTable"], tables["funcTable"]
+        weights = thread["samples"].get("weight") or [1] * len(thread["samples"]["stack"])
+        for at, weight in zip(thread["samples"]["stack"], weights, strict=True):
+            names = []
+            while at is not None:
+                names.append(strings[functions["name"][frames["func"][stacks["frame"][at]]]])
+                at = stacks["prefix"][at]
+            samples.append((names, weight / 1000))
+    return _sums(samples, whole=True)

@@ -27,6 +27,8 @@ _SAMPLE = re.compile(
     r"(?:\d{1,12}\.\d{1,9}:\s+)?(?:(?P<period>\d{1,18})\s+)?(?P<event>(?!\d)[^\s:][^\s]{0,127}?):(?:\s.*)?"
 )
 _FRAME = re.compile(r"\s+[0-9a-f]{1,16}\s+(?P<call>\S.*)")
+_SOURCE_LINE = re.compile(r"  \S.*(?::\d{1,9}|\[[0-9a-f]{1,16}\])(?: .*)?")
+"""Line below a frame, with the option `-F +srcline`."""
 _OFFSET = re.compile(r"\+0x[0-9a-f]{1,16}$")
 _PYTHON = "py::"
 _NO_FILES = ("[unknown]", "inlined")
@@ -107,6 +109,8 @@ def _samples(data: bytes, budget: Budget) -> Iterator[tuple[re.Match[str], list[
                 raise ValueError(f"line {number} is not the first line of a sample: {line[:80]!r}")
         else:
             match = _FRAME.fullmatch(line)
+            if match is None and calls and _SOURCE_LINE.fullmatch(line):
+                continue
             if match is None:
                 raise ValueError(f"line {number} is not a frame: {line[:80]!r}")
             calls.append(match["call"])

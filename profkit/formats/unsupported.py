@@ -22,6 +22,11 @@ _NATIVE = "record with `perf record -g`, then: perf script > FILE.perf.txt"
 _SPEEDSCOPE = "open it in https://www.speedscope.app and press Ctrl+S, which saves a .speedscope.json"
 _COLLAPSE = "convert it with {0} of FlameGraph: {0} FILE > FILE.collapsed"
 _NODE = "record a profile of time: node --cpu-prof"
+_LZ4 = Unsupported("is compressed by LZ4", _COMPRESSED.format("lz4 -dk"))
+_GO_TEXT = Unsupported(
+    "is a profile of Go as text", "convert it: go tool pprof -proto -output=FILE.pb.gz FILE"
+)
+_MEMRAY = Unsupported("is a recording of memray", "convert it: memray transform speedscope FILE")
 _UTF_16 = Unsupported("is text in UTF-16", "convert it: iconv -f UTF-16 -t UTF-8 FILE > FILE.txt")
 
 _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
@@ -29,10 +34,8 @@ _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
         "is a recording of perf", "convert it: perf script -i FILE > FILE.perf.txt")),
     (b"2ELIFREP", Unsupported(
         "is a recording of perf on a machine of other byte order", "convert it there: perf script -i FILE")),
-    (b"heap profile:", Unsupported(
-        "is a heap profile of Go as text", "convert it: go tool pprof -proto -output=FILE.pb.gz FILE")),
-    (b"memray", Unsupported(
-        "is a recording of memray", "convert it: memray transform speedscope FILE")),
+    (b"heap profile:", _GO_TEXT),
+    (b"memray", _MEMRAY),
     (b"allocator,num_allocations,size,", Unsupported(
         "is a table of memray", "convert the recording instead: memray transform speedscope")),
     (b"HCAT", Unsupported(
@@ -63,7 +66,13 @@ _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
         "open the recording in PerfView and save it as speedscope")),
     (b"\xff\xfe", _UTF_16),
     (b"\xfe\xff", _UTF_16),
-    (b"<?xml", Unsupported("is XML", _RECORD)),
+    (b"gmon", Unsupported("is a recording of gprof, which has no stacks", _NATIVE)),
+    (b"# To display the perf.data header info", Unsupported(
+        "is a report of perf", "write the samples: perf script > FILE.perf.txt")),
+    *((text, _GO_TEXT) for text in (
+        b"goroutine profile:", b"--- contention:", b"--- mutex:")),
+    (b"threadcreate profile:", Unsupported(
+        "is a profile of Go as text", "write it with debug 0: pprof.Lookup(NAME).WriteTo(writer, 0)")),
 )  # fmt: skip
 _PAGE = Unsupported("is an HTML page", f"{_RECORD}, or export JSON from the tool that made it")
 _ARCHIVE = Unsupported("is a ZIP archive", "extract the profile: unzip FILE")
@@ -72,17 +81,20 @@ _SLEEPY = Unsupported("is a profile of Very Sleepy", "open it there, and choose 
 _MARKUP: tuple[tuple[bytes, Unsupported], ...] = (
     (b"pyinstrument", Unsupported(
         "is an HTML report of pyinstrument", "write a session: pyinstrument -o FILE.pyisession")),
-    (b"heap profile:", Unsupported(
-        "is a heap profile of Go as text", "convert it: go tool pprof -proto -output=FILE.pb.gz FILE")),
+    (b"heap profile:", _GO_TEXT),
     (b"memray", Unsupported(
         "is an HTML report of memray", "convert the recording: memray transform speedscope")),
     (b"scalene", Unsupported("is an HTML report of scalene, which has no stacks", _RECORD)),
     (b"speedscope", Unsupported(
         "is an HTML page with a profile for speedscope", "import the JSON inside it")),
+    (b"viztracer", Unsupported("is an HTML page of VizTracer", "write JSON: viztracer -o FILE.json PROGRAM")),
+    (b"tachyon", Unsupported(
+        "is an HTML page of profiling.sampling", "record or replay with --gecko, --pstats or --collapsed")),
     (b"profkit", Unsupported(
         "is an HTML report of profkit", "export the run: profkit export RUN -o FILE.profkit.json")),
     (b"<svg", Unsupported("is a flame graph as SVG, which has no exact weights",
                           f"{_RECORD}, or with -f raw")),
+    (b"<?xml", Unsupported("is XML", _RECORD)),
     (b"<call_tree", Unsupported("is a profile of Sysprof as XML", _NATIVE)),
     (b"<html", _PAGE),
     (b"<!doctype html", _PAGE),
@@ -114,6 +126,10 @@ _DOCUMENTS: tuple[tuple[re.Pattern[bytes], Unsupported], ...] = (
         "has results of hyperfine, not a profile", "measure with `profkit measure`")),
     (re.compile(rb'^\s*\{\s*"head"\s*:\s*\{\s*"callFrame"'), Unsupported(
         "is a heap profile of V8", f"{_SPEEDSCOPE}; for time: node --cpu-prof")),
+    (re.compile(rb'"linux-perf-json-version"'), Unsupported(
+        "is JSON of perf data convert", "convert the recording: perf script -i perf.data > FILE.perf.txt")),
+    (re.compile(rb'^\s*\{\s*"total_num_allocations"'), Unsupported(
+        "has statistics of memray, not a profile", "convert the recording: memray transform speedscope")),
     (re.compile(rb'^\s*\{\s*"code"\s*:\s*\['), Unsupported("is a log of V8, processed", _NODE)),
     (_FIREFOX_PANEL, Unsupported(
         "is a recording of Firefox's former Performance panel",
@@ -135,6 +151,19 @@ _TEXTS: tuple[tuple[re.Pattern[bytes], Unsupported], ...] = (
     (re.compile(rb"^Index +% CPU Time:Total"), Unsupported(
         "is a report of VTune, which has no stacks",
         "write its top-down tree as CSV and convert it: stackcollapse-vtune.pl FILE.csv > FILE.collapsed")),
+    (re.compile(rb"^\s*# started on .*|^\s*Performance counter stats for"), Unsupported(
+        "has counts of perf stat, not a profile", _NATIVE)),
+    (re.compile(rb"^.*\S.* \d+ +\d+\.\d+: +\d+ \S+: +[0-9a-f]+ \S"), Unsupported(
+        "is output of perf script without stacks", "record again with `perf record -g`")),
+    (re.compile(rb"^\S.*\d+\.\d+: *\n\s+[0-9a-f]+ \S"), Unsupported(
+        "is output of perf script without events", "write it again: perf script > FILE.perf.txt")),
+    (re.compile(rb"^go 1\.\d+ trace\0"), Unsupported(
+        "is an execution trace of Go",
+        "extract a profile: go tool trace -pprof=sched FILE > FILE.pb.gz; or take one with runtime/pprof")),
+    (re.compile(rb"^(?:File: .*\n)?(?:Build ID: .*\n)?Type: \w+\n(?:Time: .*\n)?"), Unsupported(
+        "is a report of go tool pprof", "name the profile itself")),
+    (re.compile(rb"^\s*_ +\._ +__/__ .*Recorded:"), Unsupported(
+        "is a report of pyinstrument as text", "write a session: pyinstrument -o FILE.pyisession")),
     (re.compile(rb"^@ \S+ \[\d+ samples\]"), Unsupported(
         "is a call graph of pmcstat", _COLLAPSE.format("stackcollapse-pmc.pl"))),
     (re.compile(rb"^(?:Stack_|Script_|Obj_)\S+ log opened"), Unsupported("is a log of Papyrus", _SPEEDSCOPE)),
@@ -166,6 +195,9 @@ def recognize(data: bytes) -> Unsupported | None:
     if _MARKED.match(head):
         lower = data[: 1 << 22].lower()
         return next((known for mark, known in _MARKUP if mark in lower), None)
+    # memray compresses its recordings with LZ4, whose frame begins with 04 22 4D 18.
+    if head.startswith(b"\x04\x22\x4d\x18"):
+        return _MEMRAY if b"memray" in head[:64] else _LZ4
     known_texts = (known for pattern, known in (*_DOCUMENTS, *_TEXTS) if pattern.search(head))
     return next(known_texts, None) or _stacks_without_count(head)
 
@@ -175,8 +207,9 @@ _STACK = re.compile(rb"[^\s;#][^;]*;.*\s\d{1,18}\s*")
 
 def _stacks_without_count(head: bytes) -> Unsupported | None:
     """Return that most lines are collapsed stacks, with the first line that is not; None if they are not."""
-    lines = [(number, line) for number, line in enumerate(head.splitlines(), 1) if line.strip()]
-    others = [(number, line) for number, line in lines if not _STACK.fullmatch(line) and line[:1] != b"#"]
+    numbered = enumerate(head.splitlines(), 1)
+    lines = [(number, line) for number, line in numbered if line.strip() and line[:1] != b"#"]
+    others = [(number, line) for number, line in lines if not _STACK.fullmatch(line)]
     if not others or 2 * len(others) > len(lines):
         return None
     number, line = others[0]

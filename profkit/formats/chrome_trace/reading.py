@@ -177,7 +177,7 @@ def sniff(data: bytes) -> bool:
     """Return whether this is an object with a member `traceEvents`, or a list of objects with a phase."""
     if data.lstrip()[:1] == b"[":
         return b'"ph"' in data[:_HEAD]
-    return b'"traceEvents"' in data
+    return data.lstrip()[:1] == b"{" and b'"traceEvents"' in data
 
 
 def origin_of(data: bytes) -> Origin:

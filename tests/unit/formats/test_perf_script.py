@@ -88,5 +88,12 @@ def test_times_may_be_missing_as_in_old_versions() -> None:
     assert rows == {"work": (3, 3), "main": (0, 3)}
 
 
+def test_lines_of_the_source_are_passed_over() -> None:
+    text = TEXT.replace(b"(/usr/lib/libc.so.6)\n", b"(/usr/lib/libc.so.6)\n  memcpy.c:31\n")
+    text = text.replace(b"(/usr/bin/python3.12)\n", b"(/usr/bin/python3.12)\n  python3.12[2a]\n")
+    assert text.count(b"\n") == TEXT.count(b"\n") + 2
+    assert decode(text, SOURCE) == decode(TEXT, SOURCE)
+
+
 def test_a_time_is_no_event() -> None:
     assert not sniff(b"app 1896 1234.567890:\n\t b75613c3 work (/usr/bin/app)\n\n")
