@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.formats import readers, sessions, spans, speedscope, sums
+from benchmarks.formats import dumps, readers, sessions, spans, speedscope, sums
 from benchmarks.formats.costs import Costs, differences
 from benchmarks.formats.outcomes import Outcome
 from profkit.model.profile import Profile
@@ -66,6 +66,7 @@ def _read(file: Path, format: str, profile: Profile, reading: speedscope.Reading
     elif format == "callgrind":
         yield readers.read_callgrind(file, profile)
         yield readers.read_gprof2dot(file, profile, format)
+        yield dumps.read_dump(file, profile)
     elif format == "pprof":
         yield readers.read_pprof(file, profile)
     elif format == "perf-script":

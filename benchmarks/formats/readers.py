@@ -112,7 +112,7 @@ def read_gprof2dot(file: Path, profile: Profile, format: str) -> Costs | None:
         reader = importlib.import_module("gprof2dot")
     except ImportError:
         return None
-    reader.totalMethod = "callstacks"
+    vars(reader)["totalMethod"] = "callstacks"
     vars(reader).setdefault("compat_itervalues", dict.values)  # which its reader of collapsed stacks lacks
     content = file.read_text("utf-8", "surrogateescape")
     text = io.StringIO(_of_first_event(content) if format == "perf-script" else content)

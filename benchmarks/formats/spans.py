@@ -24,7 +24,7 @@ def read_spans(file: Path, profile: Profile) -> Costs | None:
     events = document.get("traceEvents", ()) if isinstance(document, dict) else document or ()
     lasting = [event for event in events if event.get("ph") in ("B", "E", "X")]
     lasting = [event for event in lasting if event.get("cat") != "Trace"]
-    if not lasting or any(event["ph"] != "X" for event in lasting):
+    if not lasting or any(event["ph"] != "X" or isinstance(event["ts"], str) for event in lasting):
         return None
     tracks: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in lasting:

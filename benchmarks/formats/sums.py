@@ -165,7 +165,7 @@ def read_austin(file: Path, profile: Profile) -> Costs:
     """Return the sums of times in text of Austin, in nanoseconds."""
     lines = file.read_text("utf-8", "surrogateescape").splitlines()
     samples = []
-    for match in filter(None, map(_METRICS.fullmatch, lines)):
+    for match in filter(None, (_METRICS.fullmatch(line) for line in lines if line[:1] != "#")):
         frames = [text for text in match["stack"].split(";") if not re.fullmatch(r"[PT]\S*\d", text)]
         names = [text.rsplit(":", 2)[-2] for text in reversed(frames)]
         samples.append((names, float(match["time_us"])))
