@@ -13,7 +13,6 @@ from pyinstrument.session import Session
 from benchmarks.formats.costs import Costs
 from profkit.model.profile import Profile
 
-
 _OWN = ("<thread>", "bin/pyinstrument", "pyinstrument/__main__.py")
 """Files of the frames below the profiler's start, which profkit leaves out."""
 

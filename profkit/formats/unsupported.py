@@ -26,6 +26,10 @@ _LZ4 = Unsupported("is compressed by LZ4", _COMPRESSED.format("lz4 -dk"))
 _GO_TEXT = Unsupported(
     "is a profile of Go as text", "convert it: go tool pprof -proto -output=FILE.pb.gz FILE"
 )
+_HEAP_TEXT = Unsupported(
+    "is a heap profile of Go or gperftools as text",
+    "convert it: go tool pprof -proto -output=FILE.pb.gz PROGRAM FILE; Go's need no PROGRAM",
+)
 _MEMRAY = Unsupported("is a recording of memray", "convert it: memray transform speedscope FILE")
 _UTF_16 = Unsupported("is text in UTF-16", "convert it: iconv -f UTF-16 -t UTF-8 FILE > FILE.txt")
 
@@ -34,7 +38,13 @@ _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
         "is a recording of perf", "convert it: perf script -i FILE > FILE.perf.txt")),
     (b"2ELIFREP", Unsupported(
         "is a recording of perf on a machine of other byte order", "convert it there: perf script -i FILE")),
-    (b"heap profile:", _GO_TEXT),
+    (b"heap profile:", _HEAP_TEXT),
+    (b"heap_v2/", Unsupported(
+        "is a heap profile of jemalloc", "convert it: jeprof --collapsed PROGRAM FILE > FILE.collapsed")),
+    # https://gperftools.github.io/gperftools/cpuprofile-fileformat.html
+    (bytes(8) + b"\3" + bytes(15), Unsupported(
+        "is a CPU profile of gperftools",
+        "convert it: go tool pprof -proto -output=FILE.pb.gz PROGRAM FILE")),
     (b"memray", _MEMRAY),
     (b"allocator,num_allocations,size,", Unsupported(
         "is a table of memray", "convert the recording instead: memray transform speedscope")),
@@ -81,7 +91,7 @@ _SLEEPY = Unsupported("is a profile of Very Sleepy", "open it there, and choose 
 _MARKUP: tuple[tuple[bytes, Unsupported], ...] = (
     (b"pyinstrument", Unsupported(
         "is an HTML report of pyinstrument", "write a session: pyinstrument -o FILE.pyisession")),
-    (b"heap profile:", _GO_TEXT),
+    (b"heap profile:", _HEAP_TEXT),
     (b"memray", Unsupported(
         "is an HTML report of memray", "convert the recording: memray transform speedscope")),
     (b"scalene", Unsupported("is an HTML report of scalene, which has no stacks", _RECORD)),

@@ -13,7 +13,11 @@ from profkit.formats.unsupported import recognize
 
 FILES = {
     "perf.data": (b"PERFILE2" + bytes(100), "recording of perf", "perf script -i"),
-    "go heap": (b"heap profile: 1: 2 [3: 4] @ heap/1024", "profile of Go as text", "go tool pprof -proto"),
+    "go heap": (
+        b"heap profile: 1: 2 [3: 4] @ heap/1024",
+        "heap profile of Go or gperftools",
+        "go tool pprof -proto",
+    ),
     "memray": (b"memray\0\x0b", "recording of memray", "memray transform speedscope"),
     "memray table": (b"allocator,num_allocations,size,tid,thread_name", "table of memray", "speedscope"),
     "memray graph": (
@@ -54,6 +58,16 @@ FILES = {
     "go threads": (b"threadcreate profile: total 5\n", "profile of Go", "debug 0"),
     "go trace": (b"go 1.19 trace\0\0\0", "execution trace of Go", "go tool trace -pprof=sched"),
     "go report": (b"File: app\nType: cpu\nTime: Nov 25, 2026\n", "report of go tool pprof", "profile itself"),
+    "gperftools": (
+        (0).to_bytes(8, "little") + (3).to_bytes(8, "little") + bytes(8) + b"\x10\x27" + bytes(14),
+        "CPU profile of gperftools",
+        "go tool pprof -proto -output=FILE.pb.gz PROGRAM FILE",
+    ),
+    "jemalloc": (
+        b"heap_v2/131072\n  t*: 592: 66547633 [0: 0]\n",
+        "jemalloc",
+        "jeprof --collapsed PROGRAM FILE",
+    ),
     "gmon": (b"gmon\1\0\0\0", "recording of gprof", "perf script > FILE.perf.txt"),
     "perf report": (b"# To display the perf.data header info, please", "report of perf", "perf script"),
     "perf stat": (b"\n Performance counter stats for './app':\n", "perf stat", "perf record -g"),
