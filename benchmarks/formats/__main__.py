@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.formats.checks import Check, check
+from benchmarks.formats.checks import VERDICTS, Check, check
 from benchmarks.formats.outcomes import files_in, import_file
 from benchmarks.formats.speedscope import Reading, read_all
 
@@ -34,7 +34,7 @@ def _as_text(checks: Sequence[Check]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(3)] if rows else [0] * 3
     lines = ["  ".join((*map(str.ljust, row, widths), row[3])).rstrip() for row in rows]
     counts = Counter(one.verdict for one in checks)
-    return "\n".join([*lines, "", ", ".join(f"{count} {verdict}" for verdict, count in counts.items())])
+    return "\n".join([*lines, "", ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)])
 
 
 def _as_json(checks: Sequence[Check]) -> str:

@@ -11,6 +11,8 @@ from benchmarks.formats.costs import Costs, differences
 from benchmarks.formats.outcomes import Outcome
 from profkit.model.profile import Profile
 
+VERDICTS = ("accepted", "refused", "misread", "unknown")
+"""Verdicts on files; "refused" is by name, and unknown files are often no profiles."""
 _SHOWN = 3
 """Number of differences that are shown of a file."""
 _AMBIGUOUS = {

@@ -24,7 +24,7 @@ def read_pyinstrument(file: Path, profile: Profile) -> Costs:
     total: defaultdict[str, float] = defaultdict(float)
     if "frame_records" in document:
         root = Session.load(file).root_frame(trim_stem=False)
-        while len(root.children) == 1 and str(root.file_path).endswith(_OWN):
+        while root is not None and len(root.children) == 1 and str(root.file_path).endswith(_OWN):
             root = root.children[0]
         _add_frame(_as_tree(root), own, total, ())
     else:

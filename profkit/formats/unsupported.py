@@ -163,9 +163,9 @@ _TEXTS: tuple[tuple[re.Pattern[bytes], Unsupported], ...] = (
         "write its top-down tree as CSV and convert it: stackcollapse-vtune.pl FILE.csv > FILE.collapsed")),
     (re.compile(rb"^\s*# started on .*|^\s*Performance counter stats for"), Unsupported(
         "has counts of perf stat, not a profile", _NATIVE)),
-    (re.compile(rb"^.*\S.* \d+ +\d+\.\d+: +\d+ \S+: +[0-9a-f]+ \S"), Unsupported(
+    (re.compile(rb"^.{1,80} \d{1,10} +\d{1,12}\.\d{1,9}: +\d{1,18} \S{1,80}: +[0-9a-f]{1,16} "), Unsupported(
         "is output of perf script without stacks", "record again with `perf record -g`")),
-    (re.compile(rb"^\S.*\d+\.\d+: *\n\s+[0-9a-f]+ \S"), Unsupported(
+    (re.compile(rb"^\S.{1,120}\d\.\d{1,9}: *\n\s+[0-9a-f]{1,16} \S"), Unsupported(
         "is output of perf script without events", "write it again: perf script > FILE.perf.txt")),
     (re.compile(rb"^go 1\.\d+ trace\0"), Unsupported(
         "is an execution trace of Go",

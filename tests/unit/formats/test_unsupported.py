@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,28 @@ def test_an_empty_file_has_no_format(tmp_path: Path) -> None:
     (tmp_path / "x").touch()
     with pytest.raises(UsageError, match="is empty"):
         runs_of_file(tmp_path / "x", "collapsed")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b"1",
+        b" ",
+        b"a ",
+        b" 1",
+        b"a;",
+        b"a; 1 ",
+        b"1.1: ",
+        b"\n",
+        b'"',
+        b'"costs":[',
+        b"<",
+        b"# ",
+        b"a 1 1.1: 1 a: ",
+    ],
+)
+def test_no_content_takes_long(piece: bytes) -> None:
+    started_s = time.perf_counter()
+    for beginning in (b"", b"{", b'{"label":', b"a", b"File: "):
+        recognize(beginning + piece * (1 << 17))
+    assert time.perf_counter() - started_s < 5
