@@ -120,7 +120,7 @@ def _timed(document: Json) -> list[tuple[Any, float]]:
 
 
 def _trace_samples(events: Sequence[Json]) -> Iterator[tuple[list[str], float]]:
-    """Yield the samples of all profiles in a trace whose beginning it has."""
+    """Yield the samples of all profiles in a trace that begin in it."""
     started = {(event.get("pid"), event.get("id")) for event in events if event.get("name") == "Profile"}
     pieces: defaultdict[Any, dict[str, list[Any]]] = defaultdict(
         lambda: {"nodes": [], "samples": [], "timeDeltas": []}

@@ -39,9 +39,10 @@ def samples_of(events: Sequence[Event], builder: BoundedBuilder) -> dict[Track, 
         elif event.get("name") == WHOLE:
             samples[track_of(event)] += _timed(_whole(event), builder)
     for key, of_profile in pieces.items():
-        # Pieces of a profile that began before the trace lack its first nodes; DevTools ignores them too.
-        if key in threads:
-            samples[threads[key]] += _timed([_piece(event) for event in of_profile], builder)
+        parts = [_piece(event) for event in of_profile]
+        # The rest of a profile that began before the trace lacks its first nodes. DevTools ignores it too.
+        if key in threads or _has_root(parts):
+            samples[threads.get(key, track_of(of_profile[0]))] += _timed(parts, builder)
     return samples
 
 
@@ -59,6 +60,14 @@ class _Piece(NamedTuple):
 def _piece(event: Event) -> _Piece:
     data = _data(event)
     return _Piece(optional(data, "data", "cpuProfile", {}), optional(data, "data", "timeDeltas", []))
+
+
+def _has_root(pieces: Sequence[_Piece]) -> bool:
+    for piece in pieces:
+        nodes: list[object] = optional(piece.profile, "cpuProfile", "nodes", [])
+        if any(isinstance(node, dict) and "parent" not in node for node in nodes):
+            return True
+    return False
 
 
 def _whole(event: Event) -> list[_Piece]:

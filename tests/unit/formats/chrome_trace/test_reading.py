@@ -273,6 +273,12 @@ def test_pieces_of_a_profile_that_began_before_the_trace_are_left_out() -> None:
     assert decode(json.dumps({"traceEvents": [late, *DEVTOOLS["traceEvents"]]}).encode()) == whole
 
 
+def test_a_profile_may_lack_its_first_event() -> None:
+    without = decode(json.dumps({"traceEvents": DEVTOOLS["traceEvents"][1:3]}).encode())
+    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(without)}
+    assert rows == {"main": (50_000, 90_000), "f": (40_000, 40_000)}
+
+
 def test_older_traces_have_a_whole_profile_in_one_event() -> None:
     first, second = (one["args"]["data"] for one in DEVTOOLS["traceEvents"][1:3])  # type: ignore[index]
     nodes = first["cpuProfile"]["nodes"] + second["cpuProfile"]["nodes"]
