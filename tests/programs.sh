@@ -12,6 +12,7 @@ python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Pyth
 command -v perl >/dev/null || missing+=(perl)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v go >/dev/null || missing+=(golang-go)
+command -v perf >/dev/null || missing+=(linux-perf)
 command -v npm >/dev/null || missing+=(npm)
 command -v git >/dev/null || missing+=(git)
 command -v strace >/dev/null || missing+=(strace)

@@ -31,6 +31,8 @@ _HEADER = ("part:", "desc:", "positions:", "thread:", "pid:", "cmd:", "event:", 
 _IGNORED = frozenset(("jump", "jcnd"))
 _ELSEWHERE = {"cob": "shared_objects", "jfi": "files", "jfn": "functions"}
 """Fields for the names that lines of calls and jumps may give."""
+_INVALID = "invalid literal"
+"""Beginning of Python's message for text that is not a number."""
 
 
 @dataclass(slots=True)
@@ -103,7 +105,10 @@ def read_body(lines: Iterator[str], body: Body) -> None:
         elif key == "fl":
             file = files.get(value) or _named(files, value)
         elif key == "ob":
-            shared_object = _named(body.shared_objects, value)
+            try:
+                shared_object = _named(body.shared_objects, value)
+            except ValueError:  # callgrind_annotate reads such files: the object is then unknown
+                shared_object = ""
         elif line:
             _add_other(body, line, key if assigned else "", value)
     if cost:
@@ -187,7 +192,11 @@ def _lines_named(lines: Sequence[str], unread: Iterator[str], path: Path) -> Ite
     try:
         yield
     except ValueError as error:
-        raise DamagedFile(path, f"line {len(lines) - length_hint(unread)}: {error}") from error
+        number = len(lines) - length_hint(unread)
+        problem = str(error)
+        if problem.startswith(_INVALID):
+            problem = f"{lines[number - 1][:80]!r} has a count that is not a whole number"
+        raise DamagedFile(path, f"line {number}: {problem}") from error
 
 
 def _instructions(events: Sequence[str]) -> int:

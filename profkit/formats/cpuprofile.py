@@ -3,12 +3,15 @@
 The type Profile of the Chrome DevTools Protocol, https://chromedevtools.github.io/devtools-protocol/v8/Profiler:
 a tree of `nodes`, and for each sample the id of its node and the microseconds since the previous one. A
 sample counts for the time until the next one. Lines are where functions begin.
+
+The packages v8-profiler-node8 and v8-profiler-next write an older form: a tree of nodes, `head`, and for each
+sample its `timestamps` in microseconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 
 from profkit.errors import DamagedFile
@@ -31,6 +34,8 @@ def decode(data: bytes, source: Path = Path("CPU profile"), budget: Budget | Non
     builder = BoundedBuilder(budget or unlimited())
     try:
         document = read_json(data, budget)
+        if isinstance(document, dict) and "head" in document:
+            document = _renewed(document)
         nodes = Nodes(builder)
         nodes.add(member(document, "the file", "nodes", list))
         thread = builder.thread(Thread(0, 0, ""))
@@ -48,14 +53,47 @@ def decode(data: bytes, source: Path = Path("CPU profile"), budget: Budget | Non
 
 
 def sniff(data: bytes) -> bool:
-    """Return whether content is an object with nodes that have call frames."""
+    """Return whether content has nodes with call frames, or is of the older form."""
     head = data[:_HEAD]
-    return data.lstrip()[:1] == b"{" and b'"nodes"' in head and b'"callFrame"' in head
+    if data.lstrip()[:1] != b"{":
+        return False
+    if b'"nodes"' in head and b'"callFrame"' in head:
+        return True
+    return b'"head"' in head and b'"hitCount"' in head and b'"functionName"' in head
 
 
 def origin_of(data: bytes) -> Origin:
     """Return the origin: V8, whose times do not begin at a known moment."""
     return Origin("V8")
+
+
+def _renewed(document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a document of the older form in today's; raises ValueError."""
+    nodes: list[object] = []
+    left: list[object] = [member(document, "the file", "head", dict)]
+    while left:
+        node = left.pop()
+        children: list[object] = optional(node, "a node", "children", [])
+        number = member(node, "a node", "id", int)
+        hits = optional(node, "a node", "hitCount", 0)
+        called = [member(child, "a node", "id", int) for child in children]
+        nodes.append({"id": number, "callFrame": node, "children": called, "hitCount": hits})
+        left += children
+    samples: list[object] = optional(document, "the file", "samples", [])
+    return {"nodes": nodes, "samples": samples, **_times_renewed(document, len(samples))}
+
+
+def _times_renewed(document: Mapping[str, object], samples: int) -> Mapping[str, object]:
+    """Return the times of the older form in today's.
+
+    Its start and end are whole seconds, too coarse for samples. One more time than samples is the end.
+    """
+    listed: list[object] = optional(document, "the file", "timestamps", [])
+    times = [scaled(at, f"timestamps[{place}]", 1) for place, at in enumerate(listed)]
+    deltas = [later - earlier for earlier, later in pairwise([*times[:1], *times])]
+    if len(times) != samples + 1:
+        return {"timeDeltas": deltas}
+    return {"timeDeltas": deltas[:-1], "startTime": times[0], "endTime": times[-1]}
 
 
 class Nodes:
@@ -95,10 +133,13 @@ class Nodes:
             callers: tuple[int, ...] = ()
             node = leaf
             for depth in count(1):
-                if node not in self._frames or depth > len(self._frames):
+                if node not in self._frames:
+                    below = "" if node == leaf else f", below which a sample has the node {leaf!r}"
                     raise ValueError(
-                        f"a sample has a node {leaf!r} that does not exist, or that contains itself"
+                        f"the node {node!r} does not exist{below}: a part of the profile is missing"
                     )
+                if depth > len(self._frames):
+                    raise ValueError(f"a sample has a node {leaf!r} that contains itself")
                 self._builder.budget.check_depth(depth)
                 if self._frames[node] >= 0:
                     frames.append(self._frames[node])

@@ -1,7 +1,8 @@
 """Text that `perf script` writes: for each sample a head line, then its frames, the innermost first.
 
 perf-script(1), with the default fields. Its names of Python functions, which CPython's perf trampoline adds
-(`py::NAME:FILE`), become functions with files. Samples of one event are read.
+(`py::NAME:FILE`), become functions with files. Samples of one event are read. The text of
+old recordings has no times.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from profkit.units import Unit
 
 _SAMPLE = re.compile(
     r"(?P<name>\S.{0,63}?)\s+(?P<pid>\d{1,10}(?:/\d{1,10})?)\s+(?:\[\d{1,6}\]\s+)?(?:\S{4,6}\s+)?"
-    r"(?P<time>\d{1,12}\.\d{1,9}):\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[^\s:][^\s]{0,127}?):(?:\s.*)?"
+    r"(?:\d{1,12}\.\d{1,9}:\s+)?(?:(?P<period>\d{1,18})\s+)?(?P<event>(?!\d)[^\s:][^\s]{0,127}?):(?:\s.*)?"
 )
 _FRAME = re.compile(r"\s+[0-9a-f]{1,16}\s+(?P<call>\S.*)")
+_SOURCE_LINE = re.compile(r"  \S.*(?::\d{1,9}|\[[0-9a-f]{1,16}\])(?: .*)?")
+"""Line below a frame, with the option `-F +srcline`."""
 _OFFSET = re.compile(r"\+0x[0-9a-f]{1,16}$")
 _PYTHON = "py::"
 _NO_FILES = ("[unknown]", "inlined")
@@ -106,6 +109,8 @@ def _samples(data: bytes, budget: Budget) -> Iterator[tuple[re.Match[str], list[
                 raise ValueError(f"line {number} is not the first line of a sample: {line[:80]!r}")
         else:
             match = _FRAME.fullmatch(line)
+            if match is None and calls and _SOURCE_LINE.fullmatch(line):
+                continue
             if match is None:
                 raise ValueError(f"line {number} is not a frame: {line[:80]!r}")
             calls.append(match["call"])

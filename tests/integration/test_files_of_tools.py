@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from pyinstrument.renderers import JSONRenderer
+from pyinstrument.renderers import JSONRenderer, PstatsRenderer, SpeedscopeRenderer
 from pyinstrument.session import Session
 
 from profkit.cli.files import runs_of_file
@@ -139,6 +139,20 @@ def test_sessions_and_trees_of_pyinstrument(program: Path) -> None:
     assert told.notes
 
 
+def test_other_files_of_pyinstrument_have_the_same_times(program: Path) -> None:
+    folder = program.parent
+    done(tool("pyinstrument"), "-o", "x.pyisession", program, cwd=folder)
+    session = Session.load(folder / "x.pyisession")
+    (folder / "x.pstats").write_bytes(PstatsRenderer().render(session).encode("utf-8", "surrogateescape"))
+    (folder / "x.speedscope.json").write_text(SpeedscopeRenderer().render(session), "utf-8")
+    whole, _ = imported(folder / "x.pyisession", "pyinstrument")
+    in_main = {row.name: row for row in function_rows(whole)}["main"].total_weight
+    for name, format in (("x.pstats", "pstats"), ("x.speedscope.json", "speedscope")):
+        profile, _ = imported(folder / name, format)
+        rows = {row.name: row for row in function_rows(profile)}
+        assert rows["main"].total_weight == pytest.approx(in_main, abs=1e5)
+
+
 def test_statistics_of_cprofile(program: Path) -> None:
     folder = program.parent
     done(sys.executable, "-m", "cProfile", "-o", "x.prof", program, cwd=folder)
@@ -163,6 +177,33 @@ def test_dumps_of_callgrind(tmp_path: Path) -> None:
     for row in function_rows(profile):
         rows[row.name] += row.self_weight
     assert +rows == +own
+
+
+NODE = """
+function leaf(n) { let sum = 0; for (let i = 0; i < n; i++) sum += Math.sqrt(i); return sum }
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+const end = Date.now() + 300
+while (Date.now() < end) { leaf(200000); fib(18) }
+"""
+
+
+@pytest.mark.npm
+def test_cpu_profiles_of_node(tmp_path: Path) -> None:
+    (tmp_path / "app.js").write_text(NODE, "utf-8")
+    done("node", "--cpu-prof", "--cpu-prof-name=x.cpuprofile", "app.js", cwd=tmp_path)
+    profile, info = imported(tmp_path / "x.cpuprofile", "cpuprofile")
+    written = json.loads((tmp_path / "x.cpuprofile").read_text("utf-8"))
+    names = {node["id"]: node["callFrame"]["functionName"] for node in written["nodes"]}
+    own_us: Counter[str] = Counter()
+    # A sample counts for the time until the next one.
+    for node, time_us in zip(written["samples"], written["timeDeltas"][1:], strict=False):
+        own_us[names[node]] += max(0, time_us)
+    rows = {row.name: row for row in function_rows(profile)}
+    assert rows["leaf"].self_weight == pytest.approx(1000 * own_us["leaf"], abs=5e6)
+    assert rows["fib"].self_weight == pytest.approx(1000 * own_us["fib"], abs=5e6)
+    assert rows["fib"].file.endswith("/app.js")
+    assert info.imported is not None
+    assert info.imported.tool == "V8"
 
 
 @pytest.mark.go

@@ -25,6 +25,7 @@ PROGRAMS = {
     "sampler": ("py-spy",),
     "browser": ("chromium",),
     "valgrind": ("valgrind", "callgrind_annotate"),
+    "perf": ("perf",),
     "npm": ("npm", "node"),
     "go": ("go",),
 }

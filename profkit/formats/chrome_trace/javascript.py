@@ -2,7 +2,8 @@
 
 They have a CPU profile of V8 in pieces (src/profiler in V8): nodes that name their parents, samples, and the
 microseconds between them. The event `Profile` has the thread that was sampled; the pieces have that of the
-sampler, and the same `id`.
+sampler, and the same `id`. Chrome up to version 66 writes the profile of a
+thread as one event, `CpuProfile`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from profkit.formats.cpuprofile import Nodes
 from profkit.formats.json_members import optional, scaled
 from profkit.formats.limits import BoundedBuilder
 
-START, PIECE = "Profile", "ProfileChunk"
+START, PIECE, WHOLE = "Profile", "ProfileChunk", "CpuProfile"
 """Names of the events."""
 
 
@@ -31,12 +32,17 @@ def samples_of(events: Sequence[Event], builder: BoundedBuilder) -> dict[Track, 
     """Return the samples of each thread, in order; raises ValueError, naming the event."""
     threads = {_key(event): track_of(event) for event in events if event.get("name") == START}
     pieces: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
+    samples: defaultdict[Track, list[Timed]] = defaultdict(list)
     for event in events:
         if event.get("name") == PIECE:
             pieces[_key(event)].append(event)
-    samples: defaultdict[Track, list[Timed]] = defaultdict(list)
+        elif event.get("name") == WHOLE:
+            samples[track_of(event)] += _timed(_whole(event), builder)
     for key, of_profile in pieces.items():
-        samples[threads.get(key, track_of(of_profile[0]))] += _timed(of_profile, builder)
+        parts = [_piece(event) for event in of_profile]
+        # The rest of a profile that began before the trace lacks its first nodes. DevTools ignores it too.
+        if key in threads or _has_root(parts):
+            samples[threads.get(key, track_of(of_profile[0]))] += _timed(parts, builder)
     return samples
 
 
@@ -44,17 +50,43 @@ def _key(event: Event) -> tuple[str, str]:
     return str(event.get("pid", 0)), str(event.get("id", ""))
 
 
-def _timed(pieces: Sequence[Event], builder: BoundedBuilder) -> Iterator[Timed]:
+class _Piece(NamedTuple):
+    """A piece of a CPU profile, and the microseconds between its samples."""
+
+    profile: Mapping[str, object]
+    deltas: Sequence[object]
+
+
+def _piece(event: Event) -> _Piece:
+    data = _data(event)
+    return _Piece(optional(data, "data", "cpuProfile", {}), optional(data, "data", "timeDeltas", []))
+
+
+def _has_root(pieces: Sequence[_Piece]) -> bool:
+    for piece in pieces:
+        nodes: list[object] = optional(piece.profile, "cpuProfile", "nodes", [])
+        if any(isinstance(node, dict) and "parent" not in node for node in nodes):
+            return True
+    return False
+
+
+def _whole(event: Event) -> list[_Piece]:
+    profile: Mapping[str, object] = optional(_data(event), "data", "cpuProfile", {})
+    return [_Piece(profile, optional(profile, "cpuProfile", "timeDeltas", []))]
+
+
+def _data(event: Event) -> Mapping[str, object]:
+    return optional(optional(event, str(event["name"]), "args", {}), "args", "data", {})
+
+
+def _timed(pieces: Sequence[_Piece], builder: BoundedBuilder) -> Iterator[Timed]:
     """Yield the samples of one profile; the last has no time, since nothing says when it ended."""
     nodes = Nodes(builder)
     seen: list[object] = []
     times: list[int] = []
-    for piece in pieces:
-        data: Mapping[str, object] = optional(optional(piece, PIECE, "args", {}), "args", "data", {})
-        profile: Mapping[str, object] = optional(data, "data", "cpuProfile", {})
+    for profile, deltas in pieces:
         nodes.add(optional(profile, "cpuProfile", "nodes", []))
         samples: list[object] = optional(profile, "cpuProfile", "samples", [])
-        deltas: list[object] = optional(data, "data", "timeDeltas", [])
         if len(samples) != len(deltas):
             raise ValueError(f"a {PIECE} has {len(samples)} samples and {len(deltas)} times")
         seen += samples

@@ -7,12 +7,20 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.chrome_trace.javascript import Timed, samples_of
-from profkit.formats.chrome_trace.threads import Event, Track, durations_of, stacks_of, threads_of, track_of
+from profkit.formats.chrome_trace.threads import (
+    Event,
+    Track,
+    as_number,
+    durations_of,
+    stacks_of,
+    threads_of,
+    track_of,
+)
 from profkit.formats.chrome_trace.writing import EXPORTER
 from profkit.formats.json_members import bounded, member, optional, read_json, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
@@ -65,9 +73,9 @@ def sampled_profile(document: Mapping[str, object], builder: BoundedBuilder) -> 
     threads: dict[int, list[tuple[float, int, _Stack]]] = defaultdict(list)
     for place, sample in enumerate(member(document, "the file", "samples", list)):
         where = f"samples[{place}]"
-        tid = whole(member(sample, where, "tid", object), f"{where}.tid")
-        at = bounded(member(sample, where, "ts", object), f"{where}.ts")
-        weight = whole(sample.get("weight", 1), f"{where}.weight")
+        tid = whole(as_number(member(sample, where, "tid", object)), f"{where}.tid")
+        at = bounded(as_number(member(sample, where, "ts", object)), f"{where}.ts")
+        weight = whole(as_number(sample.get("weight", 1)), f"{where}.weight")
         threads[tid].append((at, weight, stacks.stack(member(sample, where, "sf", object), where)))
     gaps: list[float] = []
     for tid, samples in threads.items():
@@ -135,12 +143,13 @@ class _Stacks:
 
 _LASTING = ("B", "E", "X")
 _EXPORTER = re.compile(rb'"otherData"\s*:\s*\{\s*"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
-_SCRIPTS = b'"ProfileChunk"'
+_SCRIPTS, _OLD_SCRIPTS = b'"ProfileChunk"', b'"CpuProfile"'
 _TRACERS = {
     b'"viztracer_metadata"': "viztracer",
     b'"deviceProperties"': "torch.profiler",
     b'"cat":"py-spy"': "py-spy",
     _SCRIPTS: "Chrome DevTools",
+    _OLD_SCRIPTS: "Chrome DevTools",
 }
 _HEAD = 1 << 16
 
@@ -153,7 +162,9 @@ def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | No
         tracks = _by_track(events)
         builder = BoundedBuilder(budget or unlimited())
         scripts = samples_of(events, builder)
-        if not tracks and not scripts and isinstance(document, dict) and document.get("samples"):
+        # Besides the samples, Hermes writes an event without duration for each thread.
+        takes_time = bool(scripts) or any(map(_takes_time, chain.from_iterable(tracks.values())))
+        if not takes_time and isinstance(document, dict) and document.get("samples"):
             return sampled_profile(document, builder)
         if not tracks and not scripts:
             raise ValueError("it has no durations: neither B, E or X events nor samples")
@@ -166,7 +177,7 @@ def sniff(data: bytes) -> bool:
     """Return whether this is an object with a member `traceEvents`, or a list of objects with a phase."""
     if data.lstrip()[:1] == b"[":
         return b'"ph"' in data[:_HEAD]
-    return b'"traceEvents"' in data
+    return data.lstrip()[:1] == b"{" and b'"traceEvents"' in data
 
 
 def origin_of(data: bytes) -> Origin:
@@ -177,7 +188,7 @@ def origin_of(data: bytes) -> Origin:
             return Origin(str(json.loads(match[1])))
         except ValueError:
             return Origin()
-    notes = (Note(NoteCode.TIMELINE_LEFT_OUT),) if _SCRIPTS in data else ()
+    notes = (Note(NoteCode.TIMELINE_LEFT_OUT),) if _SCRIPTS in data or _OLD_SCRIPTS in data else ()
     return Origin(next((tool for mark, tool in _TRACERS.items() if mark in data), ""), notes=notes)
 
 
@@ -212,6 +223,10 @@ def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
         if event.get("ph") in _LASTING and not _is_capture(event):
             tracks[track_of(event)].append(event)
     return tracks
+
+
+def _takes_time(event: Event) -> bool:
+    return event["ph"] != "X" or bool(event.get("dur") or event.get("tdur"))
 
 
 def _is_capture(event: Event) -> bool:

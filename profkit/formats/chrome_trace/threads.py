@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -78,19 +79,27 @@ class _Open(NamedTuple):
 def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) -> list[Duration]:
     """Return the durations of one thread by their start, longest first.
 
-    An E closes the innermost open event of its name, or the innermost of all if it has no name. An E without
-    a B was cut off at the beginning and is ignored. A B without an E ends with the last event of its thread.
+    An E closes the innermost open event of its name, or the innermost of all if it has no name. If its B has
+    the same time and follows in the file, the event took no time. An E without a B was cut off at the
+    beginning and is ignored. A B without an E ends with the last event of its thread.
     """
     timed = sorted(((_time(event, "ts"), event) for event in events), key=lambda pair: pair[0])
     found: dict[int, Duration] = {}
     opened = _OpenEvents()
+    early: Counter[tuple[int, Hashable]] = Counter()
     for place, (at, event) in enumerate(timed):
         if event["ph"] == "B":
-            opened.push(_Open(at, event.get("name"), frame_number(event), place))
+            begun = at, _key(event.get("name"))
+            if early[begun]:
+                early[begun] -= 1
+            else:
+                opened.push(_Open(at, event.get("name"), frame_number(event), place))
         elif event["ph"] == "X":
-            found[place] = Duration(at, at + _time(event, "dur"), frame_number(event))
+            found[place] = Duration(at, at + _lasting(event), frame_number(event))
         elif (closed := opened.pop(event.get("name"))) is not None:
             found[closed.place] = Duration(closed.start, at, closed.frame)
+        elif event.get("name") is not None:
+            early[at, _key(event["name"])] += 1
     end = max((duration.end for duration in found.values()), default=0)
     end = max(end, timed[-1][0] if timed else 0)
     found |= {left.place: Duration(left.start, end, left.frame) for left in opened.left()}
@@ -169,11 +178,25 @@ def _key(name: object) -> Hashable:
     return name if isinstance(name, Hashable) else repr(name)
 
 
+def _lasting(event: Event) -> int:
+    """Return the duration of an X event, if need be on the thread's clock."""
+    key = next((key for key in ("dur", "tdur") if event.get(key) is not None), None)
+    return _time(event, key) if key else 0
+
+
+_DECIMAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?")
+
+
+def as_number(value: object) -> object:
+    """Return the number in a text, as Hermes (React Native) writes it; else the value itself."""
+    if isinstance(value, str) and (match := _DECIMAL.fullmatch(value)):
+        return float(value) if match[1] else int(value)
+    return value
+
+
 def _time(event: Event, key: str) -> int:
     """Return a time of an event in nanoseconds, from microseconds; raises ValueError for anything else."""
-    value = event.get(key)
-    if value is None and key == "dur":
-        return 0
+    value = as_number(event.get(key))
     if (type(value) is float or type(value) is int) and -_LARGEST_US <= value <= _LARGEST_US:
         return round(value * 1000)
     return scaled(value, f"{key} of the {event['ph']} event {str(event.get('name'))[:80]!r}", 1000)

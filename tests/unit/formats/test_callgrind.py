@@ -101,12 +101,12 @@ def test_a_file_of_odd_bytes(tmp_path: Path) -> None:
         ("events: Dr Ir Dw", "", 42, "without a line of events"),
         ("Dr Ir Dw", "Dr Dw", 7, "without Ir"),
         ("+1 1 3\n", "+1 1 3 4 5\n", 14, "more than 3 counts"),
-        ("+1 1 3\n", "+1 1 x\n", 14, "'x'"),
+        ("+1 1 3\n", "+1 1 x\n", 14, "'+1 1 x'"),
         ("\nfi=(2)", "\nfi=(9)", 20, "(9) has no name"),
         ("\nfi=(2)", "\nfy=(2)", 20, "'fy=(2)' is not a line of a dump"),
         ("calls=4 10\n* 2 30", "calls=4 10", 19, "4 calls"),
         ("cfn=(2) operator()(int, char)\n", "", 18, "4 calls"),
-        ("calls=4", "calls=", 18, "invalid literal"),
+        ("calls=4", "calls=", 18, "'calls= 10' has a count that is not a whole number"),
         ("fn=(1) main\n", "", 18, "4 calls"),
         ("+1 1 3\n", "+1 1 4\n", 42, "add up to 42 instructions, its totals say 41"),
         ("totals: 5 41", "totals: 5 41 1 1", 41, "more than 3 counts"),
@@ -212,3 +212,17 @@ def test_each_event_has_its_own_column(counts: list[tuple[str, int, int]], event
     data = "\n".join(lines).encode()
     for event in events:
         assert own(select(data, Path("x"), None, event).profile) == +costs[event]
+
+
+def test_an_object_may_have_no_name() -> None:
+    """callgrind_annotate reads such dumps: a name that was given in a part that is cut off."""
+    text = "positions: line\nevents: Ir\nob=(8)\nfl=(1) vector.c\nfn=(2) grow\n7 5\ntotals: 5\n"
+    (row,) = function_rows(decode(text.encode()))
+    assert (row.name, row.file, row.self_weight) == ("grow", "vector.c", 5)
+
+
+def test_counts_are_no_differences() -> None:
+    """Positions may be relative to those of the line before, counts may not."""
+    text = "events: Ir\nfl=a.c\nfn=main\n16 20\n+2 *\n"
+    with pytest.raises(DamagedFile, match=r"line 5: '\+2 \*' has a count that is not a whole number"):
+        decode(text.encode())

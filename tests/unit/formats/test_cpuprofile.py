@@ -84,9 +84,13 @@ def test_without_samples_hits_are_counted() -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({**DOCUMENT, "samples": [9, 3, 3, 4]}, "a node 9 that does not exist"),
+        ({**DOCUMENT, "samples": [9, 3, 3, 4]}, "the node 9 does not exist: a part"),
+        (
+            {**DOCUMENT, "nodes": [node(2, "f", parent=1), node(3, "g"), node(4, "h")]},
+            "the node 1 does not exist, below which a sample has the node 2",
+        ),
         ({**DOCUMENT, "timeDeltas": [1]}, "4 samples and 1 times"),
-        ({**DOCUMENT, "nodes": [node(2, "f", (3,)), node(3, "g", (2,))]}, "or that contains itself"),
+        ({**DOCUMENT, "nodes": [node(2, "f", (3,)), node(3, "g", (2,))]}, "a node 2 that contains itself"),
         ({"nodes": [{"id": 1, "callFrame": 3}]}, "nodes[0].callFrame is of type int"),
     ],
 )
@@ -103,3 +107,50 @@ def test_it_is_recognized() -> None:
     assert known is not None
     assert known.name == "cpuprofile"
     assert read_any(data).origin.tool == "V8"
+
+
+def old_node(number: int, name: str, *children: object, line: int = 3, hits: int = 0) -> dict[str, object]:
+    return {
+        "functionName": name, "url": "file:///a.js", "lineNumber": line, "callUID": 7, "bailoutReason": "",
+        "id": number, "scriptId": 1, "hitCount": hits, "children": list(children),
+    }  # fmt: skip
+
+
+OLD_TREE = old_node(
+    1,
+    "(root)",
+    old_node(2, "main", old_node(3, "", line=7, hits=2), hits=1),
+    old_node(4, "(idle)", line=-1, hits=1),
+)
+
+
+def test_the_older_form_has_a_tree_and_timestamps() -> None:
+    times = [163_140_599_286 + after for after in (0, 20, 50, 65)]
+    document = {
+        "head": OLD_TREE, "startTime": 163_140, "endTime": 163_140,
+        "samples": [2, 3, 3, 4], "timestamps": times,
+    }  # fmt: skip
+    # Nothing says how long the last sample lasted.
+    assert decoded(document) == {"main": (20_000, 65_000), "(anonymous)": (45_000, 45_000)}
+    with_end = {**document, "timestamps": [*times, times[-1] + 25]}
+    assert decoded(with_end) == decoded(DOCUMENT)
+    known = format_of(json.dumps(document).encode())
+    assert known is not None
+    assert known.name == "cpuprofile"
+    without = {key: value for key, value in document.items() if key not in ("samples", "timestamps")}
+    assert decoded(without) == {"main": (1, 3), "(anonymous)": (2, 2), "(idle)": (1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"head": [3]}, "the file.head is of type list"),
+        ({"head": {"id": 1, "children": [7]}}, "a node is not a JSON object"),
+        ({"timestamps": [1]}, "1 times"),
+        ({"timestamps": ["x"], "samples": [2]}, r"timestamps\[0\] is not a number"),
+    ],
+)
+def test_the_first_wrong_part_of_the_older_form_is_named(changed: dict[str, object], problem: str) -> None:
+    document = {"head": OLD_TREE, "samples": [2, 3], "timestamps": [5, 6], **changed}
+    with pytest.raises(DamagedFile, match=problem):
+        decode(json.dumps(document).encode(), SOURCE)

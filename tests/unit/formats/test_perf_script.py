@@ -77,3 +77,23 @@ def test_it_is_recognized() -> None:
     assert known is not None
     assert known.name == "perf-script"
     assert not sniff(b"main;f 3\n  g 4\n")
+
+
+def test_times_may_be_missing_as_in_old_versions() -> None:
+    text = b"app  1896 cycles: \n\t        b75613c3 work (/bin/app)\n\t         804ca9f main (/bin/app)\n\n"
+    assert sniff(text)
+    profile = decode(text * 3, SOURCE)
+    assert profile.threads == (Thread(0, 1896, "app"),)
+    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
+    assert rows == {"work": (3, 3), "main": (0, 3)}
+
+
+def test_lines_of_the_source_are_passed_over() -> None:
+    text = TEXT.replace(b"(/usr/lib/libc.so.6)\n", b"(/usr/lib/libc.so.6)\n  memcpy.c:31\n")
+    text = text.replace(b"(/usr/bin/python3.12)\n", b"(/usr/bin/python3.12)\n  python3.12[2a]\n")
+    assert text.count(b"\n") == TEXT.count(b"\n") + 2
+    assert decode(text, SOURCE) == decode(TEXT, SOURCE)
+
+
+def test_a_time_is_no_event() -> None:
+    assert not sniff(b"app 1896 1234.567890:\n\t b75613c3 work (/usr/bin/app)\n\n")

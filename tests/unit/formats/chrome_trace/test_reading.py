@@ -171,7 +171,7 @@ def test_samples_are_counted_where_nothing_lasts() -> None:
         ([], "it has no durations"),
         ([7], r"traceEvents\[0\] is not a JSON object"),
         ([{"ph": "X", "name": "f", "dur": 1}], "ts of the X event 'f' is not a number"),
-        ([{"ph": "X", "name": "f", "ts": 1, "dur": "1"}], "dur of the X event 'f' is not a number"),
+        ([{"ph": "X", "name": "f", "ts": 1, "dur": "1 s"}], "dur of the X event 'f' is not a number"),
         ({"traceEvents": [], "samples": [{"tid": 1, "ts": 1, "sf": 4}]}, "a frame 4 that stackFrames lacks"),
         (
             {
@@ -229,17 +229,18 @@ def piece(*nodes: tuple[int, str, int | None], samples: list[int], deltas: list[
     }
 
 
+STARTED: dict[str, object] = {
+    "ph": "P",
+    "name": "Profile",
+    "pid": 7,
+    "tid": 3,
+    "id": "0x1",
+    "ts": 0,
+    "args": {"data": {"startTime": 5}},
+}
 DEVTOOLS = {
     "traceEvents": [
-        {
-            "ph": "P",
-            "name": "Profile",
-            "pid": 7,
-            "tid": 3,
-            "id": "0x1",
-            "ts": 0,
-            "args": {"data": {"startTime": 5}},
-        },
+        STARTED,
         piece((1, "(root)", None), (2, "main", 1), samples=[2, 2], deltas=[10, 20]),
         piece((3, "f", 2), samples=[3, 2], deltas=[30, 40]),
         {"ph": "X", "name": "Layout", "pid": 7, "tid": 3, "ts": 0, "dur": 500},
@@ -261,6 +262,54 @@ def test_a_thread_with_javascript_samples_shows_these() -> None:
 
 
 def test_pieces_of_a_profile_must_be_whole() -> None:
-    broken = {"traceEvents": [piece((1, "f", None), samples=[1], deltas=[])]}
+    broken = {"traceEvents": [STARTED, piece((1, "f", None), samples=[1], deltas=[])]}
     with pytest.raises(DamagedFile, match="1 samples and 0 times"):
         decode(json.dumps(broken).encode())
+
+
+def test_pieces_of_a_profile_that_began_before_the_trace_are_left_out() -> None:
+    late = piece(samples=[8, 8], deltas=[5, 5]) | {"id": "0x0"}
+    whole = decode(json.dumps(DEVTOOLS).encode())
+    assert decode(json.dumps({"traceEvents": [late, *DEVTOOLS["traceEvents"]]}).encode()) == whole
+
+
+def test_a_profile_may_lack_its_first_event() -> None:
+    without = decode(json.dumps({"traceEvents": DEVTOOLS["traceEvents"][1:3]}).encode())
+    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(without)}
+    assert rows == {"main": (50_000, 90_000), "f": (40_000, 40_000)}
+
+
+def test_older_traces_have_a_whole_profile_in_one_event() -> None:
+    first, second = (one["args"]["data"] for one in DEVTOOLS["traceEvents"][1:3])  # type: ignore[index]
+    nodes = first["cpuProfile"]["nodes"] + second["cpuProfile"]["nodes"]
+    profile = {"nodes": nodes, "samples": [2, 2, 3, 2], "timeDeltas": [10, 20, 30, 40], "startTime": 5}
+    event = STARTED | {"name": "CpuProfile", "args": {"data": {"cpuProfile": profile}}}
+    data = json.dumps([event, *DEVTOOLS["traceEvents"][3:]]).encode()
+    assert decode(data) == decode(json.dumps(DEVTOOLS).encode())
+    assert origin_of(data) == origin_of(json.dumps(DEVTOOLS).encode())
+
+
+def test_a_duration_may_be_on_the_clock_of_the_thread() -> None:
+    assert written(read({"ph": "X", "name": "f", "ts": 7, "tdur": 4})) == [("f", 4000)]
+
+
+def test_an_end_before_its_begin_at_the_same_time_ends_it() -> None:
+    listed = [("B", "a", 0), ("E", "b", 2), ("B", "b", 2), ("E", "b", 5), ("B", "c", 6), ("E", "a", 10)]
+    profile = read(*({"ph": phase, "name": name, "ts": at} for phase, name, at in listed))
+    assert written(profile) == [("a", 6000), ("a c", 4000)]
+
+
+def test_numbers_may_be_text_as_hermes_writes_them() -> None:
+    document = {
+        "traceEvents": [{"ph": "X", "name": "js", "ts": "3", "dur": 0, "pid": 1, "tid": "2"}],
+        "samples": [
+            {"cpu": "-1", "ts": str(at), "pid": 1, "tid": "2", "weight": "1", "sf": 4} for at in (5, 15, 25.5)
+        ],
+        "stackFrames": {"4": {"name": "f", "category": "JavaScript", "parent": 3}, "3": {"name": "[root]"}},
+    }
+    profile = decode(json.dumps(document).encode())
+    assert [(row.name, row.self_weight, row.total_weight) for row in function_rows(profile)] == [
+        ("f", 3, 3), ("[root]", 0, 3),
+    ]  # fmt: skip
+    assert profile.threads == (Thread(0, 2, ""),)
+    assert profile.period_ns == pytest.approx(10_250)

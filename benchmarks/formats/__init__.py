@@ -1,0 +1,1 @@
+"""Files of other tools: what `profkit import` reads, compared with independent readers."""
