@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -221,7 +222,12 @@ def counts_alike(values: Sequence[float | None]) -> list[str]:
     known = [abs(value) for value in values if value]
     whole = all(value == int(value) for value in known)
     digits = 0 if whole or min(known) >= _FINE else 1
-    return ["" if value is None else f"{value:,.{digits}f}" for value in values]
+    return ["" if value is None else f"{_half_up(value, digits):,.{digits}f}" for value in values]
+
+
+def _half_up(value: float, digits: int) -> Decimal:
+    """Round as the page's scripts do, so that a count has the same digits everywhere."""
+    return Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
 def count_text(value: float) -> str:

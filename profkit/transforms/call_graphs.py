@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -261,7 +262,7 @@ def unfold_counts(counts: InstructionCounts) -> Profile:
 def unfold_python(python: PythonCounts) -> Profile:
     """Return instructions by Python function and call as stacks, with the totals of functions."""
     frames = {row.key: Frame(row.name, row.file, row.line) for row in python.functions}
-    own = {frames[row.key]: round(row.exclusive) for row in python.functions}
+    own = _whole({frames[row.key]: row.exclusive for row in python.functions})
     totals = {frames[row.key]: round(row.inclusive) for row in python.functions}
     calls = {(frames[call.caller], frames[call.callee]): call.inclusive for call in python.calls}
     return unfold(own, calls, Unit.INSTRUCTIONS, totals=totals)
@@ -291,9 +292,14 @@ def unfold_functions(
         costs[caller, callee] += call.inclusive
     placed = {frames[function.name] for function in counted if function.object}
     costs.update(_inlined(own, costs, placed))
-    weights = {frame: round(weight) for frame, weight in own.items()}
     stated = {frame: round(total) for frame, total in totals.items()}
-    return unfold(weights, costs, Unit.INSTRUCTIONS, builder, check_depth, totals=stated)
+    return unfold(_whole(own), costs, Unit.INSTRUCTIONS, builder, check_depth, totals=stated)
+
+
+def _whole(weights: Mapping[Frame, float]) -> dict[Frame, int]:
+    """Return whole weights whose sum is the rounded sum of all weights."""
+    total = math.floor(math.fsum(weights.values()) + 0.5)  # 0.5 is rounded up, as where the total is shown
+    return dict(zip(weights, _shared_out(total, list(weights.values())), strict=False))
 
 
 def _inlined(own: Mapping[Frame, float], calls: Calls, placed: Collection[Frame]) -> Calls:

@@ -124,23 +124,23 @@ each)??["B",1];return factor===1?`${digits.format(count)} B`:`${threeDigits(coun
 let[unit,factor]=COUNTS.find(([,each])=>Math.abs(number)>=each)??["",1];return factor===1?digits.format(number):
 `${threeDigits(number/factor)} ${unit}`}var formatPoints=part=>`${part>0?"+":part<0?"−":""}${Math.abs(part*100).
 toFixed(1)}`,isTimed=run=>typeof run.weight_s=="number";function formatWeight(run,amount2){return isTimed(run)?
-formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${formatCount(amount2)} ${amount2===
-1?run.unit.replace(/s$/,""):run.unit}`}var isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.
-toLocaleString("en-US",{minimumFractionDigits:places2,maximumFractionDigits:places2});function timesAlike(times_s){
-let sizes=times_s.filter(isNumber).filter(time=>time>0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*
-FAR_APART;return times_s.map(time=>isNumber(time)?inUnitOf(apart?time:least,time):"")}function inUnitOf(reference_s,time_s){
-if(!(reference_s>0)||!Number.isFinite(reference_s))return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(
-time_s/factor,fourDigits(reference_s/factor))} ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=
-factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike(
-[time_s])[0];function exactCount(value){if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.
-isInteger(value)||Math.abs(value)>=100?0:1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(
-number)} ${noun}${number===1?"":"s"}`;function changeText(ratio){let percent=(ratio-1)*100,text=decimals(Math.
-abs(percent),Math.abs(percent)<9.95?1:0);return`${Number(text.replaceAll(",",""))===0?"":percent>0?"+":"−"}${text}\
- %`}function axisTexts(kind,values){let most=Math.max(...values.map(Math.abs)),[unit,factor]=kind==="time"?unitOf(
-most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??["",1],places2=placesOf(values.map(value=>value/factor));return values.
-map(value=>`${decimals(value/factor,places2)} ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>
-1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(
-step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
+formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${countOf(run,amount2)} ${amount2===
+1?run.unit.replace(/s$/,""):run.unit}`}var countOf=(run,amount2)=>(run.unit==="instructions"?exactCount:formatCount)(
+amount2),isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.toLocaleString("en-US",{minimumFractionDigits:places2,
+maximumFractionDigits:places2});function timesAlike(times_s){let sizes=times_s.filter(isNumber).filter(time=>time>
+0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*FAR_APART;return times_s.map(time=>isNumber(time)?inUnitOf(
+apart?time:least,time):"")}function inUnitOf(reference_s,time_s){if(!(reference_s>0)||!Number.isFinite(reference_s))
+return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor,fourDigits(reference_s/factor))}\
+ ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
+9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike([time_s])[0];function exactCount(value){
+if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.isInteger(value)||Math.abs(value)>=100?0:
+1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`;
+function changeText(ratio){let percent=(ratio-1)*100,text=decimals(Math.abs(percent),Math.abs(percent)<9.95?1:
+0);return`${Number(text.replaceAll(",",""))===0?"":percent>0?"+":"−"}${text} %`}function axisTexts(kind,values){
+let most=Math.max(...values.map(Math.abs)),[unit,factor]=kind==="time"?unitOf(most):AXIS_COUNTS.find(([,size2])=>most>=
+10*size2)??["",1],places2=placesOf(values.map(value=>value/factor));return values.map(value=>`${decimals(value/
+factor,places2)} ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>1?Math.abs(values[1]-values[0]):
+Math.abs(values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
 part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE,hasIntervals=()=>head.
 kind==="sampled"&&currentRun().unit==="samples";function plusMinus(weight,total){if(!hasIntervals()||!(weight>=
 MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total);return`±${formatShare((high-
@@ -149,7 +149,7 @@ line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.packag
 name??"";function nodeName(tree2,node){if(node>0)return head.functions.name[tree2.fn[node]];let{threads,label}=head.
 runs[tree2.run],all=threads.length>1?`all ${threads.length} threads`:label,name=tree2.thread==="all"?all:threads[tree2.
 thread].name;return tree2.activity==="all"?name:`${name}, ${tree2.activity}`}function amountText(weight){let run=currentRun();
-return isTimed(run)||run.unit==="bytes"?formatWeight(run,weight):formatCount(weight)}function weightText(weight){
+return isTimed(run)||run.unit==="bytes"?formatWeight(run,weight):countOf(run,weight)}function weightText(weight){
 let run=currentRun(),text=formatWeight(run,weight);return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(
 weight)} sample${weight===1?"":"s"}`}function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];
 let{of,a,b,low,high,change}=found3,between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(

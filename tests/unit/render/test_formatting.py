@@ -150,6 +150,7 @@ def test_counts_have_decimals_where_they_tell() -> None:
     assert counts_alike([5600.8, 100.2, None]) == ["5,601", "100", ""]
     assert counts_alike([5600.8, 31.0]) == ["5,600.8", "31.0"]
     assert counts_alike([7.0, 0.0, -3.0]) == ["7", "0", "-3"]
+    assert counts_alike([5612.5]) + counts_alike([8.25]) == ["5,613", "8.3"], "as numbers.test.js expects"
 
 
 def test_how_many() -> None:

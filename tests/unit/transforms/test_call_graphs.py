@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import pairwise
 
@@ -197,3 +198,10 @@ def test_python_functions_become_stacks_with_lines() -> None:
         ("parse", 9),
         (STATEMENT, 0),
     }
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=20))
+def test_whole_instructions_add_up_to_the_rounded_total(weights: list[float]) -> None:
+    functions = [FunctionCount(f"a.py:f{n}", weight, weight) for n, weight in enumerate(weights)]
+    profile = unfold_functions(functions, ())
+    assert profile.total_weight == math.floor(math.fsum(weights) + 0.5)

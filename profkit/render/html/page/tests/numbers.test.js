@@ -105,6 +105,8 @@ test("times of a column have one unit unless they are far apart", () => {
 test("counts have a decimal only if they are small and not whole", () => {
   assert.deepEqual([12, 8.5, 16200.5, -900, 0].map(exactCount), ["12", "8.5", "16,201", "−900", "0"]);
   assert.deepEqual([null, undefined].map(exactCount), ["", ""]);
+  assert.deepEqual([5612.5, 8.25].map(exactCount), ["5,613", "8.3"], "as in text reports");
+  assert.equal(formatWeight({ unit: "instructions", weight_s: null }, 1234567), "1,234,567 instructions");
   assert.deepEqual([1, 2, 0].map((count) => plural(count, "run")), ["1 run", "2 runs", "0 runs"]);
 });
 

@@ -120,8 +120,15 @@ export const isTimed = (run) => typeof run.weight_s === "number";
 export function formatWeight(run, amount) {
   if (isTimed(run)) return formatTime(amount * run.weight_s);
   if (run.unit === "bytes") return formatBytes(amount);
-  return `${formatCount(amount)} ${amount === 1 ? run.unit.replace(/s$/, "") : run.unit}`;
+  return `${countOf(run, amount)} ${amount === 1 ? run.unit.replace(/s$/, "") : run.unit}`;
 }
+
+/**
+ * Format a weight that is no time: instructions are exact, so all digits are shown.
+ * @param {Pick<Run, "unit">} run
+ * @param {number} amount
+ */
+export const countOf = (run, amount) => (run.unit === "instructions" ? exactCount : formatCount)(amount);
 
 /**
  * Return whether a value in the head is known; unknown values are null.

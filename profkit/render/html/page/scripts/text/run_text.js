@@ -3,7 +3,7 @@
 import { changes, head } from "../data/page_data.js";
 import { currentRun } from "../state/state.js";
 import {
-  formatCount, formatPercent, formatPoints, formatWeight, isTimed, shareInterval,
+  countOf, formatCount, formatPercent, formatPoints, formatWeight, isTimed, shareInterval,
 } from "./numbers.js";
 
 /** @import { CallTree } from "../types.js" */
@@ -71,7 +71,7 @@ export function nodeName(tree, node) {
  */
 export function amountText(weight) {
   const run = currentRun();
-  return isTimed(run) || run.unit === "bytes" ? formatWeight(run, weight) : formatCount(weight);
+  return isTimed(run) || run.unit === "bytes" ? formatWeight(run, weight) : countOf(run, weight);
 }
 
 /**
