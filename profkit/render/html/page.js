@@ -5,7 +5,7 @@ enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModu
 currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
 formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,groupOf:()=>groupOf,head:()=>head,nodeName:()=>nodeName,
 paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,
-stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
+stateOf:()=>stateOf2,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
 parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
 null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
 functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\
@@ -162,12 +162,71 @@ let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn}
 function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
 onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=fn=>make(
 "span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),()=>{},{class:"link",title:placeOf(
-fn)}));var cache=new WeakMap;function matchTexts(search,count,textOf3){let words2=search.toLowerCase().split(/\s+/).filter(
-Boolean);return words2.length===0?null:Uint8Array.from({length:count},(_,index)=>{let text=textOf3(index).toLowerCase();
-return words2.every(word=>text.includes(word))?1:0})}function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<
-tree2.fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.
-end[node]:node+1}return nodes}function deepestMatches(tree2,matches){if(!matches)return null;let known2=cache.
-get(tree2);if(known2?.matches===matches)return known2.rows;let rows=new Uint16Array(tree2.fn.length);for(let node=1;node<
+fn)}));var CONTROLS={n:`
+`,t:"	",r:"\r",f:"\f",v:"\v"},CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/},REPEATS={"*":[0,1/0],"+":[1,
+1/0],"?":[0,1]},PatternError=class extends Error{},Reader=class{constructor(text){this.text=text,this.at=0}peek(){
+return this.text.charAt(this.at)}take(){return this.text.charAt(this.at++)}skip(expected){let found3=this.text.
+startsWith(expected,this.at);return found3&&(this.at+=expected.length),found3}};function parsePattern(text){if(text.
+length>500)throw new PatternError("longer than 500 characters");let reader=new Reader(text),part=choiceIn(reader);
+if(reader.at<text.length)throw new PatternError("“)” without “(”");return part}function choiceIn(reader){
+let parts2=[sequenceIn(reader)];for(;reader.skip("|");)parts2.push(sequenceIn(reader));return parts2.length>1?
+{kind:"choice",parts:parts2}:parts2[0]}function sequenceIn(reader){let parts2=[];for(;reader.peek()!==""&&!"|)".
+includes(reader.peek());)parts2.push(repeatIn(reader));return{kind:"sequence",parts:parts2}}function repeatIn(reader){
+let part=atomIn(reader),bounds=boundsIn(reader);if(!bounds)return part;if(reader.skip("?"),boundsIn(reader))throw new PatternError(
+"a repetition is repeated");return{kind:"repeat",part,least:bounds[0],most:bounds[1]}}function boundsIn(reader){
+let next3=reader.peek();if(next3!==""&&Object.hasOwn(REPEATS,next3))return REPEATS[reader.take()];let found3=/^\{(\d+)(,?)(\d*)\}/.
+exec(reader.text.slice(reader.at));if(!found3)return null;reader.at+=found3[0].length;let least=Number(found3[1]),
+most=found3[2]?found3[3]?Number(found3[3]):1/0:least;if(most<least)throw new PatternError(`numbers out of orde\
+r in ${found3[0]}`);if(least>100||most>100&&most<1/0)throw new PatternError(`${found3[0]} repeats more than 10\
+0 times`);return[least,most]}function atomIn(reader){let next3=reader.take();if(next3==="(")return groupIn(reader);
+if(next3==="[")return{kind:"set",has:classIn(reader)};if(next3==="\\")return escapeIn(reader);if(next3==="^"||
+next3==="$")return{kind:"edge",edge:next3};if(next3===".")return{kind:"set",has:character=>character!==`
+`};if(Object.hasOwn(REPEATS,next3))throw new PatternError(`nothing to repeat before “${next3}”`);return literal(
+next3)}function groupIn(reader){if(reader.peek()==="?"&&!reader.skip("?:"))throw new PatternError("“(?” is onl\
+y supported in “(?:…)”");let part=choiceIn(reader);if(!reader.skip(")"))throw new PatternError("“(” with\
+out “)”");return part}function escapeIn(reader){let next3=reader.take();if(next3==="b"||next3==="B")return{
+kind:"edge",edge:next3};let has=escaped(next3);return typeof has=="string"?literal(has):{kind:"set",has}}function escaped(letter){
+if(letter==="")throw new PatternError("“\\” at the end");if(Object.hasOwn(CLASSES,letter))return character=>CLASSES[letter].
+test(character);if(Object.hasOwn(CONTROLS,letter))return CONTROLS[letter];if(/[A-Za-z0-9]/.test(letter))throw new PatternError(
+`“\\${letter}” is not supported`);return letter}function classIn(reader){let negated=reader.skip("^"),members=[];
+for(;!reader.skip("]");){if(reader.peek()==="")throw new PatternError("“[” without “]”");members.push(
+memberIn(reader))}return character=>members.some(has=>anyCase(has)(character))!==negated}function memberIn(reader){
+let first=characterIn(reader);if(typeof first!="string")return first;if(!(reader.peek()==="-"&&!["]",""].includes(
+reader.text.charAt(reader.at+1))))return character=>character===first;reader.take();let last=characterIn(reader);
+if(typeof last!="string"||last<first)throw new PatternError("a range is out of order");return character=>first<=
+character&&character<=last}function characterIn(reader){let next3=reader.take();return next3!=="\\"?next3:reader.
+skip("b")?"\b":escaped(reader.take())}var literal=wanted2=>({kind:"set",has:anyCase(character=>character===wanted2)}),
+anyCase=has=>character=>has(character)||has(character.toLowerCase())||has(character.toUpperCase());var MAX_STEPS=1e3,MAX_STATES=2e3,FOUND=0,EDGE=`
+`;function compilePattern(text){try{return{matches:matcherOf(parsePattern(text))}}catch(error){if(error instanceof
+PatternError)return{error:error.message};throw error}}function matcherOf(part){let steps=[{has:null,edge:null,
+to:[]}],first=addSteps(steps,part,FOUND),states=new Map;return text=>{states.size>MAX_STATES&&states.clear();let state2=stateOf(
+states,[first],EDGE);for(let at2=0;at2<=text.length;at2++){let character=at2<text.length?text[at2]:EDGE,next3=state2.
+next.get(character)??follow(steps,states,state2,first,character);if(state2.next.set(character,next3),next3===!0)
+return!0;state2=next3}return!1}}function addSteps(steps,part,to){return part.kind==="set"?add2(steps,{has:part.
+has,edge:null,to:[to]}):part.kind==="edge"?add2(steps,{has:null,edge:part.edge,to:[to]}):part.kind==="sequence"?
+part.parts.reduceRight((at2,each)=>addSteps(steps,each,at2),to):part.kind==="repeat"?addRepeat(steps,part,to):
+add2(steps,{has:null,edge:null,to:part.parts.map(each=>addSteps(steps,each,to))})}function addRepeat(steps,{part,
+least,most},to){let at2=to;if(most===1/0){let loop={has:null,edge:null,to:[to]};at2=add2(steps,loop),loop.to.push(
+addSteps(steps,part,at2))}for(let i=least;i<most&&most<1/0;i++)at2=add2(steps,{has:null,edge:null,to:[to,addSteps(
+steps,part,at2)]});for(let i=0;i<least;i++)at2=addSteps(steps,part,at2);return at2}function add2(steps,step3){
+if(steps.length>=MAX_STEPS)throw new PatternError("too many repetitions");return steps.push(step3)-1}function stateOf(states,steps,character){
+let before=character===EDGE?"edge":isWord(character)?"word":"other",key=`${before} ${steps}`,known2=states.get(
+key);if(known2)return known2;let state2={steps,before,next:new Map};return states.set(key,state2),state2}function follow(steps,states,state2,first,character){
+let reached=reach(steps,state2,character);if(reached.has(FOUND))return!0;let next3=new Set([first]);for(let at2 of reached)
+steps[at2].has?.(character)&&next3.add(steps[at2].to[0]);return stateOf(states,[...next3].sort((a,b)=>a-b),character)}
+function reach(steps,state2,character){let reached=new Set(state2.steps);for(let at2 of reached){let{has,edge,
+to}=steps[at2];has||edge&&!isAt(edge,state2.before,character)||to.forEach(next3=>reached.add(next3))}return reached}
+function isAt(edge,before,character){return edge==="^"?before==="edge":edge==="$"?character===EDGE:before==="w\
+ord"!==isWord(character)==(edge==="b")}var isWord=character=>/\w/.test(character);var MAX_MS=2e3,cache=new WeakMap;function matchTexts(search,count,textOf3){let{test}=testOf(search);if(!test)return null;
+let deadline=performance.now()+MAX_MS,matches=new Uint8Array(count);for(let index=0;index<count&&(matches[index]=
+test(textOf3(index))?1:0,!(index%64===0&&performance.now()>deadline));index++);return matches}var patternIn=search=>/^\s*\/(.+)\/\s*$/s.
+exec(search)?.[1]??null;function testOf(search){let pattern=patternIn(search);if(pattern!==null){let compiled=compilePattern(
+pattern);return compiled.error===void 0?{test:compiled.matches}:{error:compiled.error}}let words2=search.toLowerCase().
+split(/\s+/).filter(Boolean);return words2.length===0?{}:{test:text=>hasAll(text.toLowerCase(),words2)}}var hasAll=(text,words2)=>words2.
+every(word=>text.includes(word));function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<tree2.
+fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.end[node]:
+node+1}return nodes}function deepestMatches(tree2,matches){if(!matches)return null;let known2=cache.get(tree2);
+if(known2?.matches===matches)return known2.rows;let rows=new Uint16Array(tree2.fn.length);for(let node=1;node<
 rows.length;node++)rows[node]=matches[tree2.fn[node]]?tree2.depth[node]:rows[tree2.parent[node]];return cache.
 set(tree2,{matches,rows}),rows}function rangeMinimum(column2){let levels=[column2],below=column2;for(let half=1;half*2<=column2.length;half*=
 2){let level=new Uint16Array(column2.length-half*2+1);for(let i=0;i<level.length;i++)level[i]=Math.min(below[i],
@@ -348,8 +407,8 @@ height]=[Math.round(width*ratio),Math.round(height*ratio)],[canvas.style.width,c
 px`,`${height}px`],draw2()}function turn(){resize(),scroller.scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){
 element.append(scroller,nothing),showView(),isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.
 addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(
-printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow()}function follow(){onChange(["ru\
-n","thread","activity","view"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(
+printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){onChange(["\
+run","thread","activity","view"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(
 origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),
 onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
 ue",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){return graph.scroller.
@@ -441,24 +500,31 @@ from+Math.max(0,x)*scale,from+(x+width)*scale]}var MIN_SEEN=.02,found=[],at=-1;f
 search,name.length,fn=>`${name[fn]}
 ${placeOf(fn)}
 ${packageOf(fn)}`)}var input=make("input",{type:"search",class:"search-input",placeholder:"Search functions, f\
-iles, packages","aria-label":"Search",spellcheck:"false",autocomplete:"off",input:()=>setState({search:input.value}),
-keydown:onKey}),share=make("output",{class:"search-share","aria-live":"polite"}),previous2=stepButton("‹","P\
-revious match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){return onChange(["s\
-earch","run","thread","activity"],update),update(),make("div",{class:"search",role:"search"},input,share,previous2,
-next2)}function stepButton(text,name,key,by){return make("button",{type:"button",class:"icon-button",title:`${name}\
- (${key})`,"aria-label":name,click:()=>step2(by)},text)}function update(){let{search}=state;if(input.value!==search&&
-(input.value=search),graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();
-found=outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+
-tree2.total[node],0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"pla\
-ces"}`;share.textContent=found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=
-"";previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;
-at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.spotOf(found[at]),
-[from,to]=view3.extent(spot),[left,right]=graph.window();(Math.min(to,right)-Math.max(from,left))/(right-left)<
-MIN_SEEN?zoomTo(spot):goTo(spot);let part=view3.tree.total[found[at]]/view3.tree.total[0];share.textContent=`${at+
-1} of ${formatCount(found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(event.
-shiftKey?-1:1);else if(event.key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}
-var searchKeys=[{names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"\
-Next match",action:()=>step2(1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
+iles, packages",title:"Words, or a regular expression between slashes: /pattern/","aria-label":"Search",spellcheck:"\
+false",autocomplete:"off",input:()=>setState({search:input.value}),keydown:onKey}),patternButton=make("button",
+{type:"button",class:"icon-button pattern-button",title:"Search by regular expression: /pattern/","aria-label":"\
+Regular expression",click:togglePattern},".*"),share=make("output",{class:"search-share","aria-live":"polite"}),
+previous2=stepButton("‹","Previous match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){
+return onChange(["search","run","thread","activity"],update),update(),make("div",{class:"search",role:"search"},
+input,patternButton,share,previous2,next2)}function stepButton(text,name,key,by){return make("button",{type:"b\
+utton",class:"icon-button",title:`${name} (${key})`,"aria-label":name,click:()=>step2(by)},text)}function togglePattern(){
+let pattern=patternIn(state.search),search=pattern??`/${state.search.trim()}/`;setState({search}),input.value=
+search,input.focus();let end=pattern===null?search.length-1:search.length;input.setSelectionRange(end,end)}function update(){
+let{search}=state,{error}=testOf(search);if(input.value!==search&&(input.value=search),input.setAttribute("ari\
+a-invalid",String(error!==void 0)),patternButton.setAttribute("aria-pressed",String(patternIn(search)!==null)),
+graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();found=outermostMatches(
+tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+tree2.total[node],
+0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"places"}`;share.textContent=
+found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=error===void 0?"":`Inval\
+id pattern: ${error}`;previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.
+length===0)return;at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.
+spotOf(found[at]),[from,to]=view3.extent(spot),[left,right]=graph.window();(Math.min(to,right)-Math.max(from,left))/
+(right-left)<MIN_SEEN?zoomTo(spot):goTo(spot);let part=view3.tree.total[found[at]]/view3.tree.total[0];share.textContent=
+`${at+1} of ${formatCount(found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(
+event.shiftKey?-1:1);else if(event.key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.
+preventDefault()}var searchKeys=[{names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],
+shown:["n"],what:"Next match",action:()=>step2(1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(
+-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
 "In order of time, thread after thread"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Ca\
 llers below"]];function buildToolbar(element){let views=head.runs.some(run=>run.ordered)?[choice("view","View",
 VIEWS,value=>value!=="chronological"||currentRun().ordered)]:[];element.append(searchElement(),...views,choice(
@@ -492,8 +558,9 @@ title:"Close (Escape)",click:()=>dialog.close()},make("span",{"aria-hidden":"tru
 off-screen"},"Close")),dialog=make("dialog",{class:"keys","aria-labelledby":"keys-title"},make("h2",{id:"keys-\
 title"},"Keyboard shortcuts"),close,make("dl",{},[...shortcuts,...ELSEWHERE].flatMap(entryOf)),make("p",{class:"\
 faint"},"Click to zoom in, double-click to reset the zoom, drag to pan. ","Ctrl and the wheel, or a pinch, zoo\
-m at the pointer."));dialog.addEventListener("click",event=>event.target===dialog&&dialog.close()),dialog.addEventListener(
-"close",()=>dialog.remove()),document.body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",sentences:"lead",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",
+m at the pointer. ","A search has words, or a regular expression between slashes: /pattern/."));dialog.addEventListener(
+"click",event=>event.target===dialog&&dialog.close()),dialog.addEventListener("close",()=>dialog.remove()),document.
+body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",sentences:"lead",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",
 history:"lead",strip:"strip",details:"side",source:"side"},REGIONS=["function","coroutine","generator","async \
 generator","block"],SUMMARY=[...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},
 {name:"started",most:1},{name:"runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"t\
@@ -1121,7 +1188,7 @@ name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_F
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
 isDifference?null:measures(show)),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],
-()=>follow2(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow2(list,show){
+()=>follow3(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow3(list,show){
 if(!list.contains(document.activeElement)){show(),scrollToSelected(list);return}for(let row of list.querySelectorAll(
 "tr[data-function]"))row.classList.toggle("chosen-line",Number(row.getAttribute("data-function"))===state.selected)}
 function remarkOf(){return isDifference?"Total share of each line in A and B. Lines of functions that changed \
@@ -1179,15 +1246,15 @@ runs[state2.run],nodes=run?contents.nodes(state2.run):1;return state2.thread!=="
 length??0))&&(state2.thread=initial.thread),state2.focus>=nodes&&(state2.focus=0),state2.cursor>=nodes&&(state2.
 cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&(state2.selected=null),state2.order>=contents.
 orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
-state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
-fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
+state2,initialState),stateOf2=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(
+run).fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
 read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
 addEventListener("popstate",read)}function write(state2,changed,origin){if(location.protocol==="about:")return;
 let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`#${fragmentOf(state2)}`;changed.
 every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
-null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
+null,setState(stateOf2(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
 historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,sourceLinesPanel,callersAndCalleesPanel,processesPanel,
 factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),
 followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof

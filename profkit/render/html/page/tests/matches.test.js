@@ -12,7 +12,7 @@ test("a text matches if it has every word of the search, ignoring case", () => {
   assert.deepEqual([...found("net") ?? []], [1, 0, 1]);
   assert.deepEqual([...found("  NET  torch ") ?? []], [1, 0, 0]);
   assert.deepEqual([...found("net load") ?? []], [0, 0, 0]);
-  assert.deepEqual([...found(".*") ?? []], [0, 0, 0], "a search is not a regular expression");
+  assert.deepEqual([...found(".*") ?? []], [0, 0, 0], "words are not regular expressions");
 });
 
 test("an empty search matches like no search", () => {

@@ -1,24 +1,60 @@
 /* Matches of a search: functions, and their nodes in a call tree. */
 
+import { compilePattern } from "../text/pattern.js";
+
 /** @import { CallTree } from "../types.js" */
+
+/** Time after which the other texts do not match: a page with a million names must not freeze. */
+const MAX_MS = 2000;
 
 /** @type {WeakMap<CallTree, { matches: Uint8Array, rows: Uint16Array }>} */
 const cache = new WeakMap();
 
 /**
- * Return 1 for each text that contains every word of the search, ignoring case; null for an empty search.
+ * Return 1 for each text that the search matches; null for an empty or invalid search. A text matches if it
+ * contains every word of the search, ignoring case, or matches its pattern if it is one: `/pattern/`.
  * @param {string} search
  * @param {number} count
  * @param {(index: number) => string} textOf
  */
 export function matchTexts(search, count, textOf) {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return null;
-  return Uint8Array.from({ length: count }, (_, index) => {
-    const text = textOf(index).toLowerCase();
-    return words.every((word) => text.includes(word)) ? 1 : 0;
-  });
+  const { test } = testOf(search);
+  if (!test) return null;
+  const deadline = performance.now() + MAX_MS;
+  const matches = new Uint8Array(count);
+  for (let index = 0; index < count; index++) {
+    matches[index] = test(textOf(index)) ? 1 : 0;
+    if (index % 64 === 0 && performance.now() > deadline) break;
+  }
+  return matches;
 }
+
+/**
+ * Return the pattern between the slashes of a search; null if it is none.
+ * @param {string} search
+ */
+export const patternIn = (search) => /^\s*\/(.+)\/\s*$/s.exec(search)?.[1] ?? null;
+
+/**
+ * Return the test of a search; none if it is empty, and the error if its pattern is invalid.
+ * @param {string} search
+ * @returns {{ test?: (text: string) => boolean, error?: string }}
+ */
+export function testOf(search) {
+  const pattern = patternIn(search);
+  if (pattern !== null) {
+    const compiled = compilePattern(pattern);
+    return compiled.error === undefined ? { test: compiled.matches } : { error: compiled.error };
+  }
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.length === 0 ? {} : { test: (text) => hasAll(text.toLowerCase(), words) };
+}
+
+/**
+ * @param {string} text
+ * @param {string[]} words
+ */
+const hasAll = (text, words) => words.every((word) => text.includes(word));
 
 /**
  * Return the outermost matching nodes of a tree; their weights include all matches below them.
