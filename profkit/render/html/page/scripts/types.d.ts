@@ -328,6 +328,8 @@ export interface State {
   activity: Activity;
   view: "left-heavy" | "chronological";
   direction: "icicle" | "flame";
+  /** Whether straight runs of library calls are drawn as one box. */
+  chains: "folded" | "unfolded";
   /** The node that fills the graph's width. */
   focus: number;
   /** The window as fractions of the whole, if it is not the extent of the focus. */
@@ -344,12 +346,35 @@ export interface State {
   order: number;
 }
 
+/** Rows of a graph. A box shows one node, or the nodes of a chain. */
+export interface Rows {
+  /** The row of each node. */
+  row: Uint16Array;
+  /** The first node of the box that shows a node. */
+  head: Uint32Array;
+  /** Nodes of chains by their first one. */
+  chains: Map<number, number[]>;
+  /** The topmost node: the root, or its only callee. */
+  top: number;
+  deepest: number;
+}
+
 /**
- * A layout of a tree along the weights from 0 to `total`. A spot is a view-specific number of a frame.
+ * A layout of a tree along the weights, or the time, from 0 to `total`. A spot is a view-specific number of
+ * a box, and the node of a box is its first one.
  */
 export interface GraphView {
   tree: CallTree;
+  rows: Rows;
   total: number;
+  /** The number of rows. */
+  height: number;
+  /** The spot of the topmost box. */
+  top: number;
+  /** The row of a spot. */
+  row(spot: number): number;
+  /** The thread whose lane a spot is the title of; null for other spots. */
+  thread(spot: number): number | null;
   node(spot: number): number;
   spotOf(node: number): number;
   extent(spot: number): Range;

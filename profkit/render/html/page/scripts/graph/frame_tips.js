@@ -5,10 +5,15 @@ import { make } from "../elements/markup.js";
 import { currentRun, state } from "../state/state.js";
 import { formatCount, formatWeight, isTimed } from "../text/numbers.js";
 import { differenceRows, formatShare, nodeName, packageOf, placeOf } from "../text/run_text.js";
+import { boxName } from "./boxes.js";
 import { graph } from "./graph.js";
+import { lastOfBox, nodesOfBox } from "./rows.js";
 
-/** @import { CallTree, DrawnFrame } from "../types.js" */
+/** @import { CallTree, DrawnFrame, GraphView } from "../types.js" */
 /** @typedef {[name: string, text: string][]} Rows */
+
+/** Maximum number of functions of a chain in a tooltip. */
+const MAX_LISTED = 12;
 
 const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
 const rim = make("div", { class: "rim", "aria-hidden": "true", hidden: true });
@@ -71,12 +76,12 @@ function surround(frame) {
  */
 export function readAloud(spot) {
   const view = graph.view();
-  const { tree } = view;
+  const { tree, rows } = view;
   const node = view.node(spot);
-  const calls = childrenOf(tree, node).length;
+  const calls = childrenOf(tree, lastOfBox(rows, node)).length;
   const whole = tree.total[0] || 1;
   line.textContent = [
-    nodeName(tree, node), `${formatShare(tree.total[node] / whole)} of the total`,
+    boxName(view, spot), `${formatShare(tree.total[node] / whole)} of the total`,
     `${formatShare(tree.self[node] / whole)} self`, `level ${tree.depth[node]}`,
     calls === 0 ? "calls nothing" : `calls ${calls}`,
   ].join(", ");
@@ -84,14 +89,29 @@ export function readAloud(spot) {
 
 /** @param {DrawnFrame} frame */
 function words({ node, spot }) {
-  const { tree } = graph.view();
-  const rows = costsOf(tree, node);
-  if (node > 0) rows.push(...stretchOf(spot), ...more(tree, node));
+  const view = graph.view();
+  const rows = view.thread(spot) === null ? costsOf(view.tree, node) : [];
+  rows.push(...stretchOf(spot));
+  if (node > 0) rows.push(...more(view.tree, node));
   return [
-    make("strong", {}, nodeName(tree, node)),
-    make("span", { class: "tip-place" }, node === 0 ? "" : originOf(tree.fn[node])),
+    make("strong", {}, boxName(view, spot)),
+    make("span", { class: "tip-place" }, node === 0 ? "" : originOf(view.tree.fn[node])),
+    chainOf(view, node),
     make("dl", {}, rows.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),
   ];
+}
+
+/**
+ * Return the functions of a chain as a list, without some in the middle of a long one; "" for other boxes.
+ * @param {GraphView} view
+ * @param {number} node
+ */
+function chainOf({ tree, rows }, node) {
+  const names = nodesOfBox(rows, node).map((each) => nodeName(tree, each));
+  if (names.length === 1) return "";
+  const left = names.length - MAX_LISTED;
+  if (left > 0) names.splice(MAX_LISTED / 2, left, `… ${left} more …`);
+  return make("ol", { class: "tip-chain" }, names.map((name) => make("li", {}, name)));
 }
 
 function wordsOfSmall() {
@@ -101,7 +121,7 @@ function wordsOfSmall() {
 
 /** @param {number} weight */
 const amount = (weight) => {
-  const whole = graph.view().total;
+  const whole = graph.view().tree.total[0];
   return `${formatWeight(currentRun(), weight)} · ${formatShare(weight / whole)}`;
 };
 

@@ -9,8 +9,8 @@ import { changeColor, shadeOf, tonesOf } from "./colors.js";
 
 /** Smallest range of the colour scale for differences, as a share. */
 const MIN_SCALE = 0.02;
-/** If all code is native, as in counts of Callgrind, its packages have the hues of libraries. */
-const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
+/** Whether all code is native, as in counts of Callgrind. Its packages then have the hues of libraries. */
+export const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
 /** @type {Map<boolean, Palette>} */
 const palettes = new Map();
 

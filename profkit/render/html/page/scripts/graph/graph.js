@@ -1,19 +1,17 @@
 /* The graph: a canvas that shows a window of a view, and finds the frame at a position. */
 
-import { column } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
-import { currentRun, currentTree, onChange, state } from "../state/state.js";
+import { currentRun, onChange, state } from "../state/state.js";
 import { isDark, onTheme } from "../state/theme.js";
-import { chronological, sequenceOf } from "./chronological.js";
+import { boxName } from "./boxes.js";
 import { FrameBatch } from "./frame_batch.js";
 import { paletteOf } from "./function_colors.js";
-import { leftHeavy } from "./left_heavy.js";
 import { Motion } from "./motion.js";
 import { paintGraph } from "./painting.js";
 import { scaleOf } from "./scale.js";
+import { currentView } from "./views.js";
 
-/** @import { CallTree, DrawnFrame, GraphView, Range } from "../types.js" */
-/** @import { Sequence } from "./chronological.js" */
+/** @import { DrawnFrame, GraphView, Range } from "../types.js" */
 /** @import { Scene } from "./painting.js" */
 
 const RULER_PX = 24;
@@ -37,8 +35,6 @@ const nothing = make("p", { class: "graph-nothing", hidden: true }, "No samples"
 const batch = new FrameBatch();
 const motion = new Motion();
 const size = { width: 0, height: 0 };
-/** @type {Map<string, Sequence>} */
-const sequences = new Map();
 /** @type {GraphView} */
 let view;
 let requested = false;
@@ -78,27 +74,11 @@ export const graph = {
 
 /** Show the run, thread and view in the state. */
 function showView() {
-  const tree = currentTree();
-  view = state.view === "chronological" ? chronological(sequence(tree)) : leftHeavy(tree);
+  view = currentView();
   graph.spot = view.spotOf(state.cursor);
   nothing.hidden = view.total > 0;
   motion.to(wanted(), false, 0);
   resize();
-}
-
-/** @param {CallTree} tree */
-function sequence(tree) {
-  const key = `${tree.run}/${tree.thread}/${tree.activity}`;
-  const read = (/** @type {string} */ name) => column(`r${tree.run}.${name}`);
-  const found = sequences.get(key) ?? sequenceOf(
-    tree,
-    {
-      stack: read("order.stack"), weight: read("order.weight"), waiting: read("order.waiting"),
-      start: read("order.start"),
-    },
-    { length: read("length"), shared: read("shared") });
-  sequences.set(key, found);
-  return found;
 }
 
 /**
@@ -130,7 +110,7 @@ function request() {
 }
 
 const isPrinted = () => scroller.classList.contains("printed");
-const rowCount = () => view.tree.deepest + 1;
+const rowCount = () => view.height;
 const isFlame = () => state.direction === "flame";
 /** @param {number} row */
 const rowTop = (row) => RULER_PX - scroller.scrollTop + (isFlame() ? rowCount() - 1 - row : row) * ROW_PX;
@@ -156,13 +136,14 @@ function draw() {
 function scene() {
   const { window } = motion;
   return {
-    batch, size, palette: paletteOf(isDark()), tree: view.tree, ratio: canvas.width / size.width,
+    batch, size, palette: paletteOf(isDark()), view, ratio: canvas.width / size.width,
     top: rowTop, height: ROW_PX, ruler: RULER_PX,
+    nameOf: (spot) => boxName(view, spot),
     ...scaleOf(currentRun(), view, window, size.width),
     part: view.total > 0 ? [window[0] / view.total, window[1] / view.total] : [0, 1],
     matches: graph.matches, selected: state.selected,
     cursor: document.activeElement === canvas ? graph.spot : -1,
-    focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
+    focusDepth: state.view === "left-heavy" ? view.rows.row[state.focus] : 0,
   };
 }
 
@@ -191,7 +172,7 @@ function frame(i) {
 
 /** @param {number} spot */
 function reveal(spot) {
-  const y = rowTop(view.tree.depth[view.node(spot)]);
+  const y = rowTop(view.row(spot));
   const margin = MARGIN_ROWS * ROW_PX;
   if (y < RULER_PX) scroller.scrollTop += y - RULER_PX - margin;
   else if (y + ROW_PX > size.height) scroller.scrollTop += y + ROW_PX - size.height + margin;
@@ -243,7 +224,7 @@ export function buildGraph(element) {
 }
 
 function follow() {
-  onChange(["run", "thread", "activity", "view"], showView);
+  onChange(["run", "thread", "activity", "view", "chains"], showView);
   onChange(["direction"], turn);
   onChange(["focus", "range"], (_, __, origin) => move(origin !== "drag"));
   onChange(["cursor"], (_, __, origin) => {

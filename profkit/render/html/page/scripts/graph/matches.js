@@ -2,12 +2,12 @@
 
 import { compilePattern } from "../text/pattern.js";
 
-/** @import { CallTree } from "../types.js" */
+/** @import { CallTree, Rows } from "../types.js" */
 
 /** Time after which the other texts do not match: a page with a million names must not freeze. */
 const MAX_MS = 2000;
 
-/** @type {WeakMap<CallTree, { matches: Uint8Array, rows: Uint16Array }>} */
+/** @type {WeakMap<Rows, { matches: Uint8Array, found: Uint16Array }>} */
 const cache = new WeakMap();
 
 /**
@@ -74,16 +74,17 @@ export function outermostMatches(tree, matches) {
 /**
  * Return the row of the deepest match on the path to each node, 0 if there is none; null without a search.
  * @param {CallTree} tree
+ * @param {Rows} rows
  * @param {Uint8Array | null} matches
  */
-export function deepestMatches(tree, matches) {
+export function deepestMatches(tree, rows, matches) {
   if (!matches) return null;
-  const known = cache.get(tree);
-  if (known?.matches === matches) return known.rows;
-  const rows = new Uint16Array(tree.fn.length);
-  for (let node = 1; node < rows.length; node++) {
-    rows[node] = matches[tree.fn[node]] ? tree.depth[node] : rows[tree.parent[node]];
+  const known = cache.get(rows);
+  if (known?.matches === matches) return known.found;
+  const found = new Uint16Array(tree.fn.length);
+  for (let node = 1; node < found.length; node++) {
+    found[node] = matches[tree.fn[node]] ? rows.row[node] : found[tree.parent[node]];
   }
-  cache.set(tree, { matches, rows });
-  return rows;
+  cache.set(rows, { matches, found });
+  return found;
 }

@@ -108,9 +108,12 @@ function step(by) {
   const [from, to] = view.extent(spot);
   const [left, right] = graph.window();
   const seen = (Math.min(to, right) - Math.max(from, left)) / (right - left);
-  if (seen < MIN_SEEN) zoomTo(spot);
-  else goTo(spot);
-  const part = view.tree.total[found[at]] / view.tree.total[0];
+  const { tree } = view;
+  // A box may show further functions.
+  const match = { cursor: found[at], selected: tree.fn[found[at]] };
+  if (seen < MIN_SEEN) zoomTo(spot, match);
+  else goTo(spot, match);
+  const part = tree.total[found[at]] / tree.total[0];
   share.textContent = `${at + 1} of ${formatCount(found.length)}: ${formatShare(part)}`;
 }
 

@@ -19,7 +19,7 @@ const FOUND = 0;
 const EDGE = "\n";
 
 /**
- * Return a pattern that tells whether it matches anywhere in a text, ignoring case; or the error in it.
+ * Return a test whether a pattern matches anywhere in a text, ignoring case; or the error in the pattern.
  * @param {string} text
  * @returns {Pattern}
  */
