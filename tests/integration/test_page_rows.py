@@ -57,7 +57,7 @@ def test_functions_of_a_folded_box_are_found_and_selected(page_of: PageOf) -> No
     page.keyboard.press("ArrowUp")
     expect(live).to_contain_text("route … call (4 in web), 95 % of the total")
     page.locator("canvas").hover(position=middle(frame_of(page, "route … call (4 in web)")))
-    expect(page.locator(".tip-chain li")).to_have_text(["route", "dispatch", "wrap", "call"])
+    expect(page.locator(".tip-chain li")).to_have_text(["routeweb", "dispatchweb", "wrapweb", "callweb"])
 
 
 def test_root_with_the_name_of_its_only_callee_is_one_row(page_of: PageOf) -> None:

@@ -163,24 +163,26 @@ let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn}
 function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
 onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=fn=>make(
 "span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),()=>{},{class:"link",title:placeOf(
-fn)}));var MIN_CHAIN=3,MAX_OWN=.01;function rowsOf(tree2,{ownerOf,isTopMerged}){let head2=Uint32Array.from(tree2.fn.keys()),
-chains=findChains(tree2,ownerOf,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={row:new Uint16Array(
-head2.length),head:head2,chains,top:only,deepest:0};for(let node=1;node<head2.length;node++){if(node===only)continue;
-let above=head2[tree2.parent[node]];rows.row[node]=head2[node]===node?rows.row[above]+1:rows.row[head2[node]],
-tree2.total[node]>0&&(rows.deepest=Math.max(rows.deepest,rows.row[node]))}return rows}function findChains(tree2,ownerOf,head2){
-let chains=new Map,ended=new Uint8Array(head2.length);for(let node=1;node<head2.length;node++){if(ended[node]||
-tree2.total[node]===0||ownerOf(tree2.fn[node])<0)continue;let chain=chainFrom(tree2,node,ownerOf);for(let each of chain)
-ended[each]=1;if(!(chain.length<MIN_CHAIN)){for(let each of chain)head2[each]=node;chains.set(node,chain)}}return chains}
-function chainFrom(tree2,first,ownerOf){let chain=[first],owner=ownerOf(tree2.fn[first]);for(let next3=onlyCallee(
-tree2,first);next3>0&&ownerOf(tree2.fn[next3])===owner;)chain.push(next3),next3=onlyCallee(tree2,next3);return chain}
-function onlyCallee(tree2,node){let called=tree2.total[node]-tree2.self[node];if(called===0||tree2.self[node]>
-MAX_OWN*tree2.total[node])return 0;let child2=node+1;for(;tree2.total[child2]===0;)child2=tree2.end[child2];return tree2.
-total[child2]===called?child2:0}var nodesOfBox=({head:head2,chains},node)=>chains.get(head2[node])??[head2[node]],
-lastOfBox=({head:head2,chains},node)=>chains.get(head2[node])?.at(-1)??head2[node],boxAbove=(tree2,{head:head2},node)=>head2[tree2.
-parent[head2[node]]];function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null)return`${head.
+fn)}));var MIN_CHAIN=3,MIN_PASSED=.99;function rowsOf(tree2,{isFolded,isTopMerged}){let head2=Uint32Array.from(tree2.
+fn.keys()),chains=findChains(tree2,isFolded,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={
+row:new Uint16Array(head2.length),head:head2,chains,top:only,deepest:0,callees:new Map};for(let node=1;node<head2.
+length;node++){if(node===only)continue;let above=head2[tree2.parent[node]];rows.row[node]=head2[node]===node?rows.
+row[above]+1:rows.row[head2[node]],tree2.total[node]>0&&(rows.deepest=Math.max(rows.deepest,rows.row[node]))}return rows}
+function findChains(tree2,isFolded,head2){let chains=new Map;for(let node=1;node<head2.length;node++){if(head2[node]!==
+node||tree2.total[node]===0||!isFolded(tree2.fn[node]))continue;let chain=chainFrom(tree2,node,isFolded);if(!(chain.
+length<MIN_CHAIN)){for(let each of chain)head2[each]=node;chains.set(node,chain)}}return chains}function chainFrom(tree2,first,isFolded){
+let chain=[first],least=MIN_PASSED*tree2.total[first];for(let next3=calleeWith(tree2,first,least);next3>0&&isFolded(
+tree2.fn[next3]);)chain.push(next3),next3=calleeWith(tree2,next3,least);return chain}function calleeWith(tree2,node,least){
+if(tree2.total[node]-tree2.self[node]<least)return 0;for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+end[child2])if(tree2.total[child2]>=least)return child2;return 0}var nodesOfBox=({head:head2,chains},node)=>chains.
+get(head2[node])??[head2[node]];function calleesOfBox(tree2,rows,node){let first=rows.head[node],chain=rows.chains.
+get(first);if(!chain)return childrenOf(tree2,first);let found3=rows.callees.get(first)??chain.flatMap(each=>childrenOf(
+tree2,each)).filter(callee=>rows.head[callee]!==first).sort((a,b)=>tree2.total[b]-tree2.total[a]||a-b);return rows.
+callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null)return`${head.
 runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;let nodes=nodesOfBox(
-rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,node));return nodes.
-length===1?first:`${first} … ${last} (${nodes.length} in ${packageOf(tree2.fn[nodes[0]])})`}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
+rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,node));if(nodes.
+length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],where=packages.length>
+2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.length} in ${where})`}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
 capacity),node:new Uint32Array(capacity),spot:new Float64Array(capacity),small:new Uint8Array(capacity)}),FrameBatch=class{constructor(){
 this.count=0;let{x,width,depth,node,spot,small}=columnsOf(4096);this.x=x,this.width=width,this.depth=depth,this.
 node=node,this.spot=spot,this.small=small}clear(){this.count=0}add(x,width,depth,node,spot,small=0){this.count===
@@ -356,28 +358,29 @@ end;i++)matched[leaf[i]]>=row&&(found3+=weights[i+1]-weights[i]);return found3/(
 function sampleAt(all,lane,position){let[low,high]=[lane.first,lane.end-1];for(;low<high;){let middle=low+high+
 1>>1;all.from[middle]<=position?low=middle:high=middle-1}return low}var MIN_PX2=.5;function leftHeavy(tree2,rows){let shown={tree:tree2,rows};return{tree:tree2,rows,total:tree2.total[0],
 height:rows.deepest+1,top:rows.top,row:spot=>rows.row[spot],thread:()=>null,node:spot=>spot,spotOf:node=>rows.
-head[node],extent:spot=>extentOf2(shown,spot),parent:spot=>boxAbove(tree2,rows,spot),child:spot=>childrenOf(tree2,
-lastOfBox(rows,spot))[0]??spot,sibling:(spot,step3)=>siblingOf(shown,spot,step3),weight:spot=>tree2.total[spot],
-marks:()=>[],origins:([from])=>[from],layout:(window,widthPx,seen,batch2,matches)=>{let scale=widthPx/(window[1]-
-window[0]);layout2(shown,{window,scale,rows:seen,matched:deepestMatches(tree2,rows,matches),batch:batch2})}}}function extentOf2({
-tree:tree2,rows},node){let from=0;for(let at2=rows.head[node];at2!==rows.top;at2=boxAbove(tree2,rows,at2))for(let child2 of childrenOf(
-tree2,tree2.parent[at2])){if(child2===at2)break;from+=tree2.total[child2]}return[from,from+tree2.total[node]]}
-function siblingOf({tree:tree2,rows},node,step3){if(node===rows.top)return node;let all=childrenOf(tree2,tree2.
-parent[node]);return all[all.indexOf(node)+step3]??node}function layout2(shown,sheet){let{tree:tree2,rows:{row,
-top,chains}}=shown,{window:[from,to],scale,rows:[first,last],batch:batch2}=sheet,least=MIN_PX2/scale,nodes=[top],
-starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),total=tree2.total[node];row[node]>=first&&
-batch2.add((start2-from)*scale,total*scale,row[node],node,node);let caller=chains.size===0?node:lastOfBox(shown.
-rows,node);if(row[node]>=last||tree2.end[caller]===caller+1)continue;let until=start2+tree2.total[caller]-tree2.
-self[caller],x=start2;for(let child2 of quickChildrenOf(tree2,caller)){let width=tree2.total[child2];if(width<
-least){addRest(shown,sheet,{node,caller,child:child2,x,until});break}if(x>=to)break;x+width>from&&(nodes.push(
-child2),starts.push(x)),x+=width}}}function addRest(shown,{window:[from,to],scale,rows:[first],matched,batch:batch2},rest){
-let{node,caller,child:child2,x,until}=rest,below=shown.rows.row[node]+1,[a,b]=[Math.max(x,from),Math.min(until,
-to)];if((b-a)*scale<MIN_PX2||below<first)return;let part=matched?matchedPart2(shown,caller,child2,matched):0;batch2.
-addMany((a-from)*scale,(b-a)*scale,below,node,node,part)}function matchedPart2({tree:tree2,rows:{row}},node,first,matched){
-let all=quickChildrenOf(tree2,node),[found3,whole]=[0,0];for(let child2 of all.slice(all.indexOf(first))){whole+=
-tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)matched[at2]>=row[child2]&&(found3+=tree2.self[at2])}
-return found3/whole}var single=[0];function quickChildrenOf(tree2,node){let child2=node+1;return tree2.end[child2]!==
-tree2.end[node]?childrenOf(tree2,node):(single[0]=child2,single)}function rangeMinimum(column2){let levels=[column2],below=column2;for(let half=1;half*2<=column2.length;half*=
+head[node],extent:spot=>extentOf2(shown,spot),parent:spot=>boxAbove(tree2,rows,spot),child:spot=>calleesOfBox(
+tree2,rows,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(shown,spot,step3),weight:spot=>tree2.total[spot],marks:()=>[],
+origins:([from])=>[from],layout:(window,widthPx,seen,batch2,matches)=>{let scale=widthPx/(window[1]-window[0]);
+layout2(shown,{window,scale,rows:seen,matched:deepestMatches(tree2,rows,matches),batch:batch2})}}}function extentOf2({
+tree:tree2,rows},node){let from=0;for(let at2=rows.head[node];at2!==rows.top;at2=boxAbove(tree2,rows,at2))for(let child2 of calleesOfBox(
+tree2,rows,tree2.parent[at2])){if(child2===at2)break;from+=tree2.total[child2]}return[from,from+tree2.total[node]]}
+function siblingOf({tree:tree2,rows},node,step3){if(node===rows.top)return node;let all=calleesOfBox(tree2,rows,
+tree2.parent[node]);return all[all.indexOf(node)+step3]??node}function layout2(shown,sheet){let{tree:tree2,rows:{
+row,top}}=shown,{window:[from,to],scale,rows:[first,last],batch:batch2}=sheet,least=MIN_PX2/scale,nodes=[top],
+starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),total=tree2.total[node];if(row[node]>=
+first&&batch2.add((start2-from)*scale,total*scale,row[node],node,node),row[node]>=last||tree2.end[node]===node+
+1)continue;let until=start2+total-ownOf(shown,node),x=start2;for(let child2 of quickCalleesOf(shown,node)){let width=tree2.
+total[child2];if(width<least){addRest(shown,sheet,{node,child:child2,x,until});break}if(x>=to)break;x+width>from&&
+(nodes.push(child2),starts.push(x)),x+=width}}}function addRest(shown,{window:[from,to],scale,rows:[first],matched,
+batch:batch2},rest){let{node,child:child2,x,until}=rest,below=shown.rows.row[node]+1,[a,b]=[Math.max(x,from),Math.
+min(until,to)];if((b-a)*scale<MIN_PX2||below<first)return;let part=matched?matchedPart2(shown,node,child2,matched):
+0;batch2.addMany((a-from)*scale,(b-a)*scale,below,node,node,part)}function matchedPart2(shown,node,first,matched){
+let{tree:tree2,rows:{row}}=shown,all=quickCalleesOf(shown,node),[found3,whole]=[0,0];for(let child2 of all.slice(
+all.indexOf(first))){whole+=tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)matched[at2]>=row[child2]&&
+(found3+=tree2.self[at2])}return found3/whole}function ownOf({tree:tree2,rows},node){return rows.chains.has(node)?
+nodesOfBox(rows,node).reduce((sum,each)=>sum+tree2.self[each],0):tree2.self[node]}var single=[0];function quickCalleesOf({
+tree:tree2,rows},node){let child2=node+1;return tree2.end[child2]!==tree2.end[node]||rows.chains.has(node)?calleesOfBox(
+tree2,rows,node):(single[0]=child2,single)}function rangeMinimum(column2){let levels=[column2],below=column2;for(let half=1;half*2<=column2.length;half*=
 2){let level=new Uint16Array(column2.length-half*2+1);for(let i=0;i<level.length;i++)level[i]=Math.min(below[i],
 below[i+half]);levels.push(level),below=level}return(from,to)=>{let power=31-Math.clz32(to-from);return Math.min(
 levels[power][from],levels[power][to-2**power])}}function nearestSmaller(column2){let levels=[column2];for(let top=column2;top.
@@ -413,15 +416,15 @@ first:0}],top=0;return all.map(({thread,first},i)=>{let end=all[i+1]?.first??dep
 first,end).reduce((a,b)=>Math.max(a,b),0);return top+=rows,{thread,first,end,top:top-rows,rows}})}var views=new WeakMap,FOLDED_KINDS=new Set(allNative?["library"]:["library","native"]),canFold=!isDifference&&
 head.packages.some(({kind})=>FOLDED_KINDS.has(kind));function currentView(){let tree2=currentTree(),known2=views.
 get(tree2)??new Map;views.set(tree2,known2);let key=`${state.view} ${state.chains}`,view3=known2.get(key)??viewOf(
-tree2,state);return known2.set(key,view3),view3}function viewOf(tree2,{view:view3,chains}){let ownerOf=canFold&&
-chains==="folded"?foldedOwner:()=>-1,isTopMerged=repeatsRoot(tree2);if(view3!=="chronological")return leftHeavy(
-tree2,rowsOf(tree2,{ownerOf,isTopMerged}));let read2=name=>column(`r${tree2.run}.${name}`),order2={stack:read2(
+tree2,state);return known2.set(key,view3),view3}function viewOf(tree2,{view:view3,chains}){let isFolded=canFold&&
+chains==="folded"?isLibrary:()=>!1,isTopMerged=repeatsRoot(tree2);if(view3!=="chronological")return leftHeavy(
+tree2,rowsOf(tree2,{isFolded,isTopMerged}));let read2=name=>column(`r${tree2.run}.${name}`),order2={stack:read2(
 "order.stack"),weight:read2("order.weight"),waiting:read2("order.waiting"),start:read2("order.start"),at:read2(
-"order.at")},rows=rowsOf(tree2,{ownerOf,isTopMerged:isTopMerged&&!hasLanes(tree2,order2)});return chronological(
-sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}function foldedOwner(fn){let owner=head.
-functions.package[fn];return FOLDED_KINDS.has(head.packages[owner].kind)?owner:-1}function repeatsRoot(tree2){
-let[only,...others]=childrenOf(tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.
-name[tree2.fn[only]]===rootName(tree2)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
+"order.at")},rows=rowsOf(tree2,{isFolded,isTopMerged:isTopMerged&&!hasLanes(tree2,order2)});return chronological(
+sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}var isLibrary=fn=>FOLDED_KINDS.
+has(head.packages[head.functions.package[fn]].kind);function repeatsRoot(tree2){let[only,...others]=childrenOf(
+tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.name[tree2.fn[only]]===rootName(
+tree2)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
 MARGIN_ROWS=2,LABEL="Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, the questi\
 on mark lists all shortcuts.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria\
 -roledescription":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make(
@@ -472,23 +475,23 @@ let box=graph.canvas.getBoundingClientRect(),top=Math.max(frame2.y,graph.rulerPx
 x),Math.min(box.width,frame2.x+frame2.width)],bottom=Math.min(box.height,frame2.y+frame2.height),width=Math.max(
 1,right-left),place3={left:box.left+left,top:box.top+top,width,height:bottom-top};for(let[name,px]of Object.entries(
 place3))rim.style.setProperty(name,`${px}px`)}function readAloud(spot){let view3=graph.view(),{tree:tree2,rows}=view3,
-node=view3.node(spot),calls=childrenOf(tree2,lastOfBox(rows,node)).length,whole=tree2.total[0]||1;line.textContent=
-[boxName(view3,spot),`${formatShare(tree2.total[node]/whole)} of the total`,`${formatShare(tree2.self[node]/whole)}\
- self`,`level ${tree2.depth[node]}`,calls===0?"calls nothing":`calls ${calls}`].join(", ")}function words({node,
-spot}){let view3=graph.view(),rows=view3.thread(spot)===null?costsOf2(view3.tree,node):[];return rows.push(...stretchOf(
+node=view3.node(spot),calls=calleesOfBox(tree2,rows,node).length,whole=tree2.total[0]||1;line.textContent=[boxName(
+view3,spot),`${formatShare(tree2.total[node]/whole)} of the total`,`${formatShare(tree2.self[node]/whole)} sel\
+f`,`level ${tree2.depth[node]}`,calls===0?"calls nothing":`calls ${calls}`].join(", ")}function words({node,spot}){
+let view3=graph.view(),rows=view3.thread(spot)===null?costsOf2(view3.tree,node):[];return rows.push(...stretchOf(
 spot)),node>0&&rows.push(...more(view3.tree,node)),[make("strong",{},boxName(view3,spot)),make("span",{class:"\
 tip-place"},node===0?"":originOf(view3.tree.fn[node])),chainOf(view3,node),make("dl",{},rows.flatMap(([name,text])=>[
-make("dt",{},name),make("dd",{},text)]))]}function chainOf({tree:tree2,rows},node){let names=nodesOfBox(rows,node).
-map(each=>nodeName(tree2,each));if(names.length===1)return"";let left=names.length-MAX_LISTED;return left>0&&names.
-splice(MAX_LISTED/2,left,`… ${left} more …`),make("ol",{class:"tip-chain"},names.map(name=>make("li",{},name)))}
-function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},"Click to zoom in");return[make("strong",{},
-"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.view().tree.total[0];return`${formatWeight(
-currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[["Total",amount(tree2.total[node])],
-["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronological"?[["This frame",amount(graph.view().
-weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[["Share of caller",formatShare(tree2.total[node]/
-tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push(["Weight",`${formatCount(tree2.total[node])}\
- ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[placeOf(fn),packageOf(fn)].filter(
-Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
+make("dt",{},name),make("dd",{},text)]))]}function chainOf({tree:tree2,rows},node){let items=nodesOfBox(rows,node).
+map(each=>make("li",{},nodeName(tree2,each),make("small",{},packageOf(tree2.fn[each]))));if(items.length===1)return"";
+let left=items.length-MAX_LISTED;return left>0&&items.splice(MAX_LISTED/2,left,make("li",{},`… ${left} more \
+…`)),make("ol",{class:"tip-chain"},items)}function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},
+"Click to zoom in");return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.
+view().tree.total[0];return`${formatWeight(currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[
+["Total",amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronolog\
+ical"?[["This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[
+["Share of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.
+push(["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
+placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
 "ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
 return onChange(["run","thread","activity"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
 own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.

@@ -354,6 +354,8 @@ export interface Rows {
   head: Uint32Array;
   /** Nodes of chains by their first one. */
   chains: Map<number, number[]>;
+  /** Nodes below chains by their first one, heaviest first; filled on first use. */
+  callees: Map<number, number[]>;
   /** The topmost node: the root, or its only callee. */
   top: number;
   deepest: number;

@@ -46,7 +46,7 @@ function randomViews(/** @type {import("./made.js").Random} */ random) {
   const { order, stacks } = columnsOf(samples);
   const ordered = [0, 1].flatMap((thread) => samples.filter((sample) => sample.thread === thread));
   const isTopMerged = tree.self[0] === 0 && childrenOf(tree, 0).length === 1;
-  const folded = rowsOf(tree, { ownerOf: (fn) => (fn < 5 ? 0 : -1), isTopMerged });
+  const folded = rowsOf(tree, { isFolded: (fn) => fn < 5, isTopMerged });
   const views = [plainRows(tree), folded].flatMap((rows) =>
     [leftHeavy(tree, rows), chronological(sequenceOf(tree, rows, order, stacks))]);
   return { tree, ordered, views };

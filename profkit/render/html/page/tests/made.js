@@ -120,7 +120,7 @@ export function treeOf(samples, thread = "all", activity = "all") {
  * Return the rows of a tree, one for each call.
  * @param {CallTree} tree
  */
-export const plainRows = (tree) => rowsOf(tree, { ownerOf: () => -1, isTopMerged: false });
+export const plainRows = (tree) => rowsOf(tree, { isFolded: () => false, isTopMerged: false });
 
 /** Return the sum of numbers. */
 export const sum = (/** @type {Iterable<number>} */ values) => [...values].reduce((a, b) => a + b, 0);

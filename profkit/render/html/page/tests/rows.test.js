@@ -3,15 +3,15 @@ import { test } from "node:test";
 
 import { leftHeavy } from "../scripts/graph/left_heavy.js";
 import { deepestMatches } from "../scripts/graph/matches.js";
-import { boxAbove, lastOfBox, nodesOfBox, rowsOf } from "../scripts/graph/rows.js";
+import { boxAbove, calleesOfBox, nodesOfBox, rowsOf } from "../scripts/graph/rows.js";
 import { forSeeds, FUNCTIONS, randomSamples, treeOf } from "./made.js";
 
-/** Functions from 10 to 19 are of one library, from 20 to 29 of another one. */
-const ownerOf = (/** @type {number} */ fn) => Math.floor(fn / 10) - 1;
+/** Functions from 10 on are of libraries. */
+const isFolded = (/** @type {number} */ fn) => fn >= 10;
 /** Return the rows of stacks with their weights, as the functions of each box by row. */
 function boxesOf(/** @type {[stack: number[], weight: number][]} */ stacks, isTopMerged = false) {
   const tree = treeOf(stacks.map(([stack, weight]) => ({ stack, weight, thread: 0 })));
-  const rows = rowsOf(tree, { ownerOf, isTopMerged });
+  const rows = rowsOf(tree, { isFolded, isTopMerged });
   const boxes = [...new Set(rows.head)].map((node) =>
     [rows.row[node], ...nodesOfBox(rows, node).map((each) => tree.fn[each])].join(" "));
   return { tree, rows, boxes };
@@ -21,19 +21,28 @@ test("a straight run of calls within a library is one box", () => {
   assert.deepEqual(boxesOf([[[1, 11, 12, 13, 2], 5]]).boxes, ["0 0", "1 1", "2 11 12 13", "3 2"]);
 });
 
-test("two calls, calls of user code, and calls between libraries are not folded", () => {
+test("two calls and calls of user code are not folded", () => {
   assert.deepEqual(boxesOf([[[11, 12, 1, 2, 3], 5]]).boxes, ["0 0", "1 11", "2 12", "3 1", "4 2", "5 3"]);
-  const two = boxesOf([[[11, 12, 13, 21, 22, 23], 5]]).boxes;
-  assert.deepEqual(two, ["0 0", "1 11 12 13", "2 21 22 23"]);
 });
 
-test("a run ends at a branch and at self weight, except for a little", () => {
-  const branch = boxesOf([[[11, 12, 13, 1], 5], [[11, 12, 13, 2], 1], [[11, 14], 1]]).boxes;
-  assert.deepEqual(branch, ["0 0", "1 11", "2 12", "3 13", "4 1", "4 2", "2 14"]);
+test("a run ends at self weight and at a branch, except for a little", () => {
   const own = boxesOf([[[11, 12, 13, 14], 95], [[11, 12], 5]]).boxes;
   assert.deepEqual(own, ["0 0", "1 11", "2 12", "3 13", "4 14"]);
-  const little = boxesOf([[[11, 12, 13, 14], 995], [[11, 12], 5]]).boxes;
-  assert.deepEqual(little, ["0 0", "1 11 12 13 14"]);
+  const branch = boxesOf([[[11, 12, 13, 14, 1], 5], [[11, 12, 13, 14, 2], 1], [[11, 15], 1]]).boxes;
+  assert.deepEqual(branch, ["0 0", "1 11", "2 12 13 14", "3 1", "3 2", "2 15"]);
+});
+
+test("little branches are below the box of the run", () => {
+  const stacks = /** @type {[number[], number][]} */ ([
+    [[11, 12, 13, 1], 900], [[11, 12, 13, 2], 96], [[11, 3], 3], [[11, 12], 1]]);
+  const { tree, rows, boxes } = boxesOf(stacks);
+  assert.deepEqual(boxes, ["0 0", "1 11 12 13", "2 3", "2 1", "2 2"]);
+  assert.deepEqual(calleesOfBox(tree, rows, 1).map((node) => tree.fn[node]), [1, 2, 3]);
+  const view = leftHeavy(tree, rows);
+  const three = tree.fn.indexOf(3);
+  assert.deepEqual(view.extent(three), [996, 999]);
+  assert.equal(view.sibling(tree.fn.indexOf(2), 1), three);
+  assert.equal(view.parent(three), 1);
 });
 
 test("the root's only callee is drawn in its place", () => {
@@ -46,13 +55,15 @@ test("the root's only callee is drawn in its place", () => {
 test("boxes are below their callers, and a match is in the row of its box", () => {
   forSeeds((random) => {
     const tree = treeOf(randomSamples(random, 6));
-    const rows = rowsOf(tree, { ownerOf: (fn) => (fn < 5 ? 0 : -1), isTopMerged: false });
+    const rows = rowsOf(tree, { isFolded: (fn) => fn < 5, isTopMerged: false });
     const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
     const deepest = deepestMatches(tree, rows, matches);
     for (let node = 1; node < tree.fn.length; node++) {
       const box = nodesOfBox(rows, node);
       assert.ok(box.includes(node));
-      assert.equal(lastOfBox(rows, node), box.at(-1));
+      for (const callee of calleesOfBox(tree, rows, node)) {
+        assert.equal(boxAbove(tree, rows, callee), rows.head[node]);
+      }
       assert.equal(rows.row[boxAbove(tree, rows, node)], rows.row[node] - 1);
       if (matches[tree.fn[node]]) assert.equal(deepest?.[node], rows.row[node]);
     }

@@ -20,5 +20,7 @@ export function boxName(view, spot) {
   const nodes = nodesOfBox(rows, view.node(spot));
   const [first, last] = [nodes[0], nodes[nodes.length - 1]].map((node) => nodeName(tree, node));
   if (nodes.length === 1) return first;
-  return `${first} … ${last} (${nodes.length} in ${packageOf(tree.fn[nodes[0]])})`;
+  const packages = [...new Set(nodes.map((node) => packageOf(tree.fn[node])))];
+  const where = packages.length > 2 ? `${packages.length} packages` : packages.join(", ");
+  return `${first} … ${last} (${nodes.length} in ${where})`;
 }

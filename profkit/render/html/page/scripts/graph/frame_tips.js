@@ -1,13 +1,12 @@
 /* Descriptions of frames: the tooltip under the pointer, and the line for screen readers. */
 
-import { childrenOf } from "../data/call_tree.js";
 import { make } from "../elements/markup.js";
 import { currentRun, state } from "../state/state.js";
 import { formatCount, formatWeight, isTimed } from "../text/numbers.js";
 import { differenceRows, formatShare, nodeName, packageOf, placeOf } from "../text/run_text.js";
 import { boxName } from "./boxes.js";
 import { graph } from "./graph.js";
-import { lastOfBox, nodesOfBox } from "./rows.js";
+import { calleesOfBox, nodesOfBox } from "./rows.js";
 
 /** @import { CallTree, DrawnFrame, GraphView } from "../types.js" */
 /** @typedef {[name: string, text: string][]} Rows */
@@ -78,7 +77,7 @@ export function readAloud(spot) {
   const view = graph.view();
   const { tree, rows } = view;
   const node = view.node(spot);
-  const calls = childrenOf(tree, lastOfBox(rows, node)).length;
+  const calls = calleesOfBox(tree, rows, node).length;
   const whole = tree.total[0] || 1;
   line.textContent = [
     boxName(view, spot), `${formatShare(tree.total[node] / whole)} of the total`,
@@ -107,11 +106,12 @@ function words({ node, spot }) {
  * @param {number} node
  */
 function chainOf({ tree, rows }, node) {
-  const names = nodesOfBox(rows, node).map((each) => nodeName(tree, each));
-  if (names.length === 1) return "";
-  const left = names.length - MAX_LISTED;
-  if (left > 0) names.splice(MAX_LISTED / 2, left, `… ${left} more …`);
-  return make("ol", { class: "tip-chain" }, names.map((name) => make("li", {}, name)));
+  const items = nodesOfBox(rows, node).map((each) =>
+    make("li", {}, nodeName(tree, each), make("small", {}, packageOf(tree.fn[each]))));
+  if (items.length === 1) return "";
+  const left = items.length - MAX_LISTED;
+  if (left > 0) items.splice(MAX_LISTED / 2, left, make("li", {}, `… ${left} more …`));
+  return make("ol", { class: "tip-chain" }, items);
 }
 
 function wordsOfSmall() {

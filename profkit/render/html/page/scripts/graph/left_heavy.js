@@ -3,9 +3,8 @@
  * from 0 to the tree's total; a spot is the first node of a box.
  */
 
-import { childrenOf } from "../data/call_tree.js";
 import { deepestMatches } from "./matches.js";
-import { boxAbove, lastOfBox } from "./rows.js";
+import { boxAbove, calleesOfBox, nodesOfBox } from "./rows.js";
 
 /** @import { CallTree, FrameSink, GraphView, Range, Rows } from "../types.js" */
 /** @typedef {{ tree: CallTree, rows: Rows }} Shown */
@@ -13,7 +12,7 @@ import { boxAbove, lastOfBox } from "./rows.js";
  * @typedef {{ window: Range, scale: number, rows: Range, matched: Uint16Array | null,
  *   batch: FrameSink }} Sheet
  */
-/** @typedef {{ node: number, caller: number, child: number, x: number, until: number }} Rest */
+/** @typedef {{ node: number, child: number, x: number, until: number }} Rest */
 
 const MIN_PX = 0.5;
 
@@ -36,7 +35,7 @@ export function leftHeavy(tree, rows) {
     spotOf: (node) => rows.head[node],
     extent: (spot) => extentOf(shown, spot),
     parent: (spot) => boxAbove(tree, rows, spot),
-    child: (spot) => childrenOf(tree, lastOfBox(rows, spot))[0] ?? spot,
+    child: (spot) => calleesOfBox(tree, rows, spot)[0] ?? spot,
     sibling: (spot, step) => siblingOf(shown, spot, step),
     weight: (spot) => tree.total[spot],
     marks: () => [],
@@ -56,7 +55,7 @@ export function leftHeavy(tree, rows) {
 function extentOf({ tree, rows }, node) {
   let from = 0;
   for (let at = rows.head[node]; at !== rows.top; at = boxAbove(tree, rows, at)) {
-    for (const child of childrenOf(tree, tree.parent[at])) {
+    for (const child of calleesOfBox(tree, rows, tree.parent[at])) {
       if (child === at) break;
       from += tree.total[child];
     }
@@ -71,7 +70,7 @@ function extentOf({ tree, rows }, node) {
  */
 function siblingOf({ tree, rows }, node, step) {
   if (node === rows.top) return node;
-  const all = childrenOf(tree, tree.parent[node]);
+  const all = calleesOfBox(tree, rows, tree.parent[node]);
   return all[all.indexOf(node) + step] ?? node;
 }
 
@@ -80,7 +79,7 @@ function siblingOf({ tree, rows }, node, step) {
  * @param {Sheet} sheet
  */
 function layout(shown, sheet) {
-  const { tree, rows: { row, top, chains } } = shown;
+  const { tree, rows: { row, top } } = shown;
   const { window: [from, to], scale, rows: [first, last], batch } = sheet;
   const least = MIN_PX / scale;
   const nodes = [top];
@@ -90,15 +89,14 @@ function layout(shown, sheet) {
     const start = /** @type {number} */ (starts.pop());
     const total = tree.total[node];
     if (row[node] >= first) batch.add((start - from) * scale, total * scale, row[node], node, node);
-    const caller = chains.size === 0 ? node : lastOfBox(shown.rows, node);
-    if (row[node] >= last || tree.end[caller] === caller + 1) continue;
-    const until = start + tree.total[caller] - tree.self[caller];
+    if (row[node] >= last || tree.end[node] === node + 1) continue;
+    const until = start + total - ownOf(shown, node);
     let x = start;
-    for (const child of quickChildrenOf(tree, caller)) {
+    for (const child of quickCalleesOf(shown, node)) {
       const width = tree.total[child];
       if (width < least) {
         // Children are sorted heaviest first: the following ones are narrower still, and are drawn as one.
-        addRest(shown, sheet, { node, caller, child, x, until });
+        addRest(shown, sheet, { node, child, x, until });
         break;
       }
       if (x >= to) break;
@@ -118,24 +116,25 @@ function layout(shown, sheet) {
  * @param {Rest} rest
  */
 function addRest(shown, { window: [from, to], scale, rows: [first], matched, batch }, rest) {
-  const { node, caller, child, x, until } = rest;
+  const { node, child, x, until } = rest;
   const below = shown.rows.row[node] + 1;
   const [a, b] = [Math.max(x, from), Math.min(until, to)];
   if ((b - a) * scale < MIN_PX || below < first) return;
-  const part = matched ? matchedPart(shown, caller, child, matched) : 0;
+  const part = matched ? matchedPart(shown, node, child, matched) : 0;
   batch.addMany((a - from) * scale, (b - a) * scale, below, node, node, part);
 }
 
 /**
- * Return the part of the weight of a node's children, from the child `first` on, that has a match on its
+ * Return the part of the weight of a box's callees, from the callee `first` on, that has a match on its
  * stack.
  * @param {Shown} shown
  * @param {number} node
  * @param {number} first
  * @param {Uint16Array} matched
  */
-function matchedPart({ tree, rows: { row } }, node, first, matched) {
-  const all = quickChildrenOf(tree, node);
+function matchedPart(shown, node, first, matched) {
+  const { tree, rows: { row } } = shown;
+  const all = quickCalleesOf(shown, node);
   let [found, whole] = [0, 0];
   for (const child of all.slice(all.indexOf(first))) {
     whole += tree.total[child];
@@ -146,16 +145,26 @@ function matchedPart({ tree, rows: { row } }, node, first, matched) {
   return found / whole;
 }
 
+/**
+ * Return the self weight of a box.
+ * @param {Shown} shown
+ * @param {number} node
+ */
+function ownOf({ tree, rows }, node) {
+  if (!rows.chains.has(node)) return tree.self[node];
+  return nodesOfBox(rows, node).reduce((sum, each) => sum + tree.self[each], 0);
+}
+
 const single = [0];
 
 /**
- * Return the children of a node. The list of a single child is valid only until the next call.
- * @param {CallTree} tree
+ * Return the callees of a box. The list of a single one is valid only until the next call.
+ * @param {Shown} shown
  * @param {number} node
  */
-function quickChildrenOf(tree, node) {
+function quickCalleesOf({ tree, rows }, node) {
   const child = node + 1;
-  if (tree.end[child] !== tree.end[node]) return childrenOf(tree, node);
+  if (tree.end[child] !== tree.end[node] || rows.chains.has(node)) return calleesOfBox(tree, rows, node);
   single[0] = child;
   return single;
 }

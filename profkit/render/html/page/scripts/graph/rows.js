@@ -1,32 +1,32 @@
 /*
- * Rows of the graph: the row of each node of a call tree. A chain of calls within a package, without branches
- * and without self weight worth mentioning, is drawn as one box if it is folded. So is a root whose only
+ * Rows of the graph: the row of each node of a call tree. A chain of library calls, each of which passes
+ * nearly all of its weight on to the next, is drawn as one box if it is folded. So is a root whose only
  * callee has its name.
  */
 
 import { childrenOf } from "../data/call_tree.js";
 
 /** @import { CallTree, Rows } from "../types.js" */
-/** @typedef {{ ownerOf: (fn: number) => number, isTopMerged: boolean }} Folding */
+/** @typedef {(fn: number) => boolean} IsFolded */
 
 /** Fewest frames of a chain: two frames in one box would save too little. */
 const MIN_CHAIN = 3;
-/** Largest part of a frame's total that may be its own within a chain. */
-const MAX_OWN = 0.01;
+/** Part of the weight of a chain's first call that its last one has at least. */
+const MIN_PASSED = 0.99;
 
 /**
- * Return the rows of a tree. `ownerOf` is the package of a function whose chains are folded, or -1; with
- * `isTopMerged`, the root's only callee is drawn in its place.
+ * Return the rows of a tree. Chains of functions with `isFolded` become one box; with `isTopMerged`, the
+ * root's only callee is drawn in its place.
  * @param {CallTree} tree
- * @param {Folding} folding
+ * @param {{ isFolded: IsFolded, isTopMerged: boolean }} folding
  * @returns {Rows}
  */
-export function rowsOf(tree, { ownerOf, isTopMerged }) {
+export function rowsOf(tree, { isFolded, isTopMerged }) {
   const head = Uint32Array.from(tree.fn.keys());
-  const chains = findChains(tree, ownerOf, head);
+  const chains = findChains(tree, isFolded, head);
   const [only = 0] = isTopMerged ? childrenOf(tree, 0) : [];
   head[0] = only;
-  const rows = { row: new Uint16Array(head.length), head, chains, top: only, deepest: 0 };
+  const rows = { row: new Uint16Array(head.length), head, chains, top: only, deepest: 0, callees: new Map() };
   for (let node = 1; node < head.length; node++) {
     if (node === only) continue;
     const above = head[tree.parent[node]];
@@ -40,18 +40,15 @@ export function rowsOf(tree, { ownerOf, isTopMerged }) {
 /**
  * Return the nodes of each chain by its first one, which becomes the `head` of all its nodes.
  * @param {CallTree} tree
- * @param {Folding["ownerOf"]} ownerOf
+ * @param {IsFolded} isFolded
  * @param {Uint32Array} head
  */
-function findChains(tree, ownerOf, head) {
+function findChains(tree, isFolded, head) {
   /** @type {Map<number, number[]>} */
   const chains = new Map();
-  const ended = new Uint8Array(head.length);
   for (let node = 1; node < head.length; node++) {
-    if (ended[node] || tree.total[node] === 0 || ownerOf(tree.fn[node]) < 0) continue;
-    const chain = chainFrom(tree, node, ownerOf);
-    // The end of a short chain is not tried again.
-    for (const each of chain) ended[each] = 1;
+    if (head[node] !== node || tree.total[node] === 0 || !isFolded(tree.fn[node])) continue;
+    const chain = chainFrom(tree, node, isFolded);
     if (chain.length < MIN_CHAIN) continue;
     for (const each of chain) head[each] = node;
     chains.set(node, chain);
@@ -62,29 +59,30 @@ function findChains(tree, ownerOf, head) {
 /**
  * @param {CallTree} tree
  * @param {number} first
- * @param {Folding["ownerOf"]} ownerOf
+ * @param {IsFolded} isFolded
  */
-function chainFrom(tree, first, ownerOf) {
+function chainFrom(tree, first, isFolded) {
   const chain = [first];
-  const owner = ownerOf(tree.fn[first]);
-  for (let next = onlyCallee(tree, first); next > 0 && ownerOf(tree.fn[next]) === owner;) {
+  const least = MIN_PASSED * tree.total[first];
+  for (let next = calleeWith(tree, first, least); next > 0 && isFolded(tree.fn[next]);) {
     chain.push(next);
-    next = onlyCallee(tree, next);
+    next = calleeWith(tree, next, least);
   }
   return chain;
 }
 
 /**
- * Return the callee that has all weight of a node, except for a little of its own; 0 if there is none.
+ * Return the callee of a node that has a weight at least; 0 if there is none.
  * @param {CallTree} tree
  * @param {number} node
+ * @param {number} least
  */
-function onlyCallee(tree, node) {
-  const called = tree.total[node] - tree.self[node];
-  if (called === 0 || tree.self[node] > MAX_OWN * tree.total[node]) return 0;
-  let child = node + 1;
-  while (tree.total[child] === 0) child = tree.end[child];
-  return tree.total[child] === called ? child : 0;
+function calleeWith(tree, node, least) {
+  if (tree.total[node] - tree.self[node] < least) return 0;
+  for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
+    if (tree.total[child] >= least) return child;
+  }
+  return 0;
 }
 
 /**
@@ -95,11 +93,20 @@ function onlyCallee(tree, node) {
 export const nodesOfBox = ({ head, chains }, node) => chains.get(head[node]) ?? [head[node]];
 
 /**
- * Return the last node of the box of a node: its callees are below the box.
+ * Return the nodes below the box of a node that have weight, heaviest first.
+ * @param {CallTree} tree
  * @param {Rows} rows
  * @param {number} node
  */
-export const lastOfBox = ({ head, chains }, node) => chains.get(head[node])?.at(-1) ?? head[node];
+export function calleesOfBox(tree, rows, node) {
+  const first = rows.head[node];
+  const chain = rows.chains.get(first);
+  if (!chain) return childrenOf(tree, first);
+  const found = rows.callees.get(first) ?? chain.flatMap((each) => childrenOf(tree, each))
+    .filter((callee) => rows.head[callee] !== first).sort((a, b) => tree.total[b] - tree.total[a] || a - b);
+  rows.callees.set(first, found);
+  return found;
+}
 
 /**
  * Return the node of the box above that of a node; of the topmost box, its own.

@@ -38,27 +38,21 @@ export function currentView() {
  * @param {Readonly<State>} wanted
  */
 function viewOf(tree, { view, chains }) {
-  const ownerOf = canFold && chains === "folded" ? foldedOwner : () => -1;
+  const isFolded = canFold && chains === "folded" ? isLibrary : () => false;
   const isTopMerged = repeatsRoot(tree);
-  if (view !== "chronological") return leftHeavy(tree, rowsOf(tree, { ownerOf, isTopMerged }));
+  if (view !== "chronological") return leftHeavy(tree, rowsOf(tree, { isFolded, isTopMerged }));
   const read = (/** @type {string} */ name) => column(`r${tree.run}.${name}`);
   const order = {
     stack: read("order.stack"), weight: read("order.weight"), waiting: read("order.waiting"),
     start: read("order.start"), at: read("order.at"),
   };
   // In lanes, the top row has the names of threads.
-  const rows = rowsOf(tree, { ownerOf, isTopMerged: isTopMerged && !hasLanes(tree, order) });
+  const rows = rowsOf(tree, { isFolded, isTopMerged: isTopMerged && !hasLanes(tree, order) });
   return chronological(sequenceOf(tree, rows, order, { length: read("length"), shared: read("shared") }));
 }
 
-/**
- * Return the package of a function if it is a library's, -1 otherwise.
- * @param {number} fn
- */
-function foldedOwner(fn) {
-  const owner = head.functions.package[fn];
-  return FOLDED_KINDS.has(head.packages[owner].kind) ? owner : -1;
-}
+/** @param {number} fn */
+const isLibrary = (fn) => FOLDED_KINDS.has(head.packages[head.functions.package[fn]].kind);
 
 /**
  * Return whether the root has one callee with its whole weight and its name, as the function of a region has.
