@@ -20,7 +20,7 @@ import { canFold } from "./views.js";
 /** @type {Choices<"view">} */
 const VIEWS = [
   ["left-heavy", "Left heavy", "Equal stacks merged, heaviest first"],
-  ["chronological", "Chronological", "In order of time, thread after thread"],
+  ["chronological", "Chronological", "In order of time"],
 ];
 /** @type {Choices<"direction">} */
 const DIRECTIONS = [["icicle", "Icicle", "Callers above"], ["flame", "Flame", "Callers below"]];
