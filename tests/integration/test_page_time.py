@@ -180,6 +180,8 @@ def test_lanes_are_zoomed_searched_and_walked(page_of: PageOf) -> None:
     page.locator("canvas").hover(position=middle(frame_of(page, "pool-2 · 33 %")))
     expect(page.locator(".tip")).to_contain_text("pool-2")
     expect(page.locator(".tip")).to_contain_text("600 ms")
+    page.locator("canvas").hover(position=middle(frame_of(page, "load")))
+    expect(page.locator(".tip")).to_contain_text("Threadpool-")
 
 
 def test_a_lane_below_the_edge_is_scrolled_to(page_of: PageOf) -> None:

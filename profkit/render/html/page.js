@@ -14,14 +14,7 @@ new DecompressionStream("deflate"));buffer=await new Response(stream).arrayBuffe
 columns[name];return place3?new KINDS[place3.kind](buffer,place3.offset,place3.count):new Uint32Array(0)}function textOf(id){
 return document.getElementById(id)?.textContent??""}function bytesOf(base64){let{fromBase64}=Uint8Array;if(fromBase64)
 return fromBase64.call(Uint8Array,base64);let text=atob(base64),bytes=new Uint8Array(text.length);for(let i=0;i<
-text.length;i++)bytes[i]=text.charCodeAt(i);return bytes}var SVG="http://www.w3.org/2000/svg",make=(tag,attributes={},...children)=>fill(document.createElement(tag),attributes,
-children),draw=(tag,attributes={},...children)=>fill(document.createElementNS(SVG,tag),attributes,children),button=(text,onClick2,attributes={})=>make(
-"button",{type:"button",click:onClick2,...attributes},text);function fill(element,attributes,children){for(let[
-name,value]of Object.entries(attributes))value==null||value===!1||(typeof value=="function"?element.addEventListener(
-name,value):typeof value=="object"?setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));
-return element.append(...children.flat().filter(isShown)),element}function setStyle(element,properties){for(let[
-name,value]of Object.entries(properties))element.style.setProperty(name,String(value))}var isShown=child2=>child2!=
-null&&child2!=="";function foldStacks({shared,length,frames}){let count=frames.length+1,shape={parent:new Uint32Array(count),end:new Uint32Array(
+text.length;i++)bytes[i]=text.charCodeAt(i);return bytes}function foldStacks({shared,length,frames}){let count=frames.length+1,shape={parent:new Uint32Array(count),end:new Uint32Array(
 count),depth:new Uint16Array(count),fn:new Uint32Array(count),leaf:new Uint32Array(length.length),deepest:0},path=[
 0],next3=1;for(let stack2=0;stack2<length.length;stack2++){for(let depth=path.length-1;depth>shared[stack2];depth--)
 shape.end[path[depth]]=next3;path.length=shared[stack2]+1;for(let depth=path.length;depth<=length[stack2];depth++)
@@ -62,7 +55,14 @@ tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{gro
 get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
 functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
 let prefix=thread==="all"||head.runs[run].threads.length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{
-functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
+functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var SVG="http://www.w3.org/2000/svg",make=(tag,attributes={},...children)=>fill(document.createElement(tag),attributes,
+children),draw=(tag,attributes={},...children)=>fill(document.createElementNS(SVG,tag),attributes,children),button=(text,onClick2,attributes={})=>make(
+"button",{type:"button",click:onClick2,...attributes},text);function fill(element,attributes,children){for(let[
+name,value]of Object.entries(attributes))value==null||value===!1||(typeof value=="function"?element.addEventListener(
+name,value):typeof value=="object"?setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));
+return element.append(...children.flat().filter(isShown)),element}function setStyle(element,properties){for(let[
+name,value]of Object.entries(properties))element.style.setProperty(name,String(value))}var isShown=child2=>child2!=
+null&&child2!=="";var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
 thread??wholeThread,activity:head.initial?.activity??"all",view:"left-heavy",direction:"icicle",chains:"folded",
 focus:0,range:null,cursor:0,selected:null,search:"",theme:"auto",tab:null,order:0}),current={...initialState},
 state=current;function setState(changes2,origin="page"){let all={...consequences(changes2),...changes2},changed=Object.
@@ -82,30 +82,43 @@ on",click:()=>setState({theme:NEXT[state.theme]})},label),show=()=>{label.textCo
 theme],button2.dataset.theme=state.theme};return onChange(["theme"],show),show(),button2}function followTheme(){
 apply(),onChange(["theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(
 !0)),addEventListener("afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.
-theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var LIGHT={user:[.815,.125,45,92],library:[.845,.062,170,318],native:[.83,0,0,0],none:[.88,0,0,0]},DARK={user:[
-.73,.125,45,92],library:[.63,.075,170,318],native:[.66,0,0,0],none:[.615,0,0,0]},SPREAD=.022,CHANGE_HUES={more:52,
-less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[.66,.05],most:[.74,.16],
-noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/180),chroma*Math.sin(hue*
-Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-.0638541728*b)**3,s=(lightness-
-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*s,-1.2684380046*l+2.6097574011*
-m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}function hexOf(linear){let bounded2=Math.
-min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*bounded2**(1/2.4)-.055;return Math.round(
-value*255).toString(16).padStart(2,"0")}function shadeOf({name,kind},dark,functionName=null){let[lightness,chroma,
-from,to]=(dark?DARK:LIGHT)[kind],step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(lightness+
-step3*SPREAD,chroma,from+hash(name)%997/997*(to-from))}function hash(text){let value=2166136261;for(let i=0;i<
-text.length;i++)value=Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){
-let{least,most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,
-chroma]=least.map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}
-function tonesOf(dark){let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b\
-93a3"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#14061a"),ink:tone(
-"#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone("#e3e6eb","#2b\
-303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
+theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
+.66,.05],most:[.74,.16],noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/
+180),chroma*Math.sin(hue*Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-
+.0638541728*b)**3,s=(lightness-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*
+s,-1.2684380046*l+2.6097574011*m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}
+function hexOf(linear){let bounded2=Math.min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*
+bounded2**(1/2.4)-.055;return Math.round(value*255).toString(16).padStart(2,"0")}function shadeOf({light,dark:night},dark,functionName=null){
+let[lightness,chroma,hue]=dark?night:light,step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(
+lightness+step3*.015,chroma,hue)}function hash(text){let value=2166136261;for(let i=0;i<text.length;i++)value=
+Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){let{least,
+most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,chroma]=least.
+map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}function tonesOf(dark){
+let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b93a3"),lane:tone("#ecee\
+f2","#262b36"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#1406\
+1a"),ink:tone("#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone(
+"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,
+100],dark:[.82,.09,90]},{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},
+{light:[.82,.12,165],dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,
+.04,215]}],[{light:[.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],
+dark:[.72,.12,235]},{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[
+.86,0,0],dark:[.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[
+0,0],none:[0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-
+weights[a]||a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??
+furtherColor(packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){
+for(let group of COLORS[kind]){let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(
+0,first)].find(color=>!taken.has(color));if(found3)return found3}return null}function furtherColor({name,kind}){
+let[from,to]=HUES[kind],hue=from+hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],
+dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
 max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
 size>0&&head.runs.length>0;function paletteOf(dark){let known2=palettes.get(dark);if(known2)return known2;let fills=head.
 functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
-return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(coloured(head.packages[index]),isDark()),
-functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
-let{name,package:owner}=head.functions;return shadeOf(coloured(head.packages[owner[fn]]),dark,name[fn])}function differenceColor(fn,dark){
+return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(colorOf(index),isDark()),colors=null;
+function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>0?ownWeights(
+treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),owners=head.
+functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];return own}
+var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
+let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}function differenceColor(fn,dark){
 let change=changes.get(fn);return change?changeColor(change.change,Math.abs(change.b-change.a)/largestChange,dark):
 changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&kind==="native"?"library":kind});var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
 40],["GiB",2**30],["MiB",2**20],["KiB",2**10]],COUNTS=[["T",1e12],["G",1e9],["M",1e6]],MEASURED_TIMES=[["s",1],
@@ -178,11 +191,12 @@ end[child2])if(tree2.total[child2]>=least)return child2;return 0}var nodesOfBox=
 get(head2[node])??[head2[node]];function calleesOfBox(tree2,rows,node){let first=rows.head[node],chain=rows.chains.
 get(first);if(!chain)return childrenOf(tree2,first);let found3=rows.callees.get(first)??chain.flatMap(each=>childrenOf(
 tree2,each)).filter(callee=>rows.head[callee]!==first).sort((a,b)=>tree2.total[b]-tree2.total[a]||a-b);return rows.
-callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null)return`${head.
-runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;let nodes=nodesOfBox(
-rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,node));if(nodes.
-length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],where=packages.length>
-2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.length} in ${where})`}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
+callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null&&view3.node(
+spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;
+let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,
+node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],
+where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.
+length} in ${where})`}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
 capacity),node:new Uint32Array(capacity),spot:new Float64Array(capacity),small:new Uint8Array(capacity)}),FrameBatch=class{constructor(){
 this.count=0;let{x,width,depth,node,spot,small}=columnsOf(4096);this.x=x,this.width=width,this.depth=depth,this.
 node=node,this.spot=spot,this.small=small}clear(){this.count=0}add(x,width,depth,node,spot,small=0){this.count===
@@ -210,20 +224,21 @@ palette,height,ratio},part,left,y,width){context.globalAlpha=.25+(1-.25)*part,co
 context.fillRect(left,y,width,height-1/ratio)}function setLook(scene2,i){let{batch:batch2,palette,view:{tree:tree2,
 rows}}=scene2,[node,small]=[batch2.node[i],batch2.small[i]],fn=tree2.fn[node];if(look.fill=small?palette.small:
 node===0?palette.root:palette.fills[fn],look.text=palette.text,look.outline="",look.alpha=batch2.depth[i]<scene2.
-focusDepth?.5:1,small||node===0)return;let functions2=rows.chains.get(node)?.map(each=>tree2.fn[each]),{matches,
-selected}=scene2;matches&&setMatch(functions2?functions2.some(each=>matches[each]):matches[fn]===1,palette);let isSelected=functions2&&
-selected!==null?functions2.includes(selected):fn===selected;batch2.spot[i]===scene2.cursor?[look.outline,look.
-line]=[palette.ring,2.5]:isSelected&&([look.outline,look.line]=[palette.chosen,1.5])}function setMatch(matches,palette){
-look.alpha=matches?1:.32,matches&&([look.fill,look.text]=[palette.match,palette.matchText])}function paintLabel(context,scene2,i,left,y,width){
-let shown=fittedText(context,scene2.nameOf(scene2.batch.spot[i]),width-10);shown!==""&&(context.globalAlpha=Math.
-max(look.alpha,.62),context.fillStyle=look.alpha<1?scene2.palette.ink:look.text,context.fillText(shown,left+5,
-y+scene2.height/2))}function paintOutline(context,left,y,width,height){context.globalAlpha=1,context.strokeStyle=
-look.outline,context.lineWidth=look.line;let inset=look.line/2;width>4?context.strokeRect(left+inset,y+inset,width-
-look.line,height-look.line):look.line>2&&context.strokeRect(left,y+inset,2,height-look.line)}var fontOf=px=>`${px}\
-px ${FAMILY}`;function fittedText(context,text,width){let whole=textWidth(context,text);if(whole<=width)return text;
-for(let keep=Math.floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.
-measureText(shown).width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}\
-
+focusDepth?.5:1,node===0&&!small&&scene2.view.thread(batch2.spot[i])!==null&&([look.fill,look.text]=[palette.lane,
+palette.ink],batch2.spot[i]===scene2.cursor&&([look.outline,look.line]=[palette.ring,2.5])),small||node===0)return;
+let functions2=rows.chains.get(node)?.map(each=>tree2.fn[each]),{matches,selected}=scene2;matches&&setMatch(functions2?
+functions2.some(each=>matches[each]):matches[fn]===1,palette);let isSelected=functions2&&selected!==null?functions2.
+includes(selected):fn===selected;batch2.spot[i]===scene2.cursor?[look.outline,look.line]=[palette.ring,2.5]:isSelected&&
+([look.outline,look.line]=[palette.chosen,1.5])}function setMatch(matches,palette){look.alpha=matches?1:.32,matches&&
+([look.fill,look.text]=[palette.match,palette.matchText])}function paintLabel(context,scene2,i,left,y,width){let shown=fittedText(
+context,scene2.nameOf(scene2.batch.spot[i]),width-10);shown!==""&&(context.globalAlpha=Math.max(look.alpha,.62),
+context.fillStyle=look.alpha<1?scene2.palette.ink:look.text,context.fillText(shown,left+5,y+scene2.height/2))}
+function paintOutline(context,left,y,width,height){context.globalAlpha=1,context.strokeStyle=look.outline,context.
+lineWidth=look.line;let inset=look.line/2;width>4?context.strokeRect(left+inset,y+inset,width-look.line,height-
+look.line):look.line>2&&context.strokeRect(left,y+inset,2,height-look.line)}var fontOf=px=>`${px}px ${FAMILY}`;
+function fittedText(context,text,width){let whole=textWidth(context,text);if(whole<=width)return text;for(let keep=Math.
+floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.measureText(shown).
+width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}
 ${text}`,known2=widths.get(key);if(known2!==void 0)return known2;let{width}=context.measureText(text);return widths.
 set(key,width),width}function paintScale(context,scene2){let{size:size2,palette,ruler}=scene2;context.fillStyle=
 palette.ground,context.fillRect(0,0,size2.width,ruler),context.font=fontOf(11),paintTicks(context,scene2),scene2.
@@ -318,45 +333,44 @@ if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(tree
 found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:found3[tree2.parent[node]];return cache.
 set(rows,{matches,found:found3}),found3}var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
 spot),rowOf(spot));return{tree:tree2,rows,total:all.total,height:all.lanes.reduce((sum,lane)=>sum+lane.rows,0),
-top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),thread:spot=>rowOf(spot)===0?laneAt(all,sampleOf(spot)).
-thread:null,node:spot=>nodeAt(all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(all,node),extent:spot=>extentOf(
-all,run(spot),rowOf(spot)),parent:spot=>spotIn(all,sampleOf(spot),Math.max(0,rowOf(spot)-1)),child:spot=>child(
-all,run(spot),spot),sibling:(spot,step3)=>sibling(all,run(spot),spot,step3),weight:spot=>{let[a,b]=run(spot);return weights[b]-
-weights[a]},marks:()=>all.marks.length>1?all.marks:[],origins:()=>all.marks.length>0?all.marks.map(({at:at2})=>at2):
-[0],layout:(window,widthPx,seen,batch2,matches)=>{let matched=deepestMatches(tree2,rows,matches);layout(all,{window,
-widthPx,rows:seen,batch:batch2,matched})}}}var sampleOf=spot=>Math.floor(spot/ROWS),rowOf=spot=>spot%ROWS;function laneAt({
-lanes},sample){let[low,high]=[0,lanes.length-1];for(;low<high;){let middle=low+high+1>>1;lanes[middle].first<=
-sample?low=middle:high=middle-1}return lanes[low]}function nodeAt({tree:tree2,rows,leaf},sample,row){let node=rows.
-head[leaf[sample]];for(;rows.row[node]>row;)node=boxAbove(tree2,rows,node);return node}function runAt(all,sample,row){
-if(row>0)return[all.below.previous(sample,row),all.below.next(sample,row)];let{first,end}=laneAt(all,sample);return[
-first,end]}function extentOf(all,[start2,end],row){return row===0?[0,all.total]:[all.from[start2],all.until[end-
-1]]}var spotIn=(all,sample,row)=>runAt(all,sample,row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>
-0&&i<all.count;i++){let leaf=all.leaf[i];if(leaf>=node&&leaf<all.tree.end[node])return i*ROWS+all.rows.row[all.
-rows.head[node]]}return 0}function child(all,[from,to],spot){let row=rowOf(spot)+1;for(let i=from;i<to;i=all.below.
-next(i,row))if(all.depth[i]>=row)return i*ROWS+row;return spot}function sibling(all,[from,to],spot,step3){let row=rowOf(
-spot),lane=laneAt(all,sampleOf(spot)),[first,end]=row===0?[0,all.count]:[lane.first,lane.end],i=step3>0?to:from-
-1;for(;i>=first&&i<end;){if(all.depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){
-let{window,widthPx,rows:[first,last]}=wanted2,scale=widthPx/(window[1]-window[0]);for(let lane of all.lanes){if(lane.
-top>last||lane.top+lane.rows<=first)continue;let rows=[first-lane.top,last-lane.top],pending=[[lane.first,lane.
-end,0]];layoutLane(all,{...wanted2,rows,scale,least:MIN_PX/scale,lane,pending})}}function layoutLane(all,sheet){
-let{rows,batch:batch2,lane,pending}=sheet;for(let next3=pending.pop();next3;next3=pending.pop()){let[start2,end,
-row]=next3;if(row>=rows[0]){let[x,width]=place(sheet,extentOf(all,[start2,end],row));batch2.add(x,width,lane.top+
-row,nodeAt(all,start2,row),start2*ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}var place=({window,
-scale},[from,until])=>[(from-window[0])*scale,(until-from)*scale];function divide(all,sheet,start2,end,row){let{
-window:[left,right],least,lane,pending}=sheet,[first,following]=runAt(all,sampleAt(all,lane,left),row),i=Math.
-max(start2,all.until[following-1]>left?first:following),narrow=-1;for(;i<end&&all.from[i]<right;){let next3=Math.
-min(all.below.next(i,row),end),isWide=all.until[next3-1]-all.from[i]>=least,isOther=isWide||all.depth[i]!==all.
-depth[narrow]||all.from[i]-all.until[i-1]>=least;narrow>=0&&isOther&&(outline(all,sheet,narrow,i,row),narrow=-1),
-isWide?(all.depth[i]>=row&&pending.push([i,next3,row]),i=next3):(narrow<0&&(narrow=i),i=Math.min(end,Math.max(
-next3,all.below.previous(sampleAt(all,lane,all.from[i]+least),row))))}narrow>=0&&outline(all,sheet,narrow,i,row)}
-function outline(all,sheet,start2,end,row){let[from,until]=[all.from[start2],all.until[end-1]];if(until-from<sheet.
-least)return;let[first,last]=sheet.rows,[x,width]=place(sheet,[from,until]),[node,spot]=[nodeAt(all,start2,row-
-1),start2*ROWS+row-1],deepest=Math.min(all.depth[start2],last),part=sheet.matched?matchedPart(all,sheet.matched,
-start2,end,row):0;for(let at2=Math.max(row,first);at2<=deepest;at2++)sheet.batch.addMany(x,width,sheet.lane.top+
-at2,node,spot,part)}function matchedPart(all,matched,start2,end,row){let found3=0,{weights,leaf}=all;for(let i=start2;i<
-end;i++)matched[leaf[i]]>=row&&(found3+=weights[i+1]-weights[i]);return found3/(weights[end]-weights[start2])}
-function sampleAt(all,lane,position){let[low,high]=[lane.first,lane.end-1];for(;low<high;){let middle=low+high+
-1>>1;all.from[middle]<=position?low=middle:high=middle-1}return low}var MIN_PX2=.5;function leftHeavy(tree2,rows){let shown={tree:tree2,rows};return{tree:tree2,rows,total:tree2.total[0],
+top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),thread:spot=>laneAt(all,sampleOf(spot)).thread,node:spot=>nodeAt(
+all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(all,node),extent:spot=>extentOf(all,run(spot),rowOf(spot)),
+parent:spot=>spotIn(all,sampleOf(spot),Math.max(0,rowOf(spot)-1)),child:spot=>child(all,run(spot),spot),sibling:(spot,step3)=>sibling(
+all,run(spot),spot,step3),weight:spot=>{let[a,b]=run(spot);return weights[b]-weights[a]},marks:()=>all.marks.length>
+1?all.marks:[],origins:()=>all.marks.length>0?all.marks.map(({at:at2})=>at2):[0],layout:(window,widthPx,seen,batch2,matches)=>{
+let matched=deepestMatches(tree2,rows,matches);layout(all,{window,widthPx,rows:seen,batch:batch2,matched})}}}var sampleOf=spot=>Math.
+floor(spot/ROWS),rowOf=spot=>spot%ROWS;function laneAt({lanes},sample){let[low,high]=[0,lanes.length-1];for(;low<
+high;){let middle=low+high+1>>1;lanes[middle].first<=sample?low=middle:high=middle-1}return lanes[low]}function nodeAt({
+tree:tree2,rows,leaf},sample,row){let node=rows.head[leaf[sample]];for(;rows.row[node]>row;)node=boxAbove(tree2,
+rows,node);return node}function runAt(all,sample,row){if(row>0)return[all.below.previous(sample,row),all.below.
+next(sample,row)];let{first,end}=laneAt(all,sample);return[first,end]}function extentOf(all,[start2,end],row){
+return row===0?[0,all.total]:[all.from[start2],all.until[end-1]]}var spotIn=(all,sample,row)=>runAt(all,sample,
+row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>0&&i<all.count;i++){let leaf=all.leaf[i];if(leaf>=
+node&&leaf<all.tree.end[node])return i*ROWS+all.rows.row[all.rows.head[node]]}return 0}function child(all,[from,
+to],spot){let row=rowOf(spot)+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.depth[i]>=row)return i*ROWS+
+row;return spot}function sibling(all,[from,to],spot,step3){let row=rowOf(spot),lane=laneAt(all,sampleOf(spot)),
+[first,end]=row===0?[0,all.count]:[lane.first,lane.end],i=step3>0?to:from-1;for(;i>=first&&i<end;){if(all.depth[i]>=
+row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){let{window,widthPx,rows:[first,
+last]}=wanted2,scale=widthPx/(window[1]-window[0]);for(let lane of all.lanes){if(lane.top>last||lane.top+lane.
+rows<=first)continue;let rows=[first-lane.top,last-lane.top],pending=[[lane.first,lane.end,0]];layoutLane(all,
+{...wanted2,rows,scale,least:MIN_PX/scale,lane,pending})}}function layoutLane(all,sheet){let{rows,batch:batch2,
+lane,pending}=sheet;for(let next3=pending.pop();next3;next3=pending.pop()){let[start2,end,row]=next3;if(row>=rows[0]){
+let[x,width]=place(sheet,extentOf(all,[start2,end],row));batch2.add(x,width,lane.top+row,nodeAt(all,start2,row),
+start2*ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}var place=({window,scale},[from,until])=>[(from-
+window[0])*scale,(until-from)*scale];function divide(all,sheet,start2,end,row){let{window:[left,right],least,lane,
+pending}=sheet,[first,following]=runAt(all,sampleAt(all,lane,left),row),i=Math.max(start2,all.until[following-
+1]>left?first:following),narrow=-1;for(;i<end&&all.from[i]<right;){let next3=Math.min(all.below.next(i,row),end),
+isWide=all.until[next3-1]-all.from[i]>=least,isOther=isWide||all.depth[i]!==all.depth[narrow]||all.from[i]-all.
+until[i-1]>=least;narrow>=0&&isOther&&(outline(all,sheet,narrow,i,row),narrow=-1),isWide?(all.depth[i]>=row&&pending.
+push([i,next3,row]),i=next3):(narrow<0&&(narrow=i),i=Math.min(end,Math.max(next3,all.below.previous(sampleAt(all,
+lane,all.from[i]+least),row))))}narrow>=0&&outline(all,sheet,narrow,i,row)}function outline(all,sheet,start2,end,row){
+let[from,until]=[all.from[start2],all.until[end-1]];if(until-from<sheet.least)return;let[first,last]=sheet.rows,
+[x,width]=place(sheet,[from,until]),[node,spot]=[nodeAt(all,start2,row-1),start2*ROWS+row-1],deepest=Math.min(
+all.depth[start2],last),part=sheet.matched?matchedPart(all,sheet.matched,start2,end,row):0;for(let at2=Math.max(
+row,first);at2<=deepest;at2++)sheet.batch.addMany(x,width,sheet.lane.top+at2,node,spot,part)}function matchedPart(all,matched,start2,end,row){
+let found3=0,{weights,leaf}=all;for(let i=start2;i<end;i++)matched[leaf[i]]>=row&&(found3+=weights[i+1]-weights[i]);
+return found3/(weights[end]-weights[start2])}function sampleAt(all,lane,position){let[low,high]=[lane.first,lane.
+end-1];for(;low<high;){let middle=low+high+1>>1;all.from[middle]<=position?low=middle:high=middle-1}return low}var MIN_PX2=.5;function leftHeavy(tree2,rows){let shown={tree:tree2,rows};return{tree:tree2,rows,total:tree2.total[0],
 height:rows.deepest+1,top:rows.top,row:spot=>rows.row[spot],thread:()=>null,node:spot=>spot,spotOf:node=>rows.
 head[node],extent:spot=>extentOf2(shown,spot),parent:spot=>boxAbove(tree2,rows,spot),child:spot=>calleesOfBox(
 tree2,rows,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(shown,spot,step3),weight:spot=>tree2.total[spot],marks:()=>[],
@@ -478,37 +492,36 @@ place3))rim.style.setProperty(name,`${px}px`)}function readAloud(spot){let view3
 node=view3.node(spot),calls=calleesOfBox(tree2,rows,node).length,whole=tree2.total[0]||1;line.textContent=[boxName(
 view3,spot),`${formatShare(tree2.total[node]/whole)} of the total`,`${formatShare(tree2.self[node]/whole)} sel\
 f`,`level ${tree2.depth[node]}`,calls===0?"calls nothing":`calls ${calls}`].join(", ")}function words({node,spot}){
-let view3=graph.view(),rows=view3.thread(spot)===null?costsOf2(view3.tree,node):[];return rows.push(...stretchOf(
-spot)),node>0&&rows.push(...more(view3.tree,node)),[make("strong",{},boxName(view3,spot)),make("span",{class:"\
-tip-place"},node===0?"":originOf(view3.tree.fn[node])),chainOf(view3,node),make("dl",{},rows.flatMap(([name,text])=>[
-make("dt",{},name),make("dd",{},text)]))]}function chainOf({tree:tree2,rows},node){let items=nodesOfBox(rows,node).
-map(each=>make("li",{},nodeName(tree2,each),make("small",{},packageOf(tree2.fn[each]))));if(items.length===1)return"";
-let left=items.length-MAX_LISTED;return left>0&&items.splice(MAX_LISTED/2,left,make("li",{},`… ${left} more \
-…`)),make("ol",{class:"tip-chain"},items)}function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},
-"Click to zoom in");return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.
-view().tree.total[0];return`${formatWeight(currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[
-["Total",amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronolog\
-ical"?[["This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[
-["Share of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.
-push(["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
+let view3=graph.view(),thread=view3.thread(spot),rows=node===0&&thread!==null?[]:costsOf2(view3.tree,node);return rows.
+push(...stretchOf(spot)),node>0&&thread!==null&&rows.push(["Thread",currentRun().threads[thread].name]),node>0&&
+rows.push(...more(view3.tree,node)),[make("strong",{},boxName(view3,spot)),make("span",{class:"tip-place"},node===
+0?"":originOf(view3.tree.fn[node])),chainOf(view3,node),make("dl",{},rows.flatMap(([name,text])=>[make("dt",{},
+name),make("dd",{},text)]))]}function chainOf({tree:tree2,rows},node){let items=nodesOfBox(rows,node).map(each=>make(
+"li",{},nodeName(tree2,each),make("small",{},packageOf(tree2.fn[each]))));if(items.length===1)return"";let left=items.
+length-MAX_LISTED;return left>0&&items.splice(MAX_LISTED/2,left,make("li",{},`… ${left} more …`)),make("ol",
+{class:"tip-chain"},items)}function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},"Click to zoom in");
+return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.view().tree.total[0];
+return`${formatWeight(currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[["Total",
+amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronological"?[["\
+This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[["Shar\
+e of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push([
+"Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
 placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
 "ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
 return onChange(["run","thread","activity"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
-own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
+own=ownWeights(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
 slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
 reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
 return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share2){let{name,
 kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
 "button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
 ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
-make("span",{class:"faint"},formatShare(share2))))}function weightByPackage(tree2){let own=new Float64Array(head.
-packages.length),packages=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[packages[tree2.
-fn[node]]]+=tree2.self[node];return own}function differenceLegend(){let list=make("ul",{class:"legend legend-d\
-ifference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"background-col\
-or":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),show=()=>list.
-replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),"within nois\
-e"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(show),
-show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
+make("span",{class:"faint"},formatShare(share2))))}function differenceLegend(){let list=make("ul",{class:"lege\
+nd legend-difference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"bac\
+kground-color":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),
+show=()=>list.replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),
+"within noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
+show),show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
 node(spot),selected=node===0?state.selected:view3.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
 ...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot,changes2={}){let view3=graph.
 view(),range=state.view==="chronological"&&view3.node(spot)>0?parts(view3.extent(spot)):null;goTo(spot,{focus:view3.
@@ -583,8 +596,8 @@ found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Ente
 key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}var searchKeys=[{
 names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"Next match",action:()=>step2(
 1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
-"In order of time, thread after thread"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Ca\
-llers below"]],FOLD="Draw calls that only lead from one function of a library to the next as one box (l)";function buildToolbar(element){
+"In order of time"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Callers below"]],FOLD="\
+Draw calls that only lead from one function of a library to the next as one box (l)";function buildToolbar(element){
 let views2=head.runs.some(run=>run.ordered)?[choice("view","View",VIEWS,value=>value!=="chronological"||currentRun().
 ordered)]:[],direction=choice("direction","Direction",DIRECTIONS,()=>!0);element.append(searchElement(),...views2,
 direction,...canFold?[foldButton()]:[])}var toggleChains=()=>setState({chains:state.chains==="folded"?"unfolde\

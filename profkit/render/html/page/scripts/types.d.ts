@@ -375,7 +375,7 @@ export interface GraphView {
   top: number;
   /** The row of a spot. */
   row(spot: number): number;
-  /** The thread whose lane a spot is the title of; null for other spots. */
+  /** The thread whose lane has a spot; null without lanes. The title of a lane has the node 0. */
   thread(spot: number): number | null;
   node(spot: number): number;
   spotOf(node: number): number;

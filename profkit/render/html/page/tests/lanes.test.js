@@ -40,6 +40,10 @@ function boxesOf(
   return boxes.sort((a, b) => a.row - b.row || a.x - b.x);
 }
 
+/** Return the thread of a title; null for other spots. */
+const titleOf = (/** @type {ReturnType<typeof lanesOf>} */ view, /** @type {number} */ spot) =>
+  (view.node(spot) === 0 ? view.thread(spot) : null);
+
 /** Return random samples of two threads, with gaps between some. */
 function randomSamples(/** @type {import("./made.js").Random} */ random) {
   return [0, 1].flatMap((thread) => {
@@ -62,7 +66,7 @@ test("threads are below each other at the times of their samples", () => {
   assert.deepEqual(boxesOf(view, [0, 10], [0, 4], 100).map(({ row, x, width }) => [row, x, width]), [
     [0, 0, 100], [1, 0, 60], [2, 0, 40], [3, 0, 100], [4, 30, 20], [4, 80, 20],
   ]);
-  assert.deepEqual(boxesOf(view).map(({ spot }) => view.thread(spot)), [0, null, null, 1, null, null]);
+  assert.deepEqual(boxesOf(view).map(({ spot }) => titleOf(view, spot)), [0, null, null, 1, null, null]);
 });
 
 test("each moment of a lane shows the thread's stack, and nothing in gaps", () => {
@@ -70,12 +74,12 @@ test("each moment of a lane shows the thread's stack, and nothing in gaps", () =
     const samples = randomSamples(random);
     const view = lanesOf(samples);
     const boxes = boxesOf(view);
-    const titles = boxes.filter(({ spot }) => view.thread(spot) !== null);
-    assert.deepEqual(titles.map(({ spot }) => view.thread(spot)), [0, 1]);
+    const titles = boxes.filter(({ spot }) => titleOf(view, spot) !== null);
+    assert.deepEqual(titles.map(({ spot }) => titleOf(view, spot)), [0, 1]);
     for (let moment = 0.5; moment < view.total; moment++) {
       const px = (moment / view.total) * WIDE;
       const shown = boxes.filter(({ x, width, spot }) =>
-        view.thread(spot) === null && x <= px && px < x + width);
+        titleOf(view, spot) === null && x <= px && px < x + width);
       for (const thread of [0, 1]) {
         const [first, end] = [titles[thread].row, titles[thread + 1]?.row ?? view.height];
         const sample = samples.find((each) =>
@@ -123,7 +127,7 @@ test("keys move within a lane, and from title to title", () => {
   forSeeds((random) => {
     const view = lanesOf(randomSamples(random));
     const boxes = boxesOf(view);
-    const [first, second] = boxes.filter(({ spot }) => view.thread(spot) !== null).map(({ spot }) => spot);
+    const [first, second] = boxes.filter(({ spot }) => titleOf(view, spot) !== null).map(({ spot }) => spot);
     assert.equal(view.top, first);
     assert.equal(view.sibling(first, 1), second);
     assert.equal(view.sibling(second, -1), first);
@@ -131,7 +135,7 @@ test("keys move within a lane, and from title to title", () => {
     for (const { spot, row } of boxes) {
       const child = view.child(spot);
       if (child !== spot) assert.deepEqual([view.parent(child), view.row(child)], [spot, row + 1]);
-      if (view.thread(spot) === null) assert.equal(view.row(view.sibling(spot, 1)), row);
+      if (titleOf(view, spot) === null) assert.equal(view.row(view.sibling(spot, 1)), row);
     }
   });
 });
@@ -141,7 +145,7 @@ test("the weight of a title is that of its thread", () => {
     const samples = randomSamples(random);
     const view = lanesOf(samples);
     for (const { spot } of boxesOf(view)) {
-      const thread = view.thread(spot);
+      const thread = titleOf(view, spot);
       const own = sum(samples.filter((each) => each.thread === thread).map(({ weight }) => weight));
       if (thread !== null) assert.equal(view.weight(spot), own);
     }

@@ -14,7 +14,7 @@ import { nodesOfBox } from "./rows.js";
 export function boxName(view, spot) {
   const { tree, rows } = view;
   const thread = view.thread(spot);
-  if (thread !== null) {
+  if (thread !== null && view.node(spot) === 0) {
     return `${head.runs[tree.run].threads[thread].name} · ${formatShare(view.weight(spot) / tree.total[0])}`;
   }
   const nodes = nodesOfBox(rows, view.node(spot));

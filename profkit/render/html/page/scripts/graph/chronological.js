@@ -38,7 +38,7 @@ export function chronological(all) {
     height: all.lanes.reduce((sum, lane) => sum + lane.rows, 0),
     top: 0,
     row: (spot) => laneAt(all, sampleOf(spot)).top + rowOf(spot),
-    thread: (spot) => (rowOf(spot) === 0 ? laneAt(all, sampleOf(spot)).thread : null),
+    thread: (spot) => laneAt(all, sampleOf(spot)).thread,
     node: (spot) => nodeAt(all, sampleOf(spot), rowOf(spot)),
     spotOf: (node) => spotOf(all, node),
     extent: (spot) => extentOf(all, run(spot), rowOf(spot)),

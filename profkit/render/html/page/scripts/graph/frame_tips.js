@@ -89,8 +89,10 @@ export function readAloud(spot) {
 /** @param {DrawnFrame} frame */
 function words({ node, spot }) {
   const view = graph.view();
-  const rows = view.thread(spot) === null ? costsOf(view.tree, node) : [];
+  const thread = view.thread(spot);
+  const rows = node === 0 && thread !== null ? [] : costsOf(view.tree, node);
   rows.push(...stretchOf(spot));
+  if (node > 0 && thread !== null) rows.push(["Thread", currentRun().threads[thread].name]);
   if (node > 0) rows.push(...more(view.tree, node));
   return [
     make("strong", {}, boxName(view, spot)),

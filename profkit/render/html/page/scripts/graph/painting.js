@@ -122,6 +122,10 @@ function setLook(scene, i) {
   look.text = palette.text;
   look.outline = "";
   look.alpha = batch.depth[i] < scene.focusDepth ? ABOVE_FOCUS : 1;
+  if (node === 0 && !small && scene.view.thread(batch.spot[i]) !== null) {
+    [look.fill, look.text] = [palette.lane, palette.ink];
+    if (batch.spot[i] === scene.cursor) [look.outline, look.line] = [palette.ring, 2.5];
+  }
   if (small || node === 0) return;
   const functions = rows.chains.get(node)?.map((each) => tree.fn[each]);
   const { matches, selected } = scene;
