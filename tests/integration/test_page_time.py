@@ -201,3 +201,23 @@ def test_one_thread_of_timed_samples_has_no_gaps(page_of: PageOf) -> None:
     page = page_of(timed_html(), fragment="#view=chronological&thread=1")
     assert page.evaluate("profkit.graph.view().total") == 60
     assert sorted({frame["name"] for frame in drawn(page)}) == ["load", "pool-1", "wait", "work"]
+
+
+def test_lanes_of_a_flame_graph_stay_in_order(page_of: PageOf) -> None:
+    page = page_of(timed_html(), fragment="#view=chronological&direction=flame")
+    places = {(str(frame["name"]), float(str(frame["y"]))) for frame in drawn(page)}
+    for number in range(3):
+        top = 24.0 + 60 * number
+        assert {("load", top), ("work", top + 20), (f"pool-{number} · 33 %", top + 40)} <= places
+    page.locator("canvas").click(position=middle(frame_of(page, "pool-1 · 33 %")))
+    assert page.evaluate("profkit.graph.view().thread(profkit.graph.spot)") == 1
+
+
+def test_a_flame_graph_begins_at_its_root(page_of: PageOf) -> None:
+    builder = ProfileBuilder()
+    frames = tuple(Frame(f"f{depth}", "/srv/app.py", 1) for depth in range(90))
+    builder.add(frames, THREAD, 5)
+    page = page_of(page_html(builder.build(period_ns=1e7)), fragment="#direction=flame")
+    names = {frame["name"] for frame in drawn(page)}
+    assert "f0" in names
+    assert "f89" not in names

@@ -333,14 +333,15 @@ if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(tree
 found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:found3[tree2.parent[node]];return cache.
 set(rows,{matches,found:found3}),found3}var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
 spot),rowOf(spot));return{tree:tree2,rows,total:all.total,height:all.lanes.reduce((sum,lane)=>sum+lane.rows,0),
-top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),thread:spot=>laneAt(all,sampleOf(spot)).thread,node:spot=>nodeAt(
-all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(all,node),extent:spot=>extentOf(all,run(spot),rowOf(spot)),
-parent:spot=>spotIn(all,sampleOf(spot),Math.max(0,rowOf(spot)-1)),child:spot=>child(all,run(spot),spot),sibling:(spot,step3)=>sibling(
-all,run(spot),spot,step3),weight:spot=>{let[a,b]=run(spot);return weights[b]-weights[a]},marks:()=>all.marks.length>
-1?all.marks:[],origins:()=>all.marks.length>0?all.marks.map(({at:at2})=>at2):[0],layout:(window,widthPx,seen,batch2,matches)=>{
-let matched=deepestMatches(tree2,rows,matches);layout(all,{window,widthPx,rows:seen,batch:batch2,matched})}}}var sampleOf=spot=>Math.
-floor(spot/ROWS),rowOf=spot=>spot%ROWS;function laneAt({lanes},sample){let[low,high]=[0,lanes.length-1];for(;low<
-high;){let middle=low+high+1>>1;lanes[middle].first<=sample?low=middle:high=middle-1}return lanes[low]}function nodeAt({
+top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),lane:row=>all.lanes.findLast(({top})=>top<=row)??all.
+lanes[0],thread:spot=>laneAt(all,sampleOf(spot)).thread,node:spot=>nodeAt(all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(
+all,node),extent:spot=>extentOf(all,run(spot),rowOf(spot)),parent:spot=>spotIn(all,sampleOf(spot),Math.max(0,rowOf(
+spot)-1)),child:spot=>child(all,run(spot),spot),sibling:(spot,step3)=>sibling(all,run(spot),spot,step3),weight:spot=>{
+let[a,b]=run(spot);return weights[b]-weights[a]},marks:()=>all.marks.length>1?all.marks:[],origins:()=>all.marks.
+length>0?all.marks.map(({at:at2})=>at2):[0],layout:(window,widthPx,seen,batch2,matches)=>{let matched=deepestMatches(
+tree2,rows,matches);layout(all,{window,widthPx,rows:seen,batch:batch2,matched})}}}var sampleOf=spot=>Math.floor(
+spot/ROWS),rowOf=spot=>spot%ROWS;function laneAt({lanes},sample){let[low,high]=[0,lanes.length-1];for(;low<high;){
+let middle=low+high+1>>1;lanes[middle].first<=sample?low=middle:high=middle-1}return lanes[low]}function nodeAt({
 tree:tree2,rows,leaf},sample,row){let node=rows.head[leaf[sample]];for(;rows.row[node]>row;)node=boxAbove(tree2,
 rows,node);return node}function runAt(all,sample,row){if(row>0)return[all.below.previous(sample,row),all.below.
 next(sample,row)];let{first,end}=laneAt(all,sample);return[first,end]}function extentOf(all,[start2,end],row){
@@ -371,24 +372,24 @@ row,first);at2<=deepest;at2++)sheet.batch.addMany(x,width,sheet.lane.top+at2,nod
 let found3=0,{weights,leaf}=all;for(let i=start2;i<end;i++)matched[leaf[i]]>=row&&(found3+=weights[i+1]-weights[i]);
 return found3/(weights[end]-weights[start2])}function sampleAt(all,lane,position){let[low,high]=[lane.first,lane.
 end-1];for(;low<high;){let middle=low+high+1>>1;all.from[middle]<=position?low=middle:high=middle-1}return low}var MIN_PX2=.5;function leftHeavy(tree2,rows){let shown={tree:tree2,rows};return{tree:tree2,rows,total:tree2.total[0],
-height:rows.deepest+1,top:rows.top,row:spot=>rows.row[spot],thread:()=>null,node:spot=>spot,spotOf:node=>rows.
-head[node],extent:spot=>extentOf2(shown,spot),parent:spot=>boxAbove(tree2,rows,spot),child:spot=>calleesOfBox(
-tree2,rows,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(shown,spot,step3),weight:spot=>tree2.total[spot],marks:()=>[],
-origins:([from])=>[from],layout:(window,widthPx,seen,batch2,matches)=>{let scale=widthPx/(window[1]-window[0]);
-layout2(shown,{window,scale,rows:seen,matched:deepestMatches(tree2,rows,matches),batch:batch2})}}}function extentOf2({
-tree:tree2,rows},node){let from=0;for(let at2=rows.head[node];at2!==rows.top;at2=boxAbove(tree2,rows,at2))for(let child2 of calleesOfBox(
-tree2,rows,tree2.parent[at2])){if(child2===at2)break;from+=tree2.total[child2]}return[from,from+tree2.total[node]]}
-function siblingOf({tree:tree2,rows},node,step3){if(node===rows.top)return node;let all=calleesOfBox(tree2,rows,
-tree2.parent[node]);return all[all.indexOf(node)+step3]??node}function layout2(shown,sheet){let{tree:tree2,rows:{
-row,top}}=shown,{window:[from,to],scale,rows:[first,last],batch:batch2}=sheet,least=MIN_PX2/scale,nodes=[top],
-starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),total=tree2.total[node];if(row[node]>=
-first&&batch2.add((start2-from)*scale,total*scale,row[node],node,node),row[node]>=last||tree2.end[node]===node+
-1)continue;let until=start2+total-ownOf(shown,node),x=start2;for(let child2 of quickCalleesOf(shown,node)){let width=tree2.
-total[child2];if(width<least){addRest(shown,sheet,{node,child:child2,x,until});break}if(x>=to)break;x+width>from&&
-(nodes.push(child2),starts.push(x)),x+=width}}}function addRest(shown,{window:[from,to],scale,rows:[first],matched,
-batch:batch2},rest){let{node,child:child2,x,until}=rest,below=shown.rows.row[node]+1,[a,b]=[Math.max(x,from),Math.
-min(until,to)];if((b-a)*scale<MIN_PX2||below<first)return;let part=matched?matchedPart2(shown,node,child2,matched):
-0;batch2.addMany((a-from)*scale,(b-a)*scale,below,node,node,part)}function matchedPart2(shown,node,first,matched){
+height:rows.deepest+1,top:rows.top,row:spot=>rows.row[spot],lane:()=>({top:0,rows:rows.deepest+1}),thread:()=>null,
+node:spot=>spot,spotOf:node=>rows.head[node],extent:spot=>extentOf2(shown,spot),parent:spot=>boxAbove(tree2,rows,
+spot),child:spot=>calleesOfBox(tree2,rows,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(shown,spot,step3),weight:spot=>tree2.
+total[spot],marks:()=>[],origins:([from])=>[from],layout:(window,widthPx,seen,batch2,matches)=>{let scale=widthPx/
+(window[1]-window[0]);layout2(shown,{window,scale,rows:seen,matched:deepestMatches(tree2,rows,matches),batch:batch2})}}}
+function extentOf2({tree:tree2,rows},node){let from=0;for(let at2=rows.head[node];at2!==rows.top;at2=boxAbove(
+tree2,rows,at2))for(let child2 of calleesOfBox(tree2,rows,tree2.parent[at2])){if(child2===at2)break;from+=tree2.
+total[child2]}return[from,from+tree2.total[node]]}function siblingOf({tree:tree2,rows},node,step3){if(node===rows.
+top)return node;let all=calleesOfBox(tree2,rows,tree2.parent[node]);return all[all.indexOf(node)+step3]??node}
+function layout2(shown,sheet){let{tree:tree2,rows:{row,top}}=shown,{window:[from,to],scale,rows:[first,last],batch:batch2}=sheet,
+least=MIN_PX2/scale,nodes=[top],starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),total=tree2.
+total[node];if(row[node]>=first&&batch2.add((start2-from)*scale,total*scale,row[node],node,node),row[node]>=last||
+tree2.end[node]===node+1)continue;let until=start2+total-ownOf(shown,node),x=start2;for(let child2 of quickCalleesOf(
+shown,node)){let width=tree2.total[child2];if(width<least){addRest(shown,sheet,{node,child:child2,x,until});break}
+if(x>=to)break;x+width>from&&(nodes.push(child2),starts.push(x)),x+=width}}}function addRest(shown,{window:[from,
+to],scale,rows:[first],matched,batch:batch2},rest){let{node,child:child2,x,until}=rest,below=shown.rows.row[node]+
+1,[a,b]=[Math.max(x,from),Math.min(until,to)];if((b-a)*scale<MIN_PX2||below<first)return;let part=matched?matchedPart2(
+shown,node,child2,matched):0;batch2.addMany((a-from)*scale,(b-a)*scale,below,node,node,part)}function matchedPart2(shown,node,first,matched){
 let{tree:tree2,rows:{row}}=shown,all=quickCalleesOf(shown,node),[found3,whole]=[0,0];for(let child2 of all.slice(
 all.indexOf(first))){whole+=tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)matched[at2]>=row[child2]&&
 (found3+=tree2.self[at2])}return found3/whole}function ownOf({tree:tree2,rows},node){return rows.chains.has(node)?
@@ -452,32 +453,34 @@ al"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}func
 wanted(),smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(
 now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.
 contains("printed"),rowCount=()=>view.height,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.
-scrollTop+(isFlame()?rowCount()-1-row:row)*ROW_PX;function rowsInSight(){let first=Math.floor(scroller.scrollTop/
-ROW_PX),last=Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX);return isFlame()?[Math.max(0,rowCount()-
-1-last),rowCount()-1-first]:[first,last]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||
-!context||size.width===0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,
-size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}
-function scene(){let{window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.
-width,top:rowTop,height:ROW_PX,ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf(currentRun(),view,window,
-size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.
-selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.
-focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/
-ROW_PX),i=batch.find(x,isFlame()?rowCount()-1-row:row);return i<0?null:frame(i)}function frame(i){let depth=batch.
-depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.
-width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*
-ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.
-height+margin)}function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:
-1/0);space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.
-clientWidth,Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(
-PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.
-height]=[Math.round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}\
-px`,`${height}px`],draw2()}function turn(){resize(),scroller.scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){
-element.append(scroller,nothing),showView(),isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.
-addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(
-printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){onChange(["\
-run","thread","activity","view","chains"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(
-origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),
-onChange(["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
+scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())return row;let{top,rows}=view.lane(row);return 2*
+top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.min(rowCount()-
+1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())return[first,last];let[upper,lower]=[
+view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),flipped(first)]:[upper.top,lower.
+top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===
+0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),
+batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{
+window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,
+ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf(currentRun(),view,window,size.width),part:view.total>
+0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.selected,cursor:document.
+activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){
+if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(
+row));return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.
+spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){
+let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
+size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
+min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
+setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
+function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
+1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
+[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&
+view.lane(0).rows===rowCount();scroller.scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){
+element.append(scroller,nothing),showView();let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).
+observe(scroller),scroller.addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(
+name,request);onTheme(printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){
+onChange(["run","thread","activity","view","chains"],showView),onChange(["direction"],turn),onChange(["focus",
+"range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=
+view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
 ia-hidden":"true",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){
 return graph.scroller.addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=
 !0}function showTip(event,frame2){if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType===

@@ -361,6 +361,12 @@ export interface Rows {
   deepest: number;
 }
 
+/** Rows of a graph from `top` on. */
+export interface Lane {
+  top: number;
+  rows: number;
+}
+
 /**
  * A layout of a tree along the weights, or the time, from 0 to `total`. A spot is a view-specific number of
  * a box, and the node of a box is its first one.
@@ -375,6 +381,8 @@ export interface GraphView {
   top: number;
   /** The row of a spot. */
   row(spot: number): number;
+  /** The rows of the lane that has a row: callers are below in each lane of a flame graph. */
+  lane(row: number): Lane;
   /** The thread whose lane has a spot; null without lanes. The title of a lane has the node 0. */
   thread(spot: number): number | null;
   node(spot: number): number;

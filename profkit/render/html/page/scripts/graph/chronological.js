@@ -38,6 +38,7 @@ export function chronological(all) {
     height: all.lanes.reduce((sum, lane) => sum + lane.rows, 0),
     top: 0,
     row: (spot) => laneAt(all, sampleOf(spot)).top + rowOf(spot),
+    lane: (row) => all.lanes.findLast(({ top }) => top <= row) ?? all.lanes[0],
     thread: (spot) => laneAt(all, sampleOf(spot)).thread,
     node: (spot) => nodeAt(all, sampleOf(spot), rowOf(spot)),
     spotOf: (node) => spotOf(all, node),

@@ -113,13 +113,25 @@ const isPrinted = () => scroller.classList.contains("printed");
 const rowCount = () => view.height;
 const isFlame = () => state.direction === "flame";
 /** @param {number} row */
-const rowTop = (row) => RULER_PX - scroller.scrollTop + (isFlame() ? rowCount() - 1 - row : row) * ROW_PX;
+const rowTop = (row) => RULER_PX - scroller.scrollTop + flipped(row) * ROW_PX;
+
+/**
+ * Return the place of a row, or the row at a place: rows of each lane are upside down in a flame graph.
+ * @param {number} row
+ */
+function flipped(row) {
+  if (!isFlame()) return row;
+  const { top, rows } = view.lane(row);
+  return 2 * top + rows - 1 - row;
+}
 
 /** @returns {Range} */
 function rowsInSight() {
   const first = Math.floor(scroller.scrollTop / ROW_PX);
-  const last = Math.ceil((scroller.scrollTop + size.height - RULER_PX) / ROW_PX);
-  return isFlame() ? [Math.max(0, rowCount() - 1 - last), rowCount() - 1 - first] : [first, last];
+  const last = Math.min(rowCount() - 1, Math.ceil((scroller.scrollTop + size.height - RULER_PX) / ROW_PX));
+  if (!isFlame()) return [first, last];
+  const [upper, lower] = [view.lane(first), view.lane(last)];
+  return upper.top === lower.top ? [flipped(last), flipped(first)] : [upper.top, lower.top + lower.rows - 1];
 }
 
 function draw() {
@@ -154,7 +166,7 @@ function scene() {
 function frameAt(x, y) {
   if (!view || y < RULER_PX) return null;
   const row = Math.floor((y - RULER_PX + scroller.scrollTop) / ROW_PX);
-  const i = batch.find(x, isFlame() ? rowCount() - 1 - row : row);
+  const i = batch.find(x, flipped(row));
   return i < 0 ? null : frame(i);
 }
 
@@ -201,7 +213,8 @@ function fit(width, height) {
 
 function turn() {
   resize();
-  scroller.scrollTop = isFlame() ? scroller.scrollHeight : 0;
+  const isOneFlame = isFlame() && view.lane(0).rows === rowCount();
+  scroller.scrollTop = isOneFlame ? scroller.scrollHeight : 0;
 }
 
 /**
@@ -211,8 +224,9 @@ function turn() {
 export function buildGraph(element) {
   element.append(scroller, nothing);
   showView();
-  if (isFlame()) turn();
-  new ResizeObserver(resize).observe(scroller);
+  // Before its first size is known, it cannot scroll to the root of a flame graph.
+  let update = () => { update = resize; turn(); };
+  new ResizeObserver(() => update()).observe(scroller);
   scroller.addEventListener("scroll", request);
   for (const name of ["focus", "blur"]) canvas.addEventListener(name, request);
   // Paper does not scroll, so the canvas has the height of its whole content.

@@ -30,6 +30,7 @@ export function leftHeavy(tree, rows) {
     height: rows.deepest + 1,
     top: rows.top,
     row: (spot) => rows.row[spot],
+    lane: () => ({ top: 0, rows: rows.deepest + 1 }),
     thread: () => null,
     node: (spot) => spot,
     spotOf: (node) => rows.head[node],
