@@ -2,8 +2,8 @@
 
 It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
 samples matters, the threads, the `turns` in which their samples alternate, since those formats separate the
-threads, and the `starts` of samples, if they are known. Strings are escaped by `pprof.schema.escape_text`, since JSON's readers differ on lone
-surrogates (RFC 8259, section 8.2).
+threads, and the `starts` of samples, if they are known. Strings are escaped by `pprof.schema.escape_text`,
+since JSON's readers differ on lone surrogates (RFC 8259, section 8.2).
 """
 
 from __future__ import annotations

@@ -265,13 +265,12 @@ min(to,origins[i+1]-room):to,ticks=[],least=Math.ceil((from-origin)/factor/step3
 least);origin+k*step3*factor<=end;k++)ticks.push({x:(origin+k*step3*factor-from)/(to-from)*widthPx,text:text(k)});
 return ticks})}function unitOf2({weight_s},width){if(weight_s===null)return["",1];let[unit,seconds]=UNITS.findLast(
 ([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}function roundStep(least){let power=10**
-Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var CONTROLS={n:`
-`,t:"	",r:"\r",f:"\f",v:"\v"},CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/},REPEATS={"*":[0,1/0],"+":[1,
-1/0],"?":[0,1]},PatternError=class extends Error{},Reader=class{constructor(text){this.text=text,this.at=0}peek(){
-return this.text.charAt(this.at)}take(){return this.text.charAt(this.at++)}skip(expected){let found3=this.text.
-startsWith(expected,this.at);return found3&&(this.at+=expected.length),found3}};function parsePattern(text){if(text.
-length>500)throw new PatternError("longer than 500 characters");let reader=new Reader(text),part=choiceIn(reader);
-if(reader.at<text.length)throw new PatternError("“)” without “(”");return part}function choiceIn(reader){
+Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/,n:/\n/,t:/\t/,r:/\r/,f:/\f/,v:/\v/},REPEATS={"*":[0,1/0],
+"+":[1,1/0],"?":[0,1]},PatternError=class extends Error{},Reader=class{constructor(text){this.text=text,this.at=
+0}peek(){return this.text.charAt(this.at)}take(){return this.text.charAt(this.at++)}skip(expected){let found3=this.
+text.startsWith(expected,this.at);return found3&&(this.at+=expected.length),found3}};function parsePattern(text){
+if(text.length>500)throw new PatternError("longer than 500 characters");let reader=new Reader(text),part=choiceIn(
+reader);if(reader.at<text.length)throw new PatternError("“)” without “(”");return part}function choiceIn(reader){
 let parts2=[sequenceIn(reader)];for(;reader.skip("|");)parts2.push(sequenceIn(reader));return parts2.length>1?
 {kind:"choice",parts:parts2}:parts2[0]}function sequenceIn(reader){let parts2=[];for(;reader.peek()!==""&&!"|)".
 includes(reader.peek());)parts2.push(repeatIn(reader));return{kind:"sequence",parts:parts2}}function repeatIn(reader){
@@ -290,16 +289,16 @@ y supported in “(?:…)”");let part=choiceIn(reader);if(!reader.skip(")"))th
 out “)”");return part}function escapeIn(reader){let next3=reader.take();if(next3==="b"||next3==="B")return{
 kind:"edge",edge:next3};let has=escaped(next3);return typeof has=="string"?literal(has):{kind:"set",has}}function escaped(letter){
 if(letter==="")throw new PatternError("“\\” at the end");if(Object.hasOwn(CLASSES,letter))return character=>CLASSES[letter].
-test(character);if(Object.hasOwn(CONTROLS,letter))return CONTROLS[letter];if(/[A-Za-z0-9]/.test(letter))throw new PatternError(
-`“\\${letter}” is not supported`);return letter}function classIn(reader){let negated=reader.skip("^"),members=[];
-for(;!reader.skip("]");){if(reader.peek()==="")throw new PatternError("“[” without “]”");members.push(
-memberIn(reader))}return character=>members.some(has=>anyCase(has)(character))!==negated}function memberIn(reader){
-let first=characterIn(reader);if(typeof first!="string")return first;if(!(reader.peek()==="-"&&!["]",""].includes(
-reader.text.charAt(reader.at+1))))return character=>character===first;reader.take();let last=characterIn(reader);
-if(typeof last!="string"||last<first)throw new PatternError("a range is out of order");return character=>first<=
-character&&character<=last}function characterIn(reader){let next3=reader.take();return next3!=="\\"?next3:reader.
-skip("b")?"\b":escaped(reader.take())}var literal=wanted2=>({kind:"set",has:anyCase(character=>character===wanted2)}),
-anyCase=has=>character=>has(character)||has(character.toLowerCase())||has(character.toUpperCase());var MAX_STEPS=1e3,MAX_STATES=2e3,FOUND=0,EDGE=`
+test(character);if(/[A-Za-z0-9]/.test(letter))throw new PatternError(`“\\${letter}” is not supported`);return letter}
+function classIn(reader){let negated=reader.skip("^"),members=[];for(;!reader.skip("]");){if(reader.peek()==="")
+throw new PatternError("“[” without “]”");members.push(memberIn(reader))}return character=>members.some(
+has=>anyCase(has)(character))!==negated}function memberIn(reader){let first=characterIn(reader);if(typeof first!=
+"string")return first;if(!(reader.peek()==="-"&&!["]",""].includes(reader.text.charAt(reader.at+1))))return character=>character===
+first;reader.take();let last=characterIn(reader);if(typeof last!="string"||last<first)throw new PatternError("\
+a range is out of order");return character=>first<=character&&character<=last}function characterIn(reader){let next3=reader.
+take();return next3!=="\\"?next3:reader.skip("b")?"\b":escaped(reader.take())}var literal=wanted2=>({kind:"set",
+has:anyCase(character=>character===wanted2)}),anyCase=has=>character=>has(character)||has(character.toLowerCase())||
+has(character.toUpperCase());var MAX_STEPS=1e3,MAX_STATES=2e3,FOUND=0,EDGE=`
 `;function compilePattern(text){try{return{matches:matcherOf(parsePattern(text))}}catch(error){if(error instanceof
 PatternError)return{error:error.message};throw error}}function matcherOf(part){let steps=[{has:null,edge:null,
 to:[]}],first=addSteps(steps,part,FOUND),states=new Map;return text=>{states.size>MAX_STATES&&states.clear();let state2=stateOf(

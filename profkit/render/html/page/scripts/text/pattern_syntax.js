@@ -12,10 +12,10 @@
 
 const MAX_LENGTH = 500;
 const MAX_REPEATS = 100;
-/** @type {Record<string, string>} */
-const CONTROLS = { n: "\n", t: "\t", r: "\r", f: "\f", v: "\v" };
 /** @type {Record<string, RegExp>} */
-const CLASSES = { d: /\d/, w: /\w/, s: /\s/, D: /\D/, W: /\W/, S: /\S/ };
+const CLASSES = {
+  d: /\d/, w: /\w/, s: /\s/, D: /\D/, W: /\W/, S: /\S/, n: /\n/, t: /\t/, r: /\r/, f: /\f/, v: /\v/,
+};
 /** @type {Record<string, [least: number, most: number]>} */
 const REPEATS = { "*": [0, Infinity], "+": [1, Infinity], "?": [0, 1] };
 
@@ -164,7 +164,6 @@ function escapeIn(reader) {
 function escaped(letter) {
   if (letter === "") throw new PatternError("“\\” at the end");
   if (Object.hasOwn(CLASSES, letter)) return (character) => CLASSES[letter].test(character);
-  if (Object.hasOwn(CONTROLS, letter)) return CONTROLS[letter];
   if (/[A-Za-z0-9]/.test(letter)) throw new PatternError(`“\\${letter}” is not supported`);
   return letter;
 }
