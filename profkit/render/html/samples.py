@@ -106,8 +106,7 @@ def add_order(
 
     `order.stack` and `order.weight` are places and weights, `order.waiting` the part of the stacks in
     `waiting`, if there is any. `order.start` has the index of each thread's first sample, and at last the
-    number of all samples. `order.at` has the starts of samples, relative to the
-    first one, if they are known.
+    number of all samples. `order.at` has the starts of samples, relative to the first one, if they are known.
     """
     orders = list(map(_merge_neighbours, _by_thread(profile, places, waiting)))
     starts = [0, *accumulate(len(order.stacks) for order in orders)]
@@ -120,7 +119,7 @@ def add_order(
     if profile.starts:
         first = min(profile.starts)
         at = [start - first for order in orders for start in order.starts]
-        _add_weights(columns, f"{prefix}order.at", at)
+        add_weights(columns, f"{prefix}order.at", at)
 
 
 def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | None]]) -> None:
