@@ -120,7 +120,9 @@ def _in_time(run: Run) -> Run:
     samples = tuple(
         Sample(stack, thread, round(weight * profile.period_ns)) for stack, thread, weight in profile.samples
     )
-    return replace(run, profile=replace(profile, unit=Unit.NANOSECONDS, period_ns=0.0, samples=samples))
+    return replace(
+        run, profile=replace(profile, unit=Unit.NANOSECONDS, period_ns=0.0, samples=samples, starts=())
+    )
 
 
 def _by_process(runs: Sequence[Run]) -> tuple[_ProcessRuns, ...]:

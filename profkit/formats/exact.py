@@ -1,9 +1,9 @@
 """profkit's addition to files of other formats, so that its own profiles read back exactly.
 
 It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
-samples matters, the threads, and the `turns` in which their samples alternate, since those formats separate
-the threads. Strings are escaped by `pprof.schema.escape_text`, since JSON's readers differ on lone
-surrogates (RFC 8259, section 8.2).
+samples matters, the threads, the `turns` in which their samples alternate, since those formats separate the
+threads, and the `starts` of samples, if they are known. Strings are escaped by `pprof.schema.escape_text`,
+since JSON's readers differ on lone surrogates (RFC 8259, section 8.2).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Exact(NamedTuple):
     threads: tuple[Thread, ...]
     turns: Sequence[tuple[int, int]]
     """(index of a thread, number of its samples that follow)."""
+    starts: Sequence[int]
 
 
 class StackWeight(NamedTuple):
@@ -47,12 +48,14 @@ def describe(profile: Profile) -> Mapping[str, object]:
     turns: list[int] = []
     for thread, samples in groupby(profile.samples, key=lambda sample: sample.thread):
         turns += thread, sum(1 for _ in samples)
+    starts = {"starts": profile.starts} if profile.starts else {}
     return {
         "unit": profile.unit.value,
         "period_ns": profile.period_ns,
         "ordered": profile.ordered,
         "threads": [[thread.pid, thread.tid, escape_text(thread.name)] for thread in profile.threads],
         "turns": turns,
+        **starts,
     }
 
 
@@ -68,7 +71,18 @@ def read_description(holder: object, where: str) -> Exact:
         ordered=member(about, MEMBER, "ordered", bool),
         threads=tuple(_thread(entry, f"{MEMBER}.threads[{n}]") for n, entry in enumerate(listed)),
         turns=list(zip(flat[::2], flat[1::2], strict=True)),
+        starts=_starts(about),
     )
+
+
+def _starts(about: object) -> list[int]:
+    """Return the starts; none if the file has none."""
+    if not isinstance(about, dict) or "starts" not in about:
+        return []
+    starts = [int(number(start, f"{MEMBER}.starts")) for start in member(about, MEMBER, "starts", list)]
+    if min(starts, default=0) < 0:
+        raise ValueError(f"{MEMBER}.starts has a negative number")
+    return starts
 
 
 def samples_by_thread(profile: Profile) -> list[list[Sample]]:
@@ -116,6 +130,7 @@ def rebuild(
         threads=exact.threads,
         samples=samples,
         ordered=exact.ordered,
+        starts=tuple(exact.starts) if len(exact.starts) == len(samples) else (),
     )
 
 

@@ -196,13 +196,17 @@ class BoundedBuilder(ProfileBuilder):
         self.budget.shortened = True
         return shorten(stack, self.frame(LEFT_OUT))
 
-    def add_indexed(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
+    def add_indexed(
+        self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
+    ) -> None:
         """See `ProfileBuilder.add_indexed`; a deep stack may be shortened."""
-        self.add_fitted(self.fitted(stack), thread, weight)
+        self.add_fitted(self.fitted(stack), thread, weight, start)
 
-    def add_fitted(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
+    def add_fitted(
+        self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
+    ) -> None:
         """Append one sample with a stack that `fitted` has returned."""
-        super().add_indexed(stack, thread, weight)
+        super().add_indexed(stack, thread, weight, start)
         if len(self._stacks) != self._counted_stacks:
             self._counted_stacks += 1
             self.budget.count_stack(len(stack))

@@ -16,7 +16,15 @@ from profkit.ingest.recovery import (
     substitute_manifest,
     with_rate,
 )
-from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, has_outputs, read_segments, with_names
+from profkit.ingest.segments import (
+    Coverage,
+    ReadSegment,
+    coverage_of,
+    has_outputs,
+    on_one_clock,
+    read_segments,
+    with_names,
+)
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.region import Region
@@ -208,9 +216,7 @@ def _cuts(
 ) -> Iterable[tuple[Region, RegionCut | None]]:
     """Yield each region with its part of all recordings, or None if there is no recording."""
     parts: list[Mapping[str, RegionCut]] = [
-        cut_regions(read.recording.profile, regions, read.segment.covers)
-        for read in segments
-        if read.recording is not None
+        cut_regions(profile, regions, read.segment.covers) for read, profile in on_one_clock(segments)
     ]
     for region in regions:
         yield region, _joined([part[region.id] for part in parts]) if parts else None
@@ -218,7 +224,7 @@ def _cuts(
 
 def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
     return RegionCut(
-        profile=merge_profiles(cut.profile for cut in cuts),
+        profile=merge_profiles((cut.profile for cut in cuts), same_clock=True),
         torn=sum(cut.torn for cut in cuts),
         overhead=sum(cut.overhead for cut in cuts),
         outside=sum(cut.outside for cut in cuts),

@@ -209,4 +209,4 @@ def _outside(read: ReadSegment, regions: Sequence[Region]) -> Profile:
         if not marks.begins(profile.stacks[sample.stack])
         and not covered & {None, profile.threads[sample.thread].tid}
     )
-    return replace(profile, samples=kept)
+    return replace(profile, samples=kept, starts=())

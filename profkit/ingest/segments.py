@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.errors import DamagedFile
+from profkit.model.profile import Profile
 from profkit.model.session import Manifest, SamplerPlan, Segment, ThreadName, segment_stem
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.base import Recording, Sampler, output_of
@@ -106,6 +107,30 @@ def _named(segment: ReadSegment, known: Mapping[tuple[int, str], str], pids: Col
     )  # fmt: skip
     named = replace(recording, profile=replace(recording.profile, threads=threads))
     return replace(segment, recording=named)
+
+
+def on_one_clock(segments: Iterable[ReadSegment]) -> list[tuple[ReadSegment, Profile]]:
+    """Return the segments with a recording, and profiles whose starts count from the first segment on."""
+    recorded = [(read, read.recording) for read in segments if read.recording is not None]
+    first_ns = min((read.started_ns for read, _ in recorded), default=0)
+    return [
+        (read, _shifted(recording.profile, read.started_ns - first_ns, _round_ns(read, recording)))
+        for read, recording in recorded
+    ]
+
+
+def _round_ns(read: ReadSegment, recording: Recording) -> float:
+    """Return the mean time of a round; the planned one if it is not known."""
+    if recording.rounds and read.ended_ns is not None and read.covered_ns:
+        return read.covered_ns / recording.rounds
+    return recording.profile.period_ns
+
+
+def _shifted(profile: Profile, by_ns: int, round_ns: float) -> Profile:
+    if not profile.starts or by_ns <= 0 or round_ns <= 0:
+        return profile
+    by = round(by_ns / round_ns)
+    return replace(profile, starts=tuple(start + by for start in profile.starts))
 
 
 def has_outputs(folder: OwnedFolder) -> bool:

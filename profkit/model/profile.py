@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 from profkit.units import Unit
@@ -60,6 +61,15 @@ class Profile:
 
     A frame with a total is a function of its own; its line distinguishes it from others of its name and file.
     """
+    starts: tuple[int, ...] = ()
+    """By sample: the weight from the beginning of the recording to the sample; empty if it is not known.
+
+    This is the time axis that all threads share: a thread has gaps in which it was not sampled.
+    """
+
+    def known_starts(self) -> Iterable[int | None]:
+        """Return the start of each sample, or endlessly None if they are not known."""
+        return self.starts or repeat(None)
 
     @property
     def total_weight(self) -> int:
@@ -82,6 +92,7 @@ class ProfileBuilder:
         self._stacks: dict[tuple[int, ...], int] = {}
         self._threads: dict[Thread, int] = {}
         self._samples: list[Sample] = []
+        self._starts: list[int | None] = []
 
     def add(self, stack: tuple[Frame, ...], thread: Thread, weight: int = 1) -> None:
         """Append one sample, frames root first."""
@@ -95,14 +106,22 @@ class ProfileBuilder:
         """Return the index of a thread; add the thread if it is new."""
         return self._threads.setdefault(thread, len(self._threads))
 
-    def add_indexed(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
+    def add_indexed(
+        self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
+    ) -> None:
         """Append one sample whose frames and thread are indexes from this builder."""
         number = self._stacks.setdefault(stack, len(self._stacks))
         last = self._samples[-1] if self._samples else None
-        if last is not None and last.stack == number and last.thread == thread:
+        if last is not None and last.stack == number and last.thread == thread and self._continues(start):
             self._samples[-1] = Sample(number, thread, last.weight + weight)
         else:
             self._samples.append(Sample(number, thread, weight))
+            self._starts.append(start)
+
+    def _continues(self, start: int | None) -> bool:
+        """Return whether a sample that begins then follows the last one without a gap."""
+        last = self._starts[-1]
+        return start is None or last is None or start == last + self._samples[-1].weight
 
     def build(
         self,
@@ -115,6 +134,7 @@ class ProfileBuilder:
         """Return the profile of everything added, with the stated totals of functions, if any."""
         for frame in totals or ():
             self.frame(frame)
+        starts = tuple(start for start in self._starts if start is not None)
         return Profile(
             unit=unit,
             period_ns=period_ns,
@@ -124,6 +144,7 @@ class ProfileBuilder:
             samples=tuple(self._samples),
             ordered=ordered,
             totals=tuple(map(totals.get, self._frames)) if totals else (),
+            starts=starts if len(starts) == len(self._samples) else (),
         )
 
 

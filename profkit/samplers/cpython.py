@@ -98,9 +98,9 @@ def _with_children(profile: Profile, journal: StackJournal) -> Profile:
         builder.frame(frame)
     roots = _roots(builder, journal.commands)
     threads = [builder.thread(thread) for thread in profile.threads]
-    for stack, thread, weight in profile.samples:
+    for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
         root = roots.get(profile.threads[thread].pid, ())
-        builder.add_indexed((*root, *profile.stacks[stack]), threads[thread], weight)
+        builder.add_indexed((*root, *profile.stacks[stack]), threads[thread], weight, start)
     return build_like(profile, builder)
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -57,8 +58,8 @@ def with_child_processes(profile: Profile) -> Profile:
     builder = ProfileBuilder()
     reindexer = Reindexer(source, builder)
     stacks = [_named(stack, numbers) for stack in profile.stacks]
-    for stack, thread, weight in profile.samples:
-        reindexer.add(stacks[stack], thread, weight)
+    for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
+        reindexer.add(stacks[stack], thread, weight, start)
     return build_like(profile, builder)
 
 
@@ -114,9 +115,10 @@ class PySpySampler:
         """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""
         profile = _read_profile(files, output_name(segment.index, self.name))
         facts = log_facts(_read_log(files, log_name(segment.index)))
+        rounds = _rounds(profile) if plan.idle else None
         return Recording(
-            profile=_shown(profile, plan),
-            rounds=_rounds(profile) if plan.idle else None,
+            profile=_shown(profile if rounds is None else with_starts(profile, rounds), plan),
+            rounds=rounds,
             errors=facts.errors,
             notes=_late_notes(facts.behind_s),
         )
@@ -158,10 +160,35 @@ def _version_of(program: str) -> str | None:
 
 def _rounds(profile: Profile) -> int:
     """Return the number of rounds: with idle threads included, some thread is in every round."""
+    return max(_seen(profile), default=0)
+
+
+def _seen(profile: Profile) -> list[int]:
+    """Return the number of rounds in which each thread was seen."""
     seen = [0] * len(profile.threads)
     for sample in profile.samples:
         seen[sample.thread] += sample.weight
-    return max(seen, default=0)
+    return seen
+
+
+_MOST_ABSENT = 0.01
+"""Largest part of the rounds that a thread may lack if its samples are still to be placed in time."""
+
+
+def with_starts(profile: Profile, rounds: int) -> Profile:
+    """Return the profile with the starts of its samples if each thread was in nearly all rounds.
+
+    py-spy records no times, only how often each thread was seen. A thread that lacks a few rounds is taken to
+    have begun later.
+    """
+    missing = [rounds - seen for seen in _seen(profile)]
+    if any(rounds > lack > _MOST_ABSENT * rounds for lack in missing):
+        return profile
+    starts = []
+    for sample in profile.samples:
+        starts.append(missing[sample.thread])
+        missing[sample.thread] += sample.weight
+    return replace(profile, starts=tuple(starts))
 
 
 def _shown(profile: Profile, plan: SamplerPlan) -> Profile:

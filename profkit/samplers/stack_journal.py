@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from profkit.model.notes import Note, NoteCode
@@ -98,6 +98,7 @@ def read_journal(data: bytes) -> StackJournal:
         except (KeyError, ValueError, IndexError, TypeError) as error:
             if not _ends_part(parsed, number, line, *lines[number - 1 : number]):
                 raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
+    parsed.place_samples()
     rounds, repeated, skipped = map(sum, zip(*parsed.totals, strict=True))
     return StackJournal(
         pid=pid,
@@ -160,9 +161,40 @@ class _Parsed:
     end: str | None = None
     inside: list[Inside] = field(default_factory=list)
     rarest: int = 1
+    pending: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
+    """Threads, stacks and weights of the samples since the last totals."""
+    ends: dict[int, int] = field(default_factory=dict)
+    """By thread: the round in which its last sample ended."""
+    placed: int = 0
+    """Rounds of all parts up to the last totals."""
+
+    def place_samples(self) -> None:
+        """Add the pending samples at their rounds.
+
+        The rounds are known at each write, and so are those of a thread that was in all of them. The others
+        are off by less than the time between two writes.
+        """
+        rounds = sum(rounds for rounds, _, _ in self.totals)
+        starts = dict(self._first_starts(rounds))
+        for thread, stack, weight in self.pending:
+            self.builder.add_indexed(stack, thread, weight, starts[thread])
+            starts[thread] += weight
+        self.ends.update(starts)
+        self.pending.clear()
+        self.placed = rounds
+
+    def _first_starts(self, rounds: int) -> Iterator[tuple[int, int]]:
+        """Yield the first start of each pending thread: a new thread's last sample is in the last round."""
+        weights: Counter[int] = Counter()
+        for thread, _, weight in self.pending:
+            weights[thread] += weight
+        for thread, weight in weights.items():
+            end = self.ends.get(thread, -1)
+            yield thread, max(end, self.placed, self.placed if end == self.placed else rounds - weight)
 
     def begin_part(self) -> None:
         """Forget the numbers of the part before."""
+        self.place_samples()
         for table in (self.functions, self.stacks, self.threads, self.whole):
             table.clear()
         self.totals.append((0, 0, 0))
@@ -201,7 +233,7 @@ def _thread(parsed: _Parsed, text: str) -> None:
 
 def _samples(parsed: _Parsed, text: str) -> None:
     thread, stack, weight = map(int, text.split(" "))
-    parsed.builder.add_indexed(_whole(parsed, _index(stack)), parsed.threads[_index(thread)], weight)
+    parsed.pending.append((parsed.threads[_index(thread)], _whole(parsed, _index(stack)), weight))
 
 
 def _drops(parsed: _Parsed, text: str) -> None:
@@ -222,6 +254,7 @@ def _left_out(parsed: _Parsed, text: str) -> None:
 def _totals(parsed: _Parsed, text: str) -> None:
     rounds, repeated, skipped = map(int, text.split(" "))
     parsed.totals[-1] = rounds, repeated, skipped
+    parsed.place_samples()
 
 
 def _partial(parsed: _Parsed, text: str) -> None:

@@ -161,24 +161,26 @@ def cut_regions(
     source, stand_ins = _with_stand_ins(profile, known)
     sorter = _Sorter(source, {region.id: region for region in known}, tuple(covers), marks, stand_ins)
     parts = {region.id: _Part(source) for region in known}
-    orphans: list[Sample] = []
-    for sample in profile.samples:
+    orphans: list[tuple[Sample, int | None]] = []
+    for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
         pieces = sorter.pieces(sample.stack, sample.thread)
         for piece in pieces:
-            parts[piece.region].add(piece, sample.thread, sample.weight)
+            parts[piece.region].add(piece, sample.thread, sample.weight, start)
         if not pieces and sorter.is_of_child(sample.stack):
-            orphans.append(sample)
+            orphans.append((sample, start))
     _add_orphans(orphans, sorter, parts)
     total = profile.total_weight
     return {region: part.finish(total) for region, part in parts.items()}
 
 
-def _add_orphans(orphans: Sequence[Sample], sorter: _Sorter, parts: Mapping[str, _Part]) -> None:
+def _add_orphans(
+    orphans: Sequence[tuple[Sample, int | None]], sorter: _Sorter, parts: Mapping[str, _Part]
+) -> None:
     """Add samples of child processes that no region claims to each region that was active at all."""
     active = tuple(region for region, part in parts.items() if part.seen)
-    for stack, thread, weight in orphans:
+    for (stack, thread, weight), start in orphans:
         for piece in sorter.pieces_of_child(stack, active):
-            parts[piece.region].add(piece, thread, weight)
+            parts[piece.region].add(piece, thread, weight, start)
 
 
 def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profile, Mapping[str, int]]:
@@ -214,10 +216,10 @@ class _Part:
         self._reindexer = Reindexer(source, self._builder)
         self._weights = dict.fromkeys(_Fate, 0)
 
-    def add(self, piece: _Piece, thread: int, weight: int) -> None:
+    def add(self, piece: _Piece, thread: int, weight: int, start: int | None) -> None:
         self._weights[piece.fate] += weight
         if piece.fate is _Fate.KEPT:
-            self._reindexer.add(piece.stack, thread, weight)
+            self._reindexer.add(piece.stack, thread, weight, start)
 
     @property
     def seen(self) -> int:

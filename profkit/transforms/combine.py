@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from typing import NamedTuple
 
 from profkit.errors import UsageError
@@ -16,8 +17,10 @@ from profkit.transforms.trees import stack_weights
 from profkit.units import Unit
 
 
-def merge_profiles(profiles: Iterable[Profile]) -> Profile:
+def merge_profiles(profiles: Iterable[Profile], *, same_clock: bool = False) -> Profile:
     """Return all samples of all profiles, in the order of the profiles; without profiles, an empty profile.
+
+    Starts of samples are kept with `same_clock`, if the starts of all profiles begin at the same moment.
 
     If sampling periods differ, the result has their mean by weight, which preserves the total time of all
     samples. Stated totals are added up if all profiles have them. Raises `UsageError` for profiles of several
@@ -29,8 +32,9 @@ def merge_profiles(profiles: Iterable[Profile]) -> Profile:
     builder = ProfileBuilder()
     for profile in counted:
         reindexer = Reindexer(profile, builder)
-        for sample in profile.samples:
-            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight)
+        starts = profile.known_starts() if same_clock else repeat(None)
+        for sample, start in zip(profile.samples, starts, strict=False):
+            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight, start)
     return builder.build(
         unit=unit,
         period_ns=_mean_period_ns(counted),

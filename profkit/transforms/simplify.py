@@ -38,14 +38,14 @@ class Reindexer:
         self._threads: dict[int, int] = {}
         self._stacks: dict[tuple[int, ...], tuple[int, ...]] = {}
 
-    def add(self, stack: tuple[int, ...], thread: int, weight: int) -> None:
+    def add(self, stack: tuple[int, ...], thread: int, weight: int, start: int | None = None) -> None:
         """Append one sample; `stack` may be missing from the source's table, but not its frames."""
         mapped = self._stacks.get(stack)
         if mapped is None:
             mapped = self._stacks[stack] = tuple(self._frame(frame) for frame in stack)
         if thread not in self._threads:
             self._threads[thread] = self._target.thread(self._source.threads[thread])
-        self._target.add_indexed(mapped, self._threads[thread], weight)
+        self._target.add_indexed(mapped, self._threads[thread], weight, start)
 
     def _frame(self, frame: int) -> int:
         if frame not in self._frames:
@@ -84,8 +84,8 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     folded = {numbers[number] for number in named}
     threads = [builder.thread(thread) for thread in profile.threads]
     stacks = [_fold_address([numbers[frame] for frame in stack], folded) for stack in profile.stacks]
-    for stack, thread, weight in profile.samples:
-        builder.add_indexed(stacks[stack], threads[thread], weight)
+    for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
+        builder.add_indexed(stacks[stack], threads[thread], weight, start)
     totals = {
         frame: total
         for number, (frame, total) in enumerate(zip(profile.frames, profile.totals, strict=False))
@@ -328,8 +328,8 @@ def keep_leaf_end(profile: Profile, frames: int) -> Profile:
         return profile
     builder = ProfileBuilder()
     reindexer = Reindexer(profile, builder)
-    for sample in profile.samples:
-        reindexer.add(profile.stacks[sample.stack][-frames:], sample.thread, sample.weight)
+    for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
+        reindexer.add(profile.stacks[sample.stack][-frames:], sample.thread, sample.weight, start)
     return build_like(profile, builder)
 
 
@@ -337,9 +337,9 @@ def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
     """Return the profile of the threads with these system ids."""
     builder = ProfileBuilder()
     reindexer = Reindexer(profile, builder)
-    for sample in profile.samples:
+    for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
         if profile.threads[sample.thread].tid in tids:
-            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight)
+            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight, start)
     return build_like(profile, builder)
 
 

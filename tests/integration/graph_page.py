@@ -27,7 +27,7 @@ EVIL = (
 PLACED = """() => {
   const tree = profkit.graph.view().tree;
   return profkit.graph.frames().filter((frame) => !frame.small).map((frame) => ({
-    ...frame, name: profkit.nodeName(tree, frame.node), total: tree.total[frame.node],
+    ...frame, name: profkit.boxName(profkit.graph.view(), frame.spot), total: tree.total[frame.node],
   }));
 }"""
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
+from profkit.ingest.read import read_runs
+from profkit.store.spool import session_folders
 from tests.integration.harness import FORKING, PROGRAMS, environment, run_program
 from tests.support.programs import FREE_THREADED
 from tests.support.seccomp_filters import PTRACE, READ, launcher
@@ -52,6 +54,21 @@ def test_shares_and_what_is_said_about_them(
     assert found["notes"] == [note]
     (thread,) = found["threads"]
     assert thread == "MainThread" if scene == "shares" else thread.startswith("worker with a")
+
+
+def test_samples_are_at_their_times_in_the_program(tmp_path: Path) -> None:
+    true = outcome(tmp_path, "relay", 2)
+    (session,) = session_folders(tmp_path / ".profkit" / "spool")
+    (run,) = read_runs(session).runs
+    assert run.profile is not None
+    starts: dict[str, list[float]] = {}
+    for sample, start in zip(run.profile.samples, run.profile.starts, strict=True):
+        name = run.profile.threads[sample.thread].name
+        starts.setdefault(name, []).append(start * run.profile.period_ns / 1e9)
+    for name in ("first", "second"):
+        begin_s, end_s = true[name]
+        assert begin_s - 0.5 < min(starts[name]) <= max(starts[name]) < end_s + 0.5, starts
+    assert max(starts["first"]) < min(starts["second"]) + 0.5
 
 
 def test_no_child_is_lost(tmp_path: Path) -> None:

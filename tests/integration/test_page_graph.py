@@ -147,6 +147,29 @@ def test_search_says_its_share_of_the_total(page_of: PageOf) -> None:
     expect(page.locator(".search-share")).to_have_text("no match")
 
 
+def test_search_by_regular_expression(page_of: PageOf) -> None:
+    page = page_of(page_html(), fragment="#search=%2F%5ELINEAR%7Cbatch%24%2F")
+    field, share = page.get_by_label("Search", exact=True), page.locator(".search-share")
+    expect(field).to_have_value("/^LINEAR|batch$/")
+    expect(share).to_have_text("80 % in 2 places")
+    pattern = page.get_by_role("button", name="Regular expression")
+    expect(pattern).to_have_attribute("aria-pressed", "true")
+    field.fill("/load_(batch/")
+    expect(share).to_have_text("Invalid pattern: “(” without “)”")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    field.fill("load_.*h")
+    expect(share).to_have_text("no match")
+    pattern.click()
+    expect(field).to_have_value("/load_.*h/")
+    expect(field).to_have_attribute("aria-invalid", "false")
+    expect(share).to_have_text("58 % in 1 place")
+    page.keyboard.type("$")
+    expect(field).to_have_value("/load_.*h$/")
+    expect(page).to_have_url(re.compile("search=%2Fload_"))
+    pattern.click()
+    expect(field).to_have_value("load_.*h$")
+
+
 def test_legend_searches_for_a_package(page_of: PageOf) -> None:
     page = page_of(page_html())
     page.locator(".legend").get_by_role("button", name="torch").click()

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from tests.integration.browser import PageOf
-from tests.integration.graph_page import COLOURED, click, drawn, page_html, width_of
+from tests.integration.graph_page import COLOURED, click, drawn, frame_of, middle, page_html, width_of
 
 MIN_PX = 0.5
 THREADS = 3
@@ -124,3 +124,100 @@ def test_hundreds_of_threads_do_not_hide_the_graph(page_of: PageOf) -> None:
     page = page_of(page_html(builder.build(period_ns=1e7)), fragment="#view=chronological")
     scale = "profkit.scaleOf(profkit.currentRun(), profkit.graph.view(), profkit.graph.window(), 800)"
     assert page.evaluate(f"{scale}.marks.map(({{ text }}) => text)") == ["main"]
+
+
+def timed_html(threads: int = 3) -> str:
+    """The page of threads that begin one after the other, each with two calls and a gap between them."""
+    builder = ProfileBuilder()
+    work, load, wait = (builder.frame(Frame(name, "/srv/app.py", 1)) for name in ("work", "load", "wait"))
+    for number in range(threads):
+        thread = builder.thread(Thread(1, number, f"pool-{number}"))
+        begin = 10 * number
+        builder.add_indexed((work, load), thread, 20, begin)
+        builder.add_indexed((work,), thread, 10, begin + 20)
+        builder.add_indexed((wait,), thread, 30, begin + 40)
+    return page_html(builder.build(period_ns=1e7))
+
+
+def test_threads_are_lanes_on_one_axis(page_of: PageOf) -> None:
+    page = page_of(timed_html(), fragment="#view=chronological")
+    scale = width_of(page) / 90
+    shown = sorted(
+        (f["depth"], round(f["x"] / scale), round(f["width"] / scale), f["name"])  # type: ignore[operator]
+        for f in drawn(page)
+    )
+    for number in range(3):
+        top, begin = 3 * number, 10 * number
+        assert shown[4 * number : 4 * number + 4] == [
+            (top, 0, 90, f"pool-{number} · 33 %"),
+            (top + 1, begin, 30, "work"),
+            (top + 1, begin + 40, 30, "wait"),
+            (top + 2, begin, 20, "load"),
+        ]
+    ticks = "profkit.scaleOf(profkit.currentRun(), profkit.graph.view(), profkit.graph.window(), 500)"
+    assert page.evaluate(f"{ticks}.ticks.map(({{ text }}) => text)") == [
+        "0 s", "0.2 s", "0.4 s", "0.6 s", "0.8 s"]  # fmt: skip
+
+
+def test_lanes_are_zoomed_searched_and_walked(page_of: PageOf) -> None:
+    page = page_of(timed_html(), fragment="#view=chronological")
+    waits = [frame for frame in drawn(page) if frame["name"] == "wait"]
+    page.locator("canvas").click(position=middle(waits[1]))
+    assert page.evaluate("profkit.graph.window()") == pytest.approx([50, 80])
+    address = page.url
+    page = page_of(timed_html(), fragment=address[address.index("#") :])
+    assert page.evaluate("profkit.graph.window()") == pytest.approx([50, 80])
+    page.locator("canvas").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    live = page.locator("[aria-live=polite]", has_text="of the total")
+    steps = (("Right", "pool-1"), ("Down", "work"), ("Right", "wait"), ("Left", "work"), ("Down", "load"))
+    for key, text in steps:
+        page.keyboard.press(f"Arrow{key}")
+        expect(live).to_contain_text(text)
+    page.get_by_label("Search", exact=True).fill("wait")
+    expect(page.locator(".search-share")).to_have_text("50 % in 1 place")
+    page.locator("canvas").hover(position=middle(frame_of(page, "pool-2 · 33 %")))
+    expect(page.locator(".tip")).to_contain_text("pool-2")
+    expect(page.locator(".tip")).to_contain_text("600 ms")
+    page.locator("canvas").hover(position=middle(frame_of(page, "load")))
+    expect(page.locator(".tip")).to_contain_text("Threadpool-")
+
+
+def test_a_lane_below_the_edge_is_scrolled_to(page_of: PageOf) -> None:
+    page = page_of(timed_html(200), fragment="#view=chronological")
+    canvas = page.locator("canvas")
+    canvas.focus()
+    assert "pool-0 · 0.5 %" in {frame["name"] for frame in drawn(page)}
+    page.keyboard.press("Home")
+    for _ in range(150):
+        page.keyboard.press("ArrowRight")
+    names = {frame["name"] for frame in drawn(page)}
+    assert "pool-150 · 0.5 %" in names
+    assert "pool-0 · 0.5 %" not in names
+
+
+def test_one_thread_of_timed_samples_has_no_gaps(page_of: PageOf) -> None:
+    page = page_of(timed_html(), fragment="#view=chronological&thread=1")
+    assert page.evaluate("profkit.graph.view().total") == 60
+    assert sorted({frame["name"] for frame in drawn(page)}) == ["load", "pool-1", "wait", "work"]
+
+
+def test_lanes_of_a_flame_graph_stay_in_order(page_of: PageOf) -> None:
+    page = page_of(timed_html(), fragment="#view=chronological&direction=flame")
+    places = {(str(frame["name"]), float(str(frame["y"]))) for frame in drawn(page)}
+    for number in range(3):
+        top = 24.0 + 60 * number
+        assert {("load", top), ("work", top + 20), (f"pool-{number} · 33 %", top + 40)} <= places
+    page.locator("canvas").click(position=middle(frame_of(page, "pool-1 · 33 %")))
+    assert page.evaluate("profkit.graph.view().thread(profkit.graph.spot)") == 1
+
+
+def test_a_flame_graph_begins_at_its_root(page_of: PageOf) -> None:
+    builder = ProfileBuilder()
+    frames = tuple(Frame(f"f{depth}", "/srv/app.py", 1) for depth in range(90))
+    builder.add(frames, THREAD, 5)
+    page = page_of(page_html(builder.build(period_ns=1e7)), fragment="#direction=flame")
+    names = {frame["name"] for frame in drawn(page)}
+    assert "f0" in names
+    assert "f89" not in names

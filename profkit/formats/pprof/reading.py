@@ -24,6 +24,7 @@ from profkit.formats.pprof.schema import (
     unescape_text,
     with_totals,
 )
+from profkit.formats.pprof.starts import with_starts
 from profkit.formats.pprof.turns import Turns, samples_in_order, turns_in
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
@@ -87,7 +88,8 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
         samples=tuple(_summed(samples, found.order)) if taken is None else taken,
         ordered=about.ordered and taken is not None,
     )
-    return with_totals(profile, _comments(found.others, strings))
+    comments = _comments(found.others, strings)
+    return with_starts(with_totals(profile, comments), comments)
 
 
 def _taken(

@@ -22,6 +22,7 @@ from profkit.formats.pprof.schema import (
     escape_text,
     totals_comment,
 )
+from profkit.formats.pprof.starts import starts_comment
 from profkit.formats.pprof.turns import Turns, take_turns, turns_comment
 from profkit.formats.registry import TimeSpan
 from profkit.model.profile import Frame, Profile, Sample, Thread
@@ -152,4 +153,6 @@ def _comment(profile: Profile, strings: _Strings, turns: Turns | None) -> bytes:
         comments.append(totals_comment(profile))
     if turns is not None:
         comments.append(turns_comment(turns))
+    if (starts := starts_comment(profile)) is not None:
+        comments.append(starts)
     return wire.packed(InProfile.COMMENT, list(map(strings.number, comments)))

@@ -1,11 +1,11 @@
 "use strict";var profkit=(()=>{var __defProp=Object.defineProperty;var __getOwnPropDesc=Object.getOwnPropertyDescriptor;var __getOwnPropNames=Object.getOwnPropertyNames;var __hasOwnProp=Object.prototype.hasOwnProperty;var __export=(target,all)=>{for(var name in all)__defProp(target,name,{get:all[name],enumerable:!0})},__copyProps=(to,from,except,desc)=>{
 if(from&&typeof from=="object"||typeof from=="function")for(let key of __getOwnPropNames(from))!__hasOwnProp.call(
 to,key)&&key!==except&&__defProp(to,key,{get:()=>from[key],enumerable:!(desc=__getOwnPropDesc(from,key))||desc.
-enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{calleesOf:()=>calleesOf,callersOf:()=>callersOf,costsOf:()=>costsOf,
-currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
+enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{boxName:()=>boxName,calleesOf:()=>calleesOf,callersOf:()=>callersOf,
+costsOf:()=>costsOf,currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
 formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,groupOf:()=>groupOf,head:()=>head,nodeName:()=>nodeName,
 paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,
-stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
+stateOf:()=>stateOf2,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
 parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
 null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
 functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\
@@ -14,14 +14,7 @@ new DecompressionStream("deflate"));buffer=await new Response(stream).arrayBuffe
 columns[name];return place3?new KINDS[place3.kind](buffer,place3.offset,place3.count):new Uint32Array(0)}function textOf(id){
 return document.getElementById(id)?.textContent??""}function bytesOf(base64){let{fromBase64}=Uint8Array;if(fromBase64)
 return fromBase64.call(Uint8Array,base64);let text=atob(base64),bytes=new Uint8Array(text.length);for(let i=0;i<
-text.length;i++)bytes[i]=text.charCodeAt(i);return bytes}var SVG="http://www.w3.org/2000/svg",make=(tag,attributes={},...children)=>fill(document.createElement(tag),attributes,
-children),draw=(tag,attributes={},...children)=>fill(document.createElementNS(SVG,tag),attributes,children),button=(text,onClick2,attributes={})=>make(
-"button",{type:"button",click:onClick2,...attributes},text);function fill(element,attributes,children){for(let[
-name,value]of Object.entries(attributes))value==null||value===!1||(typeof value=="function"?element.addEventListener(
-name,value):typeof value=="object"?setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));
-return element.append(...children.flat().filter(isShown)),element}function setStyle(element,properties){for(let[
-name,value]of Object.entries(properties))element.style.setProperty(name,String(value))}var isShown=child2=>child2!=
-null&&child2!=="";function foldStacks({shared,length,frames}){let count=frames.length+1,shape={parent:new Uint32Array(count),end:new Uint32Array(
+text.length;i++)bytes[i]=text.charCodeAt(i);return bytes}function foldStacks({shared,length,frames}){let count=frames.length+1,shape={parent:new Uint32Array(count),end:new Uint32Array(
 count),depth:new Uint16Array(count),fn:new Uint32Array(count),leaf:new Uint32Array(length.length),deepest:0},path=[
 0],next3=1;for(let stack2=0;stack2<length.length;stack2++){for(let depth=path.length-1;depth>shared[stack2];depth--)
 shape.end[path[depth]]=next3;path.length=shared[stack2]+1;for(let depth=path.length;depth<=length[stack2];depth++)
@@ -62,19 +55,26 @@ tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{gro
 get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
 functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
 let prefix=thread==="all"||head.runs[run].threads.length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{
-functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
-thread??wholeThread,activity:head.initial?.activity??"all",view:"left-heavy",direction:"icicle",focus:0,range:null,
-cursor:0,selected:null,search:"",theme:"auto",tab:null,order:0}),current={...initialState},state=current;function setState(changes2,origin="\
-page"){let all={...consequences(changes2),...changes2},changed=Object.keys(all).filter(name=>!isSame(current[name],
-all[name]));if(changed.length!==0){Object.assign(current,all);for(let{names:wanted2,listener}of[...listeners])
-changed.some(name=>wanted2.has(name))&&listener(state,changed,origin)}}function onChange(names,listener){listeners.
-push({names:new Set(names),listener})}var currentRun=()=>head.runs[state.run],currentTree=()=>treeOf(state.run,
-state.thread,state.activity),hasGraph=()=>head.runs.some(run=>run.total>0);function consequences(changes2){let differs=name=>name in
-changes2&&!isSame(changes2[name],state[name]);if(differs("run"))return{thread:wholeThread,focus:0,cursor:0,range:null};
-if(differs("view"))return{focus:0,range:null};if(differs("thread")||differs("activity")){let{thread,activity}={
-...state,...changes2};return{focus:treeOf(state.run,thread,activity).total[state.focus]>0?state.focus:0,range:null}}
-return differs("focus")?{range:null}:{}}function isSame(a,b){let lists=Array.isArray(a)&&Array.isArray(b);return a===
-b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
+functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var SVG="http://www.w3.org/2000/svg",make=(tag,attributes={},...children)=>fill(document.createElement(tag),attributes,
+children),draw=(tag,attributes={},...children)=>fill(document.createElementNS(SVG,tag),attributes,children),button=(text,onClick2,attributes={})=>make(
+"button",{type:"button",click:onClick2,...attributes},text);function fill(element,attributes,children){for(let[
+name,value]of Object.entries(attributes))value==null||value===!1||(typeof value=="function"?element.addEventListener(
+name,value):typeof value=="object"?setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));
+return element.append(...children.flat().filter(isShown)),element}function setStyle(element,properties){for(let[
+name,value]of Object.entries(properties))element.style.setProperty(name,String(value))}var isShown=child2=>child2!=
+null&&child2!=="";var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
+thread??wholeThread,activity:head.initial?.activity??"all",view:"left-heavy",direction:"icicle",chains:"folded",
+focus:0,range:null,cursor:0,selected:null,search:"",theme:"auto",tab:null,order:0}),current={...initialState},
+state=current;function setState(changes2,origin="page"){let all={...consequences(changes2),...changes2},changed=Object.
+keys(all).filter(name=>!isSame(current[name],all[name]));if(changed.length!==0){Object.assign(current,all);for(let{
+names:wanted2,listener}of[...listeners])changed.some(name=>wanted2.has(name))&&listener(state,changed,origin)}}
+function onChange(names,listener){listeners.push({names:new Set(names),listener})}var currentRun=()=>head.runs[state.
+run],currentTree=()=>treeOf(state.run,state.thread,state.activity),hasGraph=()=>head.runs.some(run=>run.total>
+0);function consequences(changes2){let differs=name=>name in changes2&&!isSame(changes2[name],state[name]);if(differs(
+"run"))return{thread:wholeThread,focus:0,cursor:0,range:null};if(differs("view"))return{focus:0,range:null};if(differs(
+"thread")||differs("activity")){let{thread,activity}={...state,...changes2};return{focus:treeOf(state.run,thread,
+activity).total[state.focus]>0?state.focus:0,range:null}}return differs("focus")?{range:null}:{}}function isSame(a,b){
+let lists=Array.isArray(a)&&Array.isArray(b);return a===b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
  dark"},system=matchMedia("(prefers-color-scheme: dark)"),watchers=[],printing=!1,isDark=()=>!printing&&(state.
 theme==="dark"||state.theme==="auto"&&system.matches);function onTheme(watcher){watchers.push(watcher)}function themeButton(){
 let label=make("span",{class:"off-screen"}),button2=make("button",{type:"button",class:"icon-button theme-butt\
@@ -82,30 +82,43 @@ on",click:()=>setState({theme:NEXT[state.theme]})},label),show=()=>{label.textCo
 theme],button2.dataset.theme=state.theme};return onChange(["theme"],show),show(),button2}function followTheme(){
 apply(),onChange(["theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(
 !0)),addEventListener("afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.
-theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var LIGHT={user:[.815,.125,45,92],library:[.845,.062,170,318],native:[.83,0,0,0],none:[.88,0,0,0]},DARK={user:[
-.73,.125,45,92],library:[.63,.075,170,318],native:[.66,0,0,0],none:[.615,0,0,0]},SPREAD=.022,CHANGE_HUES={more:52,
-less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[.66,.05],most:[.74,.16],
-noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/180),chroma*Math.sin(hue*
-Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-.0638541728*b)**3,s=(lightness-
-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*s,-1.2684380046*l+2.6097574011*
-m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}function hexOf(linear){let bounded2=Math.
-min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*bounded2**(1/2.4)-.055;return Math.round(
-value*255).toString(16).padStart(2,"0")}function shadeOf({name,kind},dark,functionName=null){let[lightness,chroma,
-from,to]=(dark?DARK:LIGHT)[kind],step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(lightness+
-step3*SPREAD,chroma,from+hash(name)%997/997*(to-from))}function hash(text){let value=2166136261;for(let i=0;i<
-text.length;i++)value=Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){
-let{least,most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,
-chroma]=least.map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}
-function tonesOf(dark){let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b\
-93a3"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#14061a"),ink:tone(
-"#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone("#e3e6eb","#2b\
-303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
+theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
+.66,.05],most:[.74,.16],noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/
+180),chroma*Math.sin(hue*Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-
+.0638541728*b)**3,s=(lightness-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*
+s,-1.2684380046*l+2.6097574011*m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}
+function hexOf(linear){let bounded2=Math.min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*
+bounded2**(1/2.4)-.055;return Math.round(value*255).toString(16).padStart(2,"0")}function shadeOf({light,dark:night},dark,functionName=null){
+let[lightness,chroma,hue]=dark?night:light,step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(
+lightness+step3*.015,chroma,hue)}function hash(text){let value=2166136261;for(let i=0;i<text.length;i++)value=
+Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){let{least,
+most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,chroma]=least.
+map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}function tonesOf(dark){
+let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b93a3"),lane:tone("#ecee\
+f2","#262b36"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#1406\
+1a"),ink:tone("#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone(
+"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,
+100],dark:[.82,.09,90]},{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},
+{light:[.82,.12,165],dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,
+.04,215]}],[{light:[.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],
+dark:[.72,.12,235]},{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[
+.86,0,0],dark:[.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[
+0,0],none:[0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-
+weights[a]||a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??
+furtherColor(packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){
+for(let group of COLORS[kind]){let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(
+0,first)].find(color=>!taken.has(color));if(found3)return found3}return null}function furtherColor({name,kind}){
+let[from,to]=HUES[kind],hue=from+hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],
+dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
 max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
 size>0&&head.runs.length>0;function paletteOf(dark){let known2=palettes.get(dark);if(known2)return known2;let fills=head.
 functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
-return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(coloured(head.packages[index]),isDark()),
-functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
-let{name,package:owner}=head.functions;return shadeOf(coloured(head.packages[owner[fn]]),dark,name[fn])}function differenceColor(fn,dark){
+return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(colorOf(index),isDark()),colors=null;
+function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>0?ownWeights(
+treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),owners=head.
+functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];return own}
+var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
+let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}function differenceColor(fn,dark){
 let change=changes.get(fn);return change?changeColor(change.change,Math.abs(change.b-change.a)/largestChange,dark):
 changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&kind==="native"?"library":kind});var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
 40],["GiB",2**30],["MiB",2**20],["KiB",2**10]],COUNTS=[["T",1e12],["G",1e9],["M",1e6]],MEASURED_TIMES=[["s",1],
@@ -146,15 +159,16 @@ kind==="sampled"&&currentRun().unit==="samples";function plusMinus(weight,total)
 MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total);return`±${formatShare((high-
 low)/2)}`.replace(" %","").replace("<","")}function placeOf(fn){let{file,line:line2}=head.functions;return file[fn]?
 line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.packages[head.functions.package[fn]]?.
-name??"";function nodeName(tree2,node){if(node>0)return head.functions.name[tree2.fn[node]];let{threads,label}=head.
-runs[tree2.run],all=threads.length>1?`all ${threads.length} threads`:label,name=tree2.thread==="all"?all:threads[tree2.
-thread].name;return tree2.activity==="all"?name:`${name}, ${tree2.activity}`}function amountText(weight){let run=currentRun();
-return isTimed(run)||run.unit==="bytes"?formatWeight(run,weight):countOf(run,weight)}function weightText(weight){
-let run=currentRun(),text=formatWeight(run,weight);return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(
-weight)} sample${weight===1?"":"s"}`}function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];
-let{of,a,b,low,high,change}=found3,between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(
-high)})`;return[[of==="self"?"Self share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(
-b)}`],["Difference",`${formatPoints(b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
+name??"";function nodeName(tree2,node){return node>0?head.functions.name[tree2.fn[node]]:tree2.activity==="all"?
+rootName(tree2):`${rootName(tree2)}, ${tree2.activity}`}function rootName(tree2){let{threads,label}=head.runs[tree2.
+run],all=threads.length>1?`all ${threads.length} threads`:label;return tree2.thread==="all"?all:threads[tree2.
+thread].name}function amountText(weight){let run=currentRun();return isTimed(run)||run.unit==="bytes"?formatWeight(
+run,weight):countOf(run,weight)}function weightText(weight){let run=currentRun(),text=formatWeight(run,weight);
+return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)} sample${weight===1?"":"s"}`}
+function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];let{of,a,b,low,high,change}=found3,
+between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(high)})`;return[[of==="self"?"Sel\
+f share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(b)}`],["Difference",`${formatPoints(
+b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
 [part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
 place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
 let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
@@ -162,66 +176,27 @@ let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn}
 function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
 onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=fn=>make(
 "span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),()=>{},{class:"link",title:placeOf(
-fn)}));var cache=new WeakMap;function matchTexts(search,count,textOf3){let words2=search.toLowerCase().split(/\s+/).filter(
-Boolean);return words2.length===0?null:Uint8Array.from({length:count},(_,index)=>{let text=textOf3(index).toLowerCase();
-return words2.every(word=>text.includes(word))?1:0})}function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<
-tree2.fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.
-end[node]:node+1}return nodes}function deepestMatches(tree2,matches){if(!matches)return null;let known2=cache.
-get(tree2);if(known2?.matches===matches)return known2.rows;let rows=new Uint16Array(tree2.fn.length);for(let node=1;node<
-rows.length;node++)rows[node]=matches[tree2.fn[node]]?tree2.depth[node]:rows[tree2.parent[node]];return cache.
-set(tree2,{matches,rows}),rows}function rangeMinimum(column2){let levels=[column2],below=column2;for(let half=1;half*2<=column2.length;half*=
-2){let level=new Uint16Array(column2.length-half*2+1);for(let i=0;i<level.length;i++)level[i]=Math.min(below[i],
-below[i+half]);levels.push(level),below=level}return(from,to)=>{let power=31-Math.clz32(to-from);return Math.min(
-levels[power][from],levels[power][to-2**power])}}function nearestSmaller(column2){let levels=[column2];for(let top=column2;top.
-length>64;levels.push(top))top=minimaOf(top);return{next:(i,limit)=>next(levels,i+1,limit),previous:(i,limit)=>previous(
-levels,i,limit)}}function minimaOf(column2){let minima=new Uint16Array(Math.ceil(column2.length/64)).fill(65535);
-for(let i=0;i<column2.length;i++){let block=Math.floor(i/64);column2[i]<minima[block]&&(minima[block]=column2[i])}
-return minima}function next(levels,from,limit){let[at2,level]=[from,0];for(;at2<levels[level].length;)if(levels[level][at2]<
-limit){if(level===0)return at2;at2*=64,level--}else for(at2++;at2%64===0&&level+1<levels.length;)at2/=64,level++;
-return levels[0].length}function previous(levels,from,limit){let[at2,level]=[from,0];for(;at2>=0;)if(levels[level][at2]<
-limit){if(level===0)return at2;at2=Math.min(at2*64+64-1,levels[level-1].length-1),level--}else for(at2--;(at2+
-1)%64===0&&at2>=0&&level+1<levels.length;)at2=(at2+1)/64-1,level++;return 0}var MIN_PX=.5,ROWS=65536;function chronological(all){let run=spot=>runAt(all,Math.floor(spot/ROWS),spot%ROWS);
-return{tree:all.tree,total:all.at[all.count],node:spot=>nodeAt(all,Math.floor(spot/ROWS),spot%ROWS),spotOf:node=>spotOf(
-all,node),extent:spot=>{let[a,b]=run(spot);return[all.at[a],all.at[b]]},parent:spot=>spotIn(all,Math.floor(spot/
-ROWS),Math.max(0,spot%ROWS-1)),child:spot=>child(all,run(spot),spot),sibling:(spot,step3)=>sibling(all,run(spot),
-spot,step3),weight:spot=>{let[a,b]=run(spot);return all.at[b]-all.at[a]},marks:()=>all.marks.length>1?all.marks:
-[],origins:()=>all.marks.map(({at:at2})=>at2),layout:(window,widthPx,rows,batch2,matches)=>{layout(all,{window,
-widthPx,rows,batch:batch2,matched:deepestMatches(all.tree,matches)})}}}function sequenceOf(tree2,order2,{length,
-shared}){let{kept,starts}=keptSamples(tree2,order2),count=kept.length,[at2,common,depth]=[new Float64Array(count+
-1),new Uint16Array(count),new Uint16Array(count)],minimum=rangeMinimum(shared),firsts=new Set(starts.values());
-for(let i=0;i<count;i++){let stack2=order2.stack[kept[i]];if(at2[i+1]=at2[i]+activeWeight(order2,kept[i],tree2.
-activity),depth[i]=length[stack2],!firsts.has(i)){let before=order2.stack[kept[i-1]],[low,high]=before<stack2?
-[before,stack2]:[stack2,before];common[i]=low===high?depth[i]:minimum(low+1,high+1)}}let marks=[...starts].map(
-([thread,first])=>({thread,at:at2[first]}));return{tree:tree2,count,at:at2,depth,marks,leaf:i=>tree2.leaf[order2.
-stack[kept[i]]],below:nearestSmaller(common)}}function keptSamples({thread,activity},order2){let last=order2.start.
-length-1,[first,end]=thread==="all"?[0,last]:[thread,thread+1],kept=new Uint32Array(last>0?order2.start[end]-order2.
-start[first]:0),starts=new Map,count=0;for(let at2=first;at2<Math.min(end,last);at2++)for(let sample=order2.start[at2];sample<
-order2.start[at2+1];sample++)activity!=="all"&&activeWeight(order2,sample,activity)===0||(starts.has(at2)||starts.
-set(at2,count),kept[count++]=sample);return{kept:kept.subarray(0,count),starts}}function nodeAt(all,sample,row){
-let node=all.leaf(sample);for(;all.tree.depth[node]>row;)node=all.tree.parent[node];return node}function runAt(all,sample,row){
-return row===0?[0,all.count]:[all.below.previous(sample,row),all.below.next(sample,row)]}var spotIn=(all,sample,row)=>runAt(
-all,sample,row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>0&&i<all.count;i++){let leaf=all.leaf(i);
-if(leaf>=node&&leaf<all.tree.end[node])return i*ROWS+all.tree.depth[node]}return 0}function child(all,[from,to],spot){
-let row=spot%ROWS+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.depth[i]>=row)return i*ROWS+row;return spot}
-function sibling(all,[from,to],spot,step3){let row=spot%ROWS,i=step3>0?to:from-1;for(;i>=0&&i<all.count;){if(all.
-depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){let{window,widthPx,rows,
-batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:MIN_PX/scale,pending:[
-[0,all.count,0]]};for(let next3=sheet.pending.pop();next3;next3=sheet.pending.pop()){let[start2,end,row]=next3;
-if(row>=rows[0]){let[x,width]=place(all,sheet,start2,end);batch2.add(x,width,row,nodeAt(all,start2,row),start2*
-ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}function place(all,{window,scale},start2,end){return[
-(all.at[start2]-window[0])*scale,(all.at[end]-all.at[start2])*scale]}function divide(all,sheet,start2,end,row){
-let{window:[from,to],least,pending}=sheet,i=Math.max(start2,runAt(all,sampleAt(all,from),row)[0]),narrow=-1;for(;i<
-end&&all.at[i]<to;){let next3=Math.min(all.below.next(i,row),end),isWide=all.at[next3]-all.at[i]>=least;narrow>=
-0&&(isWide||all.depth[i]!==all.depth[narrow])&&(outline(all,sheet,narrow,i,row),narrow=-1),isWide?(all.depth[i]>=
-row&&pending.push([i,next3,row]),i=next3):(narrow<0&&(narrow=i),i=Math.min(end,Math.max(next3,all.below.previous(
-sampleAt(all,all.at[i]+least),row))))}narrow>=0&&outline(all,sheet,narrow,i,row)}function outline(all,sheet,start2,end,row){
-if(all.at[end]-all.at[start2]<sheet.least)return;let[first,last]=sheet.rows,[x,width]=place(all,sheet,start2,end),
-[node,spot]=[nodeAt(all,start2,row-1),start2*ROWS+row-1],deepest=Math.min(all.depth[start2],last),part=sheet.matched?
-matchedPart(all,sheet.matched,start2,end,row):0;for(let at2=Math.max(row,first);at2<=deepest;at2++)sheet.batch.
-addMany(x,width,at2,node,spot,part)}function matchedPart(all,matched,start2,end,row){let found3=0;for(let i=start2;i<
-end;i++)matched[all.leaf(i)]>=row&&(found3+=all.at[i+1]-all.at[i]);return found3/(all.at[end]-all.at[start2])}
-function sampleAt(all,position){let[low,high]=[0,all.count-1];for(;low<high;){let middle=low+high+1>>1;all.at[middle]<=
-position?low=middle:high=middle-1}return low}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
+fn)}));var MIN_CHAIN=3,MIN_PASSED=.99;function rowsOf(tree2,{isFolded,isTopMerged}){let head2=Uint32Array.from(tree2.
+fn.keys()),chains=findChains(tree2,isFolded,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={
+row:new Uint16Array(head2.length),head:head2,chains,top:only,deepest:0,callees:new Map};for(let node=1;node<head2.
+length;node++){if(node===only)continue;let above=head2[tree2.parent[node]];rows.row[node]=head2[node]===node?rows.
+row[above]+1:rows.row[head2[node]],tree2.total[node]>0&&(rows.deepest=Math.max(rows.deepest,rows.row[node]))}return rows}
+function findChains(tree2,isFolded,head2){let chains=new Map;for(let node=1;node<head2.length;node++){if(head2[node]!==
+node||tree2.total[node]===0||!isFolded(tree2.fn[node]))continue;let chain=chainFrom(tree2,node,isFolded);if(!(chain.
+length<MIN_CHAIN)){for(let each of chain)head2[each]=node;chains.set(node,chain)}}return chains}function chainFrom(tree2,first,isFolded){
+let chain=[first],least=MIN_PASSED*tree2.total[first];for(let next3=calleeWith(tree2,first,least);next3>0&&isFolded(
+tree2.fn[next3]);)chain.push(next3),next3=calleeWith(tree2,next3,least);return chain}function calleeWith(tree2,node,least){
+if(tree2.total[node]-tree2.self[node]<least)return 0;for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+end[child2])if(tree2.total[child2]>=least)return child2;return 0}var nodesOfBox=({head:head2,chains},node)=>chains.
+get(head2[node])??[head2[node]];function calleesOfBox(tree2,rows,node){let first=rows.head[node],chain=rows.chains.
+get(first);if(!chain)return childrenOf(tree2,first);let found3=rows.callees.get(first)??chain.flatMap(each=>childrenOf(
+tree2,each)).filter(callee=>rows.head[callee]!==first).sort((a,b)=>tree2.total[b]-tree2.total[a]||a-b);return rows.
+callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null&&view3.node(
+spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;
+let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,
+node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],
+where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.
+length} in ${where})`}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
 capacity),node:new Uint32Array(capacity),spot:new Float64Array(capacity),small:new Uint8Array(capacity)}),FrameBatch=class{constructor(){
 this.count=0;let{x,width,depth,node,spot,small}=columnsOf(4096);this.x=x,this.width=width,this.depth=depth,this.
 node=node,this.spot=spot,this.small=small}clear(){this.count=0}add(x,width,depth,node,spot,small=0){this.count===
@@ -230,71 +205,53 @@ this.node[i]=node,this.spot[i]=spot,this.small[i]=small}addMany(x,width,depth,no
 depth,node,spot,1+Math.ceil(part*254))}matchedPart(i){return(this.small[i]-1)/254}find(x,depth){for(let i=0;i<
 this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(capacity){
 let{x,width,depth,node,spot,small}=columnsOf(capacity);x.set(this.x),width.set(this.width),depth.set(this.depth),
-node.set(this.node),spot.set(this.spot),small.set(this.small),Object.assign(this,{x,width,depth,node,spot,small})}};var MIN_PX2=.5,leftHeavy=tree2=>({tree:tree2,total:tree2.total[0],node:spot=>spot,spotOf:node=>node,extent:spot=>extentOf(
-tree2,spot),parent:spot=>tree2.parent[spot],child:spot=>childrenOf(tree2,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(
-tree2,spot,step3),weight:spot=>tree2.total[spot],marks:()=>[],origins:([from])=>[from],layout:(window,widthPx,rows,batch2,matches)=>layout2(
-tree2,window,widthPx,{rows,matched:deepestMatches(tree2,matches)},batch2)});function extentOf(tree2,node){let from=0;
-for(let at2=node;at2>0;at2=tree2.parent[at2])for(let child2 of childrenOf(tree2,tree2.parent[at2])){if(child2===
-at2)break;from+=tree2.total[child2]}return[from,from+tree2.total[node]]}function siblingOf(tree2,node,step3){if(node===
-0)return node;let all=childrenOf(tree2,tree2.parent[node]);return all[all.indexOf(node)+step3]??node}function layout2(tree2,[
-from,to],widthPx,{rows:[first,last],matched},batch2){let scale=widthPx/(to-from),least=MIN_PX2/scale,nodes=[0],
-starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),depth=tree2.depth[node];if(depth>=first&&
-batch2.add((start2-from)*scale,tree2.total[node]*scale,depth,node,node),depth>=last||tree2.end[node]===node+1)
-continue;let x=start2,until=start2+tree2.total[node]-tree2.self[node];for(let child2 of quickChildrenOf(tree2,
-node)){let total=tree2.total[child2];if(total<least){let[a,b]=[Math.max(x,from),Math.min(until,to)];if(b-a>=least&&
-depth+1>=first){let part=matched?matchedPart2(tree2,node,child2,matched):0;batch2.addMany((a-from)*scale,(b-a)*
-scale,depth+1,node,node,part)}break}if(x>=to)break;x+total>from&&(nodes.push(child2),starts.push(x)),x+=total}}}
-function matchedPart2(tree2,node,first,matched){let all=quickChildrenOf(tree2,node),[found3,whole]=[0,0];for(let child2 of all.
-slice(all.indexOf(first))){whole+=tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)matched[at2]>=
-tree2.depth[child2]&&(found3+=tree2.self[at2])}return found3/whole}var single=[0];function quickChildrenOf(tree2,node){
-let child2=node+1;return tree2.end[child2]!==tree2.end[node]?childrenOf(tree2,node):(single[0]=child2,single)}var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{constructor(){this.window=[0,1],this.path=
+node.set(this.node),spot.set(this.spot),small.set(this.small),Object.assign(this,{x,width,depth,node,spot,small})}};var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{constructor(){this.window=[0,1],this.path=
 null}to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||calm.matches||
 drawMs>30;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=target)}advance(now){
 if(!this.path)return!1;let{from,to}=this.path,start2=this.path.start??now;this.path.start=start2;let part=Math.
 min(1,(now-start2)/180),eased=1-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*eased,from[1]+(to[1]-from[1])*
-eased],part===1&&([this.window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif',FONT_PX=12,PADDING=5,
-MIN_LABEL_PX=26,NO_MATCH=.32,ABOVE_FOCUS=.5,MIN_TINT=.25,TEXT=.62,SCALE_FONT_PX=11,TICK_PX=5,MIN_PART_PX=6,PART_HEIGHT_PX=3,
-LONGEST_NAME_PX=160,widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){
-let{size:size2,ratio,palette}=scene2;context.setTransform(ratio,0,0,ratio,0,0),context.fillStyle=palette.ground,
-context.fillRect(0,0,size2.width,size2.height),context.font=fontOf(FONT_PX),context.textBaseline="middle",paintFrames(
-context,scene2),context.globalAlpha=1,paintScale(context,scene2)}function paintFrames(context,scene2){let{batch:batch2,
-ratio,size:size2,height}=scene2,gap=1/ratio;for(let i=0;i<batch2.count;i++){let y=scene2.top(batch2.depth[i]);
-if(y+height<=scene2.ruler||y>=size2.height)continue;let left=Math.round(Math.max(0,batch2.x[i])*ratio)/ratio,right=Math.
-round(Math.min(size2.width,batch2.x[i]+batch2.width[i])*ratio)/ratio,width=Math.max(gap,right-left-(right-left>
-3*gap?gap:0));setLook(scene2,i),context.globalAlpha=look.alpha,context.fillStyle=look.fill,context.fillRect(left,
-y,width,height-gap),batch2.small[i]>1&&tint(context,scene2,batch2.matchedPart(i),left,y,width),width>=MIN_LABEL_PX&&
-!batch2.small[i]&&paintLabel(context,scene2,i,left,y,width),look.outline&&paintOutline(context,left,y,width,height-
-gap)}}function tint(context,{palette,height,ratio},part,left,y,width){context.globalAlpha=MIN_TINT+(1-MIN_TINT)*
-part,context.fillStyle=palette.match,context.fillRect(left,y,width,height-1/ratio)}function setLook(scene2,i){
-let{batch:batch2,palette}=scene2,[node,small]=[batch2.node[i],batch2.small[i]],fn=scene2.tree.fn[node];look.fill=
-small?palette.small:node===0?palette.root:palette.fills[fn],look.text=palette.text,look.outline="",look.alpha=
-batch2.depth[i]<scene2.focusDepth?ABOVE_FOCUS:1,!(small||node===0)&&(scene2.matches&&setMatch(scene2.matches[fn],
-palette),batch2.spot[i]===scene2.cursor?[look.outline,look.line]=[palette.ring,2.5]:fn===scene2.selected&&([look.
-outline,look.line]=[palette.chosen,1.5]))}function setMatch(matches,palette){look.alpha=matches?1:NO_MATCH,matches&&
+eased],part===1&&([this.window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';var widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){let{size:size2,
+ratio,palette}=scene2;context.setTransform(ratio,0,0,ratio,0,0),context.fillStyle=palette.ground,context.fillRect(
+0,0,size2.width,size2.height),context.font=fontOf(12),context.textBaseline="middle",paintFrames(context,scene2),
+context.globalAlpha=1,paintScale(context,scene2)}function paintFrames(context,scene2){let{batch:batch2,ratio,size:size2,
+height}=scene2,gap=1/ratio;for(let i=0;i<batch2.count;i++){let y=scene2.top(batch2.depth[i]);if(y+height<=scene2.
+ruler||y>=size2.height)continue;let left=Math.round(Math.max(0,batch2.x[i])*ratio)/ratio,right=Math.round(Math.
+min(size2.width,batch2.x[i]+batch2.width[i])*ratio)/ratio,width=Math.max(gap,right-left-(right-left>3*gap?gap:
+0));setLook(scene2,i),context.globalAlpha=look.alpha,context.fillStyle=look.fill,context.fillRect(left,y,width,
+height-gap),batch2.small[i]>1&&tint(context,scene2,batch2.matchedPart(i),left,y,width),width>=26&&!batch2.small[i]&&
+paintLabel(context,scene2,i,left,y,width),look.outline&&paintOutline(context,left,y,width,height-gap)}}function tint(context,{
+palette,height,ratio},part,left,y,width){context.globalAlpha=.25+(1-.25)*part,context.fillStyle=palette.match,
+context.fillRect(left,y,width,height-1/ratio)}function setLook(scene2,i){let{batch:batch2,palette,view:{tree:tree2,
+rows}}=scene2,[node,small]=[batch2.node[i],batch2.small[i]],fn=tree2.fn[node];if(look.fill=small?palette.small:
+node===0?palette.root:palette.fills[fn],look.text=palette.text,look.outline="",look.alpha=batch2.depth[i]<scene2.
+focusDepth?.5:1,node===0&&!small&&scene2.view.thread(batch2.spot[i])!==null&&([look.fill,look.text]=[palette.lane,
+palette.ink],batch2.spot[i]===scene2.cursor&&([look.outline,look.line]=[palette.ring,2.5])),small||node===0)return;
+let functions2=rows.chains.get(node)?.map(each=>tree2.fn[each]),{matches,selected}=scene2;matches&&setMatch(functions2?
+functions2.some(each=>matches[each]):matches[fn]===1,palette);let isSelected=functions2&&selected!==null?functions2.
+includes(selected):fn===selected;batch2.spot[i]===scene2.cursor?[look.outline,look.line]=[palette.ring,2.5]:isSelected&&
+([look.outline,look.line]=[palette.chosen,1.5])}function setMatch(matches,palette){look.alpha=matches?1:.32,matches&&
 ([look.fill,look.text]=[palette.match,palette.matchText])}function paintLabel(context,scene2,i,left,y,width){let shown=fittedText(
-context,nodeName(scene2.tree,scene2.batch.node[i]),width-2*PADDING);shown!==""&&(context.globalAlpha=Math.max(
-look.alpha,TEXT),context.fillStyle=look.alpha<1?scene2.palette.ink:look.text,context.fillText(shown,left+PADDING,
-y+scene2.height/2))}function paintOutline(context,left,y,width,height){context.globalAlpha=1,context.strokeStyle=
-look.outline,context.lineWidth=look.line;let inset=look.line/2;width>4?context.strokeRect(left+inset,y+inset,width-
-look.line,height-look.line):look.line>2&&context.strokeRect(left,y+inset,2,height-look.line)}var fontOf=px=>`${px}\
-px ${FAMILY}`;function fittedText(context,text,width){let whole=textWidth(context,text);if(whole<=width)return text;
-for(let keep=Math.floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.
-measureText(shown).width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}\
-
+context,scene2.nameOf(scene2.batch.spot[i]),width-10);shown!==""&&(context.globalAlpha=Math.max(look.alpha,.62),
+context.fillStyle=look.alpha<1?scene2.palette.ink:look.text,context.fillText(shown,left+5,y+scene2.height/2))}
+function paintOutline(context,left,y,width,height){context.globalAlpha=1,context.strokeStyle=look.outline,context.
+lineWidth=look.line;let inset=look.line/2;width>4?context.strokeRect(left+inset,y+inset,width-look.line,height-
+look.line):look.line>2&&context.strokeRect(left,y+inset,2,height-look.line)}var fontOf=px=>`${px}px ${FAMILY}`;
+function fittedText(context,text,width){let whole=textWidth(context,text);if(whole<=width)return text;for(let keep=Math.
+floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.measureText(shown).
+width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}
 ${text}`,known2=widths.get(key);if(known2!==void 0)return known2;let{width}=context.measureText(text);return widths.
 set(key,width),width}function paintScale(context,scene2){let{size:size2,palette,ruler}=scene2;context.fillStyle=
-palette.ground,context.fillRect(0,0,size2.width,ruler),context.font=fontOf(SCALE_FONT_PX),paintTicks(context,scene2),
-scene2.marks.forEach(mark2=>paintMark(context,scene2,mark2)),context.fillStyle=palette.line,context.fillRect(0,
-ruler-1,size2.width,1),paintPart(context,scene2)}function paintTicks(context,{size:size2,palette,ruler,ticks}){
-for(let{x,text}of ticks){let width=textWidth(context,text);context.fillStyle=palette.line,context.fillRect(Math.
-round(x),ruler-TICK_PX,1,TICK_PX),context.fillStyle=palette.faint;let left=Math.min(Math.max(x-width/2,PADDING),
-size2.width-width-PADDING);context.fillText(text,left,ruler/2-2)}}function paintMark(context,{size:size2,palette,
-ruler},{x,room,text}){let shown=fittedText(context,text,Math.min(LONGEST_NAME_PX,room-2*PADDING));context.fillStyle=
-palette.ink,context.fillRect(Math.round(x),0,1,size2.height),context.fillStyle=palette.ground,context.fillRect(
-Math.round(x)+1,0,textWidth(context,shown)+2*PADDING,ruler),context.fillStyle=palette.ink,context.fillText(shown,
-x+PADDING,ruler/2-2)}function paintPart(context,{size:size2,palette,ruler,part:[from,to]}){if(to-from>=1)return;
-let width=Math.max(MIN_PART_PX,(to-from)*size2.width);context.fillStyle=palette.ring;let left=Math.min(from*size2.
-width,size2.width-width);context.fillRect(left,ruler-PART_HEIGHT_PX,width,PART_HEIGHT_PX)}var SPACING_PX=90,CLEAR_PX=36,MIN_MARKED_PX=24,STEPS=[1,2,5,10],UNITS=[["h",3600],["min",60],["s",1],["ms",.001],
+palette.ground,context.fillRect(0,0,size2.width,ruler),context.font=fontOf(11),paintTicks(context,scene2),scene2.
+marks.forEach(mark2=>paintMark(context,scene2,mark2)),context.fillStyle=palette.line,context.fillRect(0,ruler-
+1,size2.width,1),paintPart(context,scene2)}function paintTicks(context,{size:size2,palette,ruler,ticks}){for(let{
+x,text}of ticks){let width=textWidth(context,text);context.fillStyle=palette.line,context.fillRect(Math.round(
+x),ruler-5,1,5),context.fillStyle=palette.faint;let left=Math.min(Math.max(x-width/2,5),size2.width-width-5);context.
+fillText(text,left,ruler/2-2)}}function paintMark(context,{size:size2,palette,ruler},{x,room,text}){let shown=fittedText(
+context,text,Math.min(160,room-10));context.fillStyle=palette.ink,context.fillRect(Math.round(x),0,1,size2.height),
+context.fillStyle=palette.ground,context.fillRect(Math.round(x)+1,0,textWidth(context,shown)+10,ruler),context.
+fillStyle=palette.ink,context.fillText(shown,x+5,ruler/2-2)}function paintPart(context,{size:size2,palette,ruler,
+part:[from,to]}){if(to-from>=1)return;let width=Math.max(6,(to-from)*size2.width);context.fillStyle=palette.ring;
+let left=Math.min(from*size2.width,size2.width-width);context.fillRect(left,ruler-3,width,3)}var SPACING_PX=90,CLEAR_PX=36,MIN_MARKED_PX=24,STEPS=[1,2,5,10],UNITS=[["h",3600],["min",60],["s",1],["ms",.001],
 ["µs",1e-6],["ns",1e-9]],MOST=601;function scaleOf(run,view3,window,widthPx){if(view3.total===0)return{ticks:[],
 marks:[]};let place3=weight=>(weight-window[0])/(window[1]-window[0])*widthPx,marks=view3.marks().map(({thread,
 at:at2},i,all)=>{let x=place3(at2);return{x,room:place3(all[i+1]?.at??view3.total)-x,text:run.threads[thread].
@@ -308,95 +265,269 @@ min(to,origins[i+1]-room):to,ticks=[],least=Math.ceil((from-origin)/factor/step3
 least);origin+k*step3*factor<=end;k++)ticks.push({x:(origin+k*step3*factor-from)/(to-from)*widthPx,text:text(k)});
 return ticks})}function unitOf2({weight_s},width){if(weight_s===null)return["",1];let[unit,seconds]=UNITS.findLast(
 ([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}function roundStep(least){let power=10**
-Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
+Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/,n:/\n/,t:/\t/,r:/\r/,f:/\f/,v:/\v/},REPEATS={"*":[0,1/0],
+"+":[1,1/0],"?":[0,1]},PatternError=class extends Error{},Reader=class{constructor(text){this.text=text,this.at=
+0}peek(){return this.text.charAt(this.at)}take(){return this.text.charAt(this.at++)}skip(expected){let found3=this.
+text.startsWith(expected,this.at);return found3&&(this.at+=expected.length),found3}};function parsePattern(text){
+if(text.length>500)throw new PatternError("longer than 500 characters");let reader=new Reader(text),part=choiceIn(
+reader);if(reader.at<text.length)throw new PatternError("“)” without “(”");return part}function choiceIn(reader){
+let parts2=[sequenceIn(reader)];for(;reader.skip("|");)parts2.push(sequenceIn(reader));return parts2.length>1?
+{kind:"choice",parts:parts2}:parts2[0]}function sequenceIn(reader){let parts2=[];for(;reader.peek()!==""&&!"|)".
+includes(reader.peek());)parts2.push(repeatIn(reader));return{kind:"sequence",parts:parts2}}function repeatIn(reader){
+let part=atomIn(reader),bounds=boundsIn(reader);if(!bounds)return part;if(reader.skip("?"),boundsIn(reader))throw new PatternError(
+"a repetition is repeated");return{kind:"repeat",part,least:bounds[0],most:bounds[1]}}function boundsIn(reader){
+let next3=reader.peek();if(next3!==""&&Object.hasOwn(REPEATS,next3))return REPEATS[reader.take()];let found3=/^\{(\d+)(,?)(\d*)\}/.
+exec(reader.text.slice(reader.at));if(!found3)return null;reader.at+=found3[0].length;let least=Number(found3[1]),
+most=found3[2]?found3[3]?Number(found3[3]):1/0:least;if(most<least)throw new PatternError(`numbers out of orde\
+r in ${found3[0]}`);if(least>100||most>100&&most<1/0)throw new PatternError(`${found3[0]} repeats more than 10\
+0 times`);return[least,most]}function atomIn(reader){let next3=reader.take();if(next3==="(")return groupIn(reader);
+if(next3==="[")return{kind:"set",has:classIn(reader)};if(next3==="\\")return escapeIn(reader);if(next3==="^"||
+next3==="$")return{kind:"edge",edge:next3};if(next3===".")return{kind:"set",has:character=>character!==`
+`};if(Object.hasOwn(REPEATS,next3))throw new PatternError(`nothing to repeat before “${next3}”`);return literal(
+next3)}function groupIn(reader){if(reader.peek()==="?"&&!reader.skip("?:"))throw new PatternError("“(?” is onl\
+y supported in “(?:…)”");let part=choiceIn(reader);if(!reader.skip(")"))throw new PatternError("“(” with\
+out “)”");return part}function escapeIn(reader){let next3=reader.take();if(next3==="b"||next3==="B")return{
+kind:"edge",edge:next3};let has=escaped(next3);return typeof has=="string"?literal(has):{kind:"set",has}}function escaped(letter){
+if(letter==="")throw new PatternError("“\\” at the end");if(Object.hasOwn(CLASSES,letter))return character=>CLASSES[letter].
+test(character);if(/[A-Za-z0-9]/.test(letter))throw new PatternError(`“\\${letter}” is not supported`);return letter}
+function classIn(reader){let negated=reader.skip("^"),members=[];for(;!reader.skip("]");){if(reader.peek()==="")
+throw new PatternError("“[” without “]”");members.push(memberIn(reader))}return character=>members.some(
+has=>anyCase(has)(character))!==negated}function memberIn(reader){let first=characterIn(reader);if(typeof first!=
+"string")return first;if(!(reader.peek()==="-"&&!["]",""].includes(reader.text.charAt(reader.at+1))))return character=>character===
+first;reader.take();let last=characterIn(reader);if(typeof last!="string"||last<first)throw new PatternError("\
+a range is out of order");return character=>first<=character&&character<=last}function characterIn(reader){let next3=reader.
+take();return next3!=="\\"?next3:reader.skip("b")?"\b":escaped(reader.take())}var literal=wanted2=>({kind:"set",
+has:anyCase(character=>character===wanted2)}),anyCase=has=>character=>has(character)||has(character.toLowerCase())||
+has(character.toUpperCase());var MAX_STEPS=1e3,MAX_STATES=2e3,FOUND=0,EDGE=`
+`;function compilePattern(text){try{return{matches:matcherOf(parsePattern(text))}}catch(error){if(error instanceof
+PatternError)return{error:error.message};throw error}}function matcherOf(part){let steps=[{has:null,edge:null,
+to:[]}],first=addSteps(steps,part,FOUND),states=new Map;return text=>{states.size>MAX_STATES&&states.clear();let state2=stateOf(
+states,[first],EDGE);for(let at2=0;at2<=text.length;at2++){let character=at2<text.length?text[at2]:EDGE,next3=state2.
+next.get(character)??follow(steps,states,state2,first,character);if(state2.next.set(character,next3),next3===!0)
+return!0;state2=next3}return!1}}function addSteps(steps,part,to){return part.kind==="set"?add2(steps,{has:part.
+has,edge:null,to:[to]}):part.kind==="edge"?add2(steps,{has:null,edge:part.edge,to:[to]}):part.kind==="sequence"?
+part.parts.reduceRight((at2,each)=>addSteps(steps,each,at2),to):part.kind==="repeat"?addRepeat(steps,part,to):
+add2(steps,{has:null,edge:null,to:part.parts.map(each=>addSteps(steps,each,to))})}function addRepeat(steps,{part,
+least,most},to){let at2=to;if(most===1/0){let loop={has:null,edge:null,to:[to]};at2=add2(steps,loop),loop.to.push(
+addSteps(steps,part,at2))}for(let i=least;i<most&&most<1/0;i++)at2=add2(steps,{has:null,edge:null,to:[to,addSteps(
+steps,part,at2)]});for(let i=0;i<least;i++)at2=addSteps(steps,part,at2);return at2}function add2(steps,step3){
+if(steps.length>=MAX_STEPS)throw new PatternError("too many repetitions");return steps.push(step3)-1}function stateOf(states,steps,character){
+let before=character===EDGE?"edge":isWord(character)?"word":"other",key=`${before} ${steps}`,known2=states.get(
+key);if(known2)return known2;let state2={steps,before,next:new Map};return states.set(key,state2),state2}function follow(steps,states,state2,first,character){
+let reached=reach(steps,state2,character);if(reached.has(FOUND))return!0;let next3=new Set([first]);for(let at2 of reached)
+steps[at2].has?.(character)&&next3.add(steps[at2].to[0]);return stateOf(states,[...next3].sort((a,b)=>a-b),character)}
+function reach(steps,state2,character){let reached=new Set(state2.steps);for(let at2 of reached){let{has,edge,
+to}=steps[at2];has||edge&&!isAt(edge,state2.before,character)||to.forEach(next3=>reached.add(next3))}return reached}
+function isAt(edge,before,character){return edge==="^"?before==="edge":edge==="$"?character===EDGE:before==="w\
+ord"!==isWord(character)==(edge==="b")}var isWord=character=>/\w/.test(character);var MAX_MS=2e3,cache=new WeakMap;function matchTexts(search,count,textOf3){let{test}=testOf(search);if(!test)return null;
+let deadline=performance.now()+MAX_MS,matches=new Uint8Array(count);for(let index=0;index<count&&(matches[index]=
+test(textOf3(index))?1:0,!(index%64===0&&performance.now()>deadline));index++);return matches}var patternIn=search=>/^\s*\/(.+)\/\s*$/s.
+exec(search)?.[1]??null;function testOf(search){let pattern=patternIn(search);if(pattern!==null){let compiled=compilePattern(
+pattern);return compiled.error===void 0?{test:compiled.matches}:{error:compiled.error}}let words2=search.toLowerCase().
+split(/\s+/).filter(Boolean);return words2.length===0?{}:{test:text=>hasAll(text.toLowerCase(),words2)}}var hasAll=(text,words2)=>words2.
+every(word=>text.includes(word));function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<tree2.
+fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.end[node]:
+node+1}return nodes}function deepestMatches(tree2,rows,matches){if(!matches)return null;let known2=cache.get(rows);
+if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(tree2.fn.length);for(let node=1;node<
+found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:found3[tree2.parent[node]];return cache.
+set(rows,{matches,found:found3}),found3}var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
+spot),rowOf(spot));return{tree:tree2,rows,total:all.total,height:all.lanes.reduce((sum,lane)=>sum+lane.rows,0),
+top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),lane:row=>all.lanes.findLast(({top})=>top<=row)??all.
+lanes[0],thread:spot=>laneAt(all,sampleOf(spot)).thread,node:spot=>nodeAt(all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(
+all,node),extent:spot=>extentOf(all,run(spot),rowOf(spot)),parent:spot=>spotIn(all,sampleOf(spot),Math.max(0,rowOf(
+spot)-1)),child:spot=>child(all,run(spot),spot),sibling:(spot,step3)=>sibling(all,run(spot),spot,step3),weight:spot=>{
+let[a,b]=run(spot);return weights[b]-weights[a]},marks:()=>all.marks.length>1?all.marks:[],origins:()=>all.marks.
+length>0?all.marks.map(({at:at2})=>at2):[0],layout:(window,widthPx,seen,batch2,matches)=>{let matched=deepestMatches(
+tree2,rows,matches);layout(all,{window,widthPx,rows:seen,batch:batch2,matched})}}}var sampleOf=spot=>Math.floor(
+spot/ROWS),rowOf=spot=>spot%ROWS;function laneAt({lanes},sample){let[low,high]=[0,lanes.length-1];for(;low<high;){
+let middle=low+high+1>>1;lanes[middle].first<=sample?low=middle:high=middle-1}return lanes[low]}function nodeAt({
+tree:tree2,rows,leaf},sample,row){let node=rows.head[leaf[sample]];for(;rows.row[node]>row;)node=boxAbove(tree2,
+rows,node);return node}function runAt(all,sample,row){if(row>0)return[all.below.previous(sample,row),all.below.
+next(sample,row)];let{first,end}=laneAt(all,sample);return[first,end]}function extentOf(all,[start2,end],row){
+return row===0?[0,all.total]:[all.from[start2],all.until[end-1]]}var spotIn=(all,sample,row)=>runAt(all,sample,
+row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>0&&i<all.count;i++){let leaf=all.leaf[i];if(leaf>=
+node&&leaf<all.tree.end[node])return i*ROWS+all.rows.row[all.rows.head[node]]}return 0}function child(all,[from,
+to],spot){let row=rowOf(spot)+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.depth[i]>=row)return i*ROWS+
+row;return spot}function sibling(all,[from,to],spot,step3){let row=rowOf(spot),lane=laneAt(all,sampleOf(spot)),
+[first,end]=row===0?[0,all.count]:[lane.first,lane.end],i=step3>0?to:from-1;for(;i>=first&&i<end;){if(all.depth[i]>=
+row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){let{window,widthPx,rows:[first,
+last]}=wanted2,scale=widthPx/(window[1]-window[0]);for(let lane of all.lanes){if(lane.top>last||lane.top+lane.
+rows<=first)continue;let rows=[first-lane.top,last-lane.top],pending=[[lane.first,lane.end,0]];layoutLane(all,
+{...wanted2,rows,scale,least:MIN_PX/scale,lane,pending})}}function layoutLane(all,sheet){let{rows,batch:batch2,
+lane,pending}=sheet;for(let next3=pending.pop();next3;next3=pending.pop()){let[start2,end,row]=next3;if(row>=rows[0]){
+let[x,width]=place(sheet,extentOf(all,[start2,end],row));batch2.add(x,width,lane.top+row,nodeAt(all,start2,row),
+start2*ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}var place=({window,scale},[from,until])=>[(from-
+window[0])*scale,(until-from)*scale];function divide(all,sheet,start2,end,row){let{window:[left,right],least,lane,
+pending}=sheet,[first,following]=runAt(all,sampleAt(all,lane,left),row),i=Math.max(start2,all.until[following-
+1]>left?first:following),narrow=-1;for(;i<end&&all.from[i]<right;){let next3=Math.min(all.below.next(i,row),end),
+isWide=all.until[next3-1]-all.from[i]>=least,isOther=isWide||all.depth[i]!==all.depth[narrow]||all.from[i]-all.
+until[i-1]>=least;narrow>=0&&isOther&&(outline(all,sheet,narrow,i,row),narrow=-1),isWide?(all.depth[i]>=row&&pending.
+push([i,next3,row]),i=next3):(narrow<0&&(narrow=i),i=Math.min(end,Math.max(next3,all.below.previous(sampleAt(all,
+lane,all.from[i]+least),row))))}narrow>=0&&outline(all,sheet,narrow,i,row)}function outline(all,sheet,start2,end,row){
+let[from,until]=[all.from[start2],all.until[end-1]];if(until-from<sheet.least)return;let[first,last]=sheet.rows,
+[x,width]=place(sheet,[from,until]),[node,spot]=[nodeAt(all,start2,row-1),start2*ROWS+row-1],deepest=Math.min(
+all.depth[start2],last),part=sheet.matched?matchedPart(all,sheet.matched,start2,end,row):0;for(let at2=Math.max(
+row,first);at2<=deepest;at2++)sheet.batch.addMany(x,width,sheet.lane.top+at2,node,spot,part)}function matchedPart(all,matched,start2,end,row){
+let found3=0,{weights,leaf}=all;for(let i=start2;i<end;i++)matched[leaf[i]]>=row&&(found3+=weights[i+1]-weights[i]);
+return found3/(weights[end]-weights[start2])}function sampleAt(all,lane,position){let[low,high]=[lane.first,lane.
+end-1];for(;low<high;){let middle=low+high+1>>1;all.from[middle]<=position?low=middle:high=middle-1}return low}var MIN_PX2=.5;function leftHeavy(tree2,rows){let shown={tree:tree2,rows};return{tree:tree2,rows,total:tree2.total[0],
+height:rows.deepest+1,top:rows.top,row:spot=>rows.row[spot],lane:()=>({top:0,rows:rows.deepest+1}),thread:()=>null,
+node:spot=>spot,spotOf:node=>rows.head[node],extent:spot=>extentOf2(shown,spot),parent:spot=>boxAbove(tree2,rows,
+spot),child:spot=>calleesOfBox(tree2,rows,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(shown,spot,step3),weight:spot=>tree2.
+total[spot],marks:()=>[],origins:([from])=>[from],layout:(window,widthPx,seen,batch2,matches)=>{let scale=widthPx/
+(window[1]-window[0]);layout2(shown,{window,scale,rows:seen,matched:deepestMatches(tree2,rows,matches),batch:batch2})}}}
+function extentOf2({tree:tree2,rows},node){let from=0;for(let at2=rows.head[node];at2!==rows.top;at2=boxAbove(
+tree2,rows,at2))for(let child2 of calleesOfBox(tree2,rows,tree2.parent[at2])){if(child2===at2)break;from+=tree2.
+total[child2]}return[from,from+tree2.total[node]]}function siblingOf({tree:tree2,rows},node,step3){if(node===rows.
+top)return node;let all=calleesOfBox(tree2,rows,tree2.parent[node]);return all[all.indexOf(node)+step3]??node}
+function layout2(shown,sheet){let{tree:tree2,rows:{row,top}}=shown,{window:[from,to],scale,rows:[first,last],batch:batch2}=sheet,
+least=MIN_PX2/scale,nodes=[top],starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),total=tree2.
+total[node];if(row[node]>=first&&batch2.add((start2-from)*scale,total*scale,row[node],node,node),row[node]>=last||
+tree2.end[node]===node+1)continue;let until=start2+total-ownOf(shown,node),x=start2;for(let child2 of quickCalleesOf(
+shown,node)){let width=tree2.total[child2];if(width<least){addRest(shown,sheet,{node,child:child2,x,until});break}
+if(x>=to)break;x+width>from&&(nodes.push(child2),starts.push(x)),x+=width}}}function addRest(shown,{window:[from,
+to],scale,rows:[first],matched,batch:batch2},rest){let{node,child:child2,x,until}=rest,below=shown.rows.row[node]+
+1,[a,b]=[Math.max(x,from),Math.min(until,to)];if((b-a)*scale<MIN_PX2||below<first)return;let part=matched?matchedPart2(
+shown,node,child2,matched):0;batch2.addMany((a-from)*scale,(b-a)*scale,below,node,node,part)}function matchedPart2(shown,node,first,matched){
+let{tree:tree2,rows:{row}}=shown,all=quickCalleesOf(shown,node),[found3,whole]=[0,0];for(let child2 of all.slice(
+all.indexOf(first))){whole+=tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)matched[at2]>=row[child2]&&
+(found3+=tree2.self[at2])}return found3/whole}function ownOf({tree:tree2,rows},node){return rows.chains.has(node)?
+nodesOfBox(rows,node).reduce((sum,each)=>sum+tree2.self[each],0):tree2.self[node]}var single=[0];function quickCalleesOf({
+tree:tree2,rows},node){let child2=node+1;return tree2.end[child2]!==tree2.end[node]||rows.chains.has(node)?calleesOfBox(
+tree2,rows,node):(single[0]=child2,single)}function rangeMinimum(column2){let levels=[column2],below=column2;for(let half=1;half*2<=column2.length;half*=
+2){let level=new Uint16Array(column2.length-half*2+1);for(let i=0;i<level.length;i++)level[i]=Math.min(below[i],
+below[i+half]);levels.push(level),below=level}return(from,to)=>{let power=31-Math.clz32(to-from);return Math.min(
+levels[power][from],levels[power][to-2**power])}}function nearestSmaller(column2){let levels=[column2];for(let top=column2;top.
+length>64;levels.push(top))top=minimaOf(top);return{next:(i,limit)=>next(levels,i+1,limit),previous:(i,limit)=>previous(
+levels,i,limit)}}function minimaOf(column2){let minima=new Uint16Array(Math.ceil(column2.length/64)).fill(65535);
+for(let i=0;i<column2.length;i++){let block=Math.floor(i/64);column2[i]<minima[block]&&(minima[block]=column2[i])}
+return minima}function next(levels,from,limit){let[at2,level]=[from,0];for(;at2<levels[level].length;)if(levels[level][at2]<
+limit){if(level===0)return at2;at2*=64,level--}else for(at2++;at2%64===0&&level+1<levels.length;)at2/=64,level++;
+return levels[0].length}function previous(levels,from,limit){let[at2,level]=[from,0];for(;at2>=0;)if(levels[level][at2]<
+limit){if(level===0)return at2;at2=Math.min(at2*64+64-1,levels[level-1].length-1),level--}else for(at2--;(at2+
+1)%64===0&&at2>=0&&level+1<levels.length;)at2=(at2+1)/64-1,level++;return 0}var hasLanes=(tree2,order2)=>order2.at.length>0&&tree2.thread==="all"&&keptSamples(tree2,order2).starts.length>
+1;function sequenceOf(tree2,rows,order2,stacks){let{kept,starts}=keptSamples(tree2,order2),weights=weightsOf(tree2,
+order2,kept),isTimed2=hasLanes(tree2,order2),from=isTimed2?Float64Array.from(kept,sample=>order2.at[sample]):weights,
+until=Float64Array.from(kept,(_,i)=>from[i]+weights[i+1]-weights[i]),leaf=Uint32Array.from(kept,sample=>tree2.
+leaf[order2.stack[sample]]),depth=Uint16Array.from(leaf,node=>rows.row[node]),common=sharedRows(depth,i=>order2.
+stack[kept[i]],sharedByStack(tree2,rows,stacks));for(let{first}of starts)common[first]=0;if(isTimed2)for(let i=1;i<
+kept.length;i++)from[i]>until[i-1]&&(common[i]=0);return{tree:tree2,rows,from,until,depth,leaf,weights,count:kept.
+length,below:nearestSmaller(common),total:isTimed2?until.reduce((a,b)=>Math.max(a,b),0):weights[kept.length],lanes:lanesOf(
+isTimed2?starts:[],depth),marks:isTimed2?[]:starts.map(({thread,first})=>({thread,at:from[first]}))}}function keptSamples({
+thread,activity},order2){let last=order2.start.length-1,[first,end]=thread==="all"?[0,last]:[thread,thread+1],
+kept=new Uint32Array(last>0?order2.start[end]-order2.start[first]:0),starts=[],count=0;for(let at2=first;at2<Math.
+min(end,last);at2++)for(let sample=order2.start[at2];sample<order2.start[at2+1];sample++)activity!=="all"&&activeWeight(
+order2,sample,activity)===0||(starts.at(-1)?.thread!==at2&&starts.push({thread:at2,first:count}),kept[count++]=
+sample);return{kept:kept.subarray(0,count),starts}}function weightsOf({activity},order2,kept){let weights=new Float64Array(
+kept.length+1);for(let i=0;i<kept.length;i++)weights[i+1]=weights[i]+activeWeight(order2,kept[i],activity);return weights}
+function sharedByStack(tree2,{row,head:head2},{length,shared}){let found3=new Uint16Array(length.length),first=1;
+for(let stack2=0;stack2<found3.length;stack2++){let added=length[stack2]-shared[stack2],node=added>0?tree2.parent[first]:
+tree2.leaf[stack2];found3[stack2]=row[head2[node]],first+=added}return found3}function sharedRows(depth,stackOf,shared){
+let common=new Uint16Array(depth.length),minimum=rangeMinimum(shared);for(let i=1;i<depth.length;i++){let[before,
+stack2]=[stackOf(i-1),stackOf(i)],[low,high]=before<stack2?[before,stack2]:[stack2,before];common[i]=low===high?
+depth[i]:minimum(low+1,high+1)}return common}function lanesOf(starts,depth){let all=starts.length>0?starts:[{thread:null,
+first:0}],top=0;return all.map(({thread,first},i)=>{let end=all[i+1]?.first??depth.length,rows=1+depth.subarray(
+first,end).reduce((a,b)=>Math.max(a,b),0);return top+=rows,{thread,first,end,top:top-rows,rows}})}var views=new WeakMap,FOLDED_KINDS=new Set(allNative?["library"]:["library","native"]),canFold=!isDifference&&
+head.packages.some(({kind})=>FOLDED_KINDS.has(kind));function currentView(){let tree2=currentTree(),known2=views.
+get(tree2)??new Map;views.set(tree2,known2);let key=`${state.view} ${state.chains}`,view3=known2.get(key)??viewOf(
+tree2,state);return known2.set(key,view3),view3}function viewOf(tree2,{view:view3,chains}){let isFolded=canFold&&
+chains==="folded"?isLibrary:()=>!1,isTopMerged=repeatsRoot(tree2);if(view3!=="chronological")return leftHeavy(
+tree2,rowsOf(tree2,{isFolded,isTopMerged}));let read2=name=>column(`r${tree2.run}.${name}`),order2={stack:read2(
+"order.stack"),weight:read2("order.weight"),waiting:read2("order.waiting"),start:read2("order.start"),at:read2(
+"order.at")},rows=rowsOf(tree2,{isFolded,isTopMerged:isTopMerged&&!hasLanes(tree2,order2)});return chronological(
+sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}var isLibrary=fn=>FOLDED_KINDS.
+has(head.packages[head.functions.package[fn]].kind);function repeatsRoot(tree2){let[only,...others]=childrenOf(
+tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.name[tree2.fn[only]]===rootName(
+tree2)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
 MARGIN_ROWS=2,LABEL="Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, the questi\
 on mark lists all shortcuts.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria\
 -roledescription":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make(
 "div",{class:"graph-scroller"},space),nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,
-motion=new Motion,size={width:0,height:0},sequences=new Map,view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,
-spot:0,redrawMs:0,matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>frameAt(x,y),frames:()=>Array.
-from({length:batch.count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function showView(){
-let tree2=currentTree();view=state.view==="chronological"?chronological(sequence(tree2)):leftHeavy(tree2),graph.
-spot=view.spotOf(state.cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function sequence(tree2){
-let key=`${tree2.run}/${tree2.thread}/${tree2.activity}`,read2=name=>column(`r${tree2.run}.${name}`),found3=sequences.
-get(key)??sequenceOf(tree2,{stack:read2("order.stack"),weight:read2("order.weight"),waiting:read2("order.waiti\
-ng"),start:read2("order.start")},{length:read2("length"),shared:read2("shared")});return sequences.set(key,found3),
-found3}function wanted(){let{range,focus:focus2}=state;return range?[range[0]*view.total,range[1]*view.total]:
-state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}function move(smoothly){
-motion.to(wanted(),smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(
+motion=new Motion,size={width:0,height:0},view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,spot:0,redrawMs:0,
+matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>frameAt(x,y),frames:()=>Array.from({length:batch.
+count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function showView(){view=currentView(),
+graph.spot=view.spotOf(state.cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function wanted(){
+let{range,focus:focus2}=state;return range?[range[0]*view.total,range[1]*view.total]:state.view==="chronologic\
+al"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}function move(smoothly){motion.to(
+wanted(),smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(
 now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.
-contains("printed"),rowCount=()=>view.tree.deepest+1,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-
-scroller.scrollTop+(isFlame()?rowCount()-1-row:row)*ROW_PX;function rowsInSight(){let first=Math.floor(scroller.
-scrollTop/ROW_PX),last=Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX);return isFlame()?[Math.max(
-0,rowCount()-1-last),rowCount()-1-first]:[first,last]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});
-if(!view||!context||size.width===0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(
-motion.window,size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.
-now()-start2}function scene(){let{window}=motion;return{batch,size,palette:paletteOf(isDark()),tree:view.tree,
-ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,...scaleOf(currentRun(),view,window,size.
-width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.
-selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.tree.depth[state.
-focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/
-ROW_PX),i=batch.find(x,isFlame()?rowCount()-1-row:row);return i<0?null:frame(i)}function frame(i){let depth=batch.
-depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.
-width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.tree.depth[view.node(spot)]),margin=MARGIN_ROWS*
-ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.
-height+margin)}function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:
-1/0);space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.
-clientWidth,Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(
-PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.
-height]=[Math.round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}\
-px`,`${height}px`],draw2()}function turn(){resize(),scroller.scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){
-element.append(scroller,nothing),showView(),isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.
-addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(
-printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow()}function follow(){onChange(["ru\
-n","thread","activity","view"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(
-origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),
-onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
-ue",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){return graph.scroller.
-addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=!0}function showTip(event,frame2){
-if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType==="touch"){hideTip();return}
-tip.replaceChildren(...frame2.small?wordsOfSmall():words(frame2)),tip.hidden=rim.hidden=!1,surround(frame2),placeTip(
-event)}function placeTip(event){let box=tip.getBoundingClientRect(),left=Math.min(event.clientX+14,innerWidth-
-box.width-8),below=event.clientY+18+box.height<innerHeight;tip.style.left=`${Math.max(8,left)}px`,tip.style.top=
-`${below?event.clientY+18:event.clientY-box.height-12}px`}function surround(frame2){let box=graph.canvas.getBoundingClientRect(),
-top=Math.max(frame2.y,graph.rulerPx),[left,right]=[Math.max(0,frame2.x),Math.min(box.width,frame2.x+frame2.width)],
-bottom=Math.min(box.height,frame2.y+frame2.height),width=Math.max(1,right-left),place3={left:box.left+left,top:box.
-top+top,width,height:bottom-top};for(let[name,px]of Object.entries(place3))rim.style.setProperty(name,`${px}px`)}
-function readAloud(spot){let view3=graph.view(),{tree:tree2}=view3,node=view3.node(spot),calls=childrenOf(tree2,
-node).length,whole=tree2.total[0]||1;line.textContent=[nodeName(tree2,node),`${formatShare(tree2.total[node]/whole)}\
- of the total`,`${formatShare(tree2.self[node]/whole)} self`,`level ${tree2.depth[node]}`,calls===0?"calls not\
-hing":`calls ${calls}`].join(", ")}function words({node,spot}){let{tree:tree2}=graph.view(),rows=costsOf2(tree2,
-node);return node>0&&rows.push(...stretchOf(spot),...more(tree2,node)),[make("strong",{},nodeName(tree2,node)),
-make("span",{class:"tip-place"},node===0?"":originOf(tree2.fn[node])),make("dl",{},rows.flatMap(([name,text])=>[
-make("dt",{},name),make("dd",{},text)]))]}function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},"C\
-lick to zoom in");return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.
-view().total;return`${formatWeight(currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[
-["Total",amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronolog\
-ical"?[["This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[
-["Share of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.
-push(["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
+contains("printed"),rowCount=()=>view.height,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.
+scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())return row;let{top,rows}=view.lane(row);return 2*
+top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.min(rowCount()-
+1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())return[first,last];let[upper,lower]=[
+view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),flipped(first)]:[upper.top,lower.
+top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===
+0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),
+batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{
+window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,
+ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf(currentRun(),view,window,size.width),part:view.total>
+0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.selected,cursor:document.
+activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){
+if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(
+row));return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.
+spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){
+let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
+size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
+min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
+setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
+function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
+1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
+[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&
+view.lane(0).rows===rowCount();scroller.scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){
+element.append(scroller,nothing),showView();let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).
+observe(scroller),scroller.addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(
+name,request);onTheme(printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){
+onChange(["run","thread","activity","view","chains"],showView),onChange(["direction"],turn),onChange(["focus",
+"range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=
+view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
+ia-hidden":"true",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){
+return graph.scroller.addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=
+!0}function showTip(event,frame2){if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType===
+"touch"){hideTip();return}tip.replaceChildren(...frame2.small?wordsOfSmall():words(frame2)),tip.hidden=rim.hidden=
+!1,surround(frame2),placeTip(event)}function placeTip(event){let box=tip.getBoundingClientRect(),left=Math.min(
+event.clientX+14,innerWidth-box.width-8),below=event.clientY+18+box.height<innerHeight;tip.style.left=`${Math.
+max(8,left)}px`,tip.style.top=`${below?event.clientY+18:event.clientY-box.height-12}px`}function surround(frame2){
+let box=graph.canvas.getBoundingClientRect(),top=Math.max(frame2.y,graph.rulerPx),[left,right]=[Math.max(0,frame2.
+x),Math.min(box.width,frame2.x+frame2.width)],bottom=Math.min(box.height,frame2.y+frame2.height),width=Math.max(
+1,right-left),place3={left:box.left+left,top:box.top+top,width,height:bottom-top};for(let[name,px]of Object.entries(
+place3))rim.style.setProperty(name,`${px}px`)}function readAloud(spot){let view3=graph.view(),{tree:tree2,rows}=view3,
+node=view3.node(spot),calls=calleesOfBox(tree2,rows,node).length,whole=tree2.total[0]||1;line.textContent=[boxName(
+view3,spot),`${formatShare(tree2.total[node]/whole)} of the total`,`${formatShare(tree2.self[node]/whole)} sel\
+f`,`level ${tree2.depth[node]}`,calls===0?"calls nothing":`calls ${calls}`].join(", ")}function words({node,spot}){
+let view3=graph.view(),thread=view3.thread(spot),rows=node===0&&thread!==null?[]:costsOf2(view3.tree,node);return rows.
+push(...stretchOf(spot)),node>0&&thread!==null&&rows.push(["Thread",currentRun().threads[thread].name]),node>0&&
+rows.push(...more(view3.tree,node)),[make("strong",{},boxName(view3,spot)),make("span",{class:"tip-place"},node===
+0?"":originOf(view3.tree.fn[node])),chainOf(view3,node),make("dl",{},rows.flatMap(([name,text])=>[make("dt",{},
+name),make("dd",{},text)]))]}function chainOf({tree:tree2,rows},node){let items=nodesOfBox(rows,node).map(each=>make(
+"li",{},nodeName(tree2,each),make("small",{},packageOf(tree2.fn[each]))));if(items.length===1)return"";let left=items.
+length-MAX_LISTED;return left>0&&items.splice(MAX_LISTED/2,left,make("li",{},`… ${left} more …`)),make("ol",
+{class:"tip-chain"},items)}function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},"Click to zoom in");
+return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.view().tree.total[0];
+return`${formatWeight(currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[["Total",
+amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronological"?[["\
+This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[["Shar\
+e of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push([
+"Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
 placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
 "ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
 return onChange(["run","thread","activity"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
-own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
+own=ownWeights(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
 slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
 reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
 return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share2){let{name,
 kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
 "button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
 ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
-make("span",{class:"faint"},formatShare(share2))))}function weightByPackage(tree2){let own=new Float64Array(head.
-packages.length),packages=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[packages[tree2.
-fn[node]]]+=tree2.self[node];return own}function differenceLegend(){let list=make("ul",{class:"legend legend-d\
-ifference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"background-col\
-or":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),show=()=>list.
-replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),"within nois\
-e"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(show),
-show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
+make("span",{class:"faint"},formatShare(share2))))}function differenceLegend(){let list=make("ul",{class:"lege\
+nd legend-difference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"bac\
+kground-color":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),
+show=()=>list.replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),
+"within noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
+show),show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
 node(spot),selected=node===0?state.selected:view3.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
-...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot){let view3=graph.
-view(),inTime=state.view==="chronological"&&view3.node(spot)>0;goTo(spot,{focus:view3.node(spot),range:inTime?
-parts(view3.extent(spot)):null})}var zoomOut=()=>setState({focus:0,range:null},"graph");function showWindow([from,
+...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot,changes2={}){let view3=graph.
+view(),range=state.view==="chronological"&&view3.node(spot)>0?parts(view3.extent(spot)):null;goTo(spot,{focus:view3.
+node(spot),range,...changes2})}var zoomOut=()=>setState({focus:0,range:null},"graph");function showWindow([from,
 to],origin){let{total}=graph.view(),width=Math.min(Math.max(to-from,total*NARROWEST),total),start2=Math.min(Math.
 max(0,from),total-width),whole=width>=total*(1-1e-9);setState(whole?{focus:0,range:null}:{range:parts([start2,
 start2+width])},origin)}function zoomBy(factor,place3=.5,origin="graph"){let[from,to]=graph.window(),width=(to-
@@ -413,8 +544,9 @@ navigationKeys=[{names:["ArrowDown"],shown:["↓"],what:"Go to the heaviest call
 {names:["ArrowLeft","ArrowRight"],shown:["←","→"],what:"Go to the neighbour; with Shift: pan",action:sideways,
 ofGraph:!0},{names:["Enter"," "],shown:["Enter"],what:"Zoom to the current frame",action:()=>zoomTo(graph.spot),
 ofGraph:!0},{names:["Escape"],shown:["Esc"],what:"Reset the zoom",action:()=>zoomOut()},{names:["Home"],shown:[
-"Home"],what:"Go to the root",action:step(()=>0),ofGraph:!0},{names:["+","="],shown:["+"],what:"Zoom in",action:()=>zoomBy(
-1/ZOOM_STEP),ofGraph:!0},{names:["-"],shown:["−"],what:"Zoom out",action:()=>zoomBy(ZOOM_STEP),ofGraph:!0}];var{canvas:canvas2,scroller:scroller2}=graph,STILL_PX=5,WHEEL_ZOOM=.0035,pressed=new Map,press=null;function listenToPointers(){
+"Home"],what:"Go to the root",action:step(view3=>view3.top),ofGraph:!0},{names:["+","="],shown:["+"],what:"Zoo\
+m in",action:()=>zoomBy(1/ZOOM_STEP),ofGraph:!0},{names:["-"],shown:["−"],what:"Zoom out",action:()=>zoomBy(
+ZOOM_STEP),ofGraph:!0}];var{canvas:canvas2,scroller:scroller2}=graph,STILL_PX=5,WHEEL_ZOOM=.0035,pressed=new Map,press=null;function listenToPointers(){
 canvas2.addEventListener("pointerdown",onDown),canvas2.addEventListener("pointermove",onMove),canvas2.addEventListener(
 "pointerup",onRelease),canvas2.addEventListener("pointercancel",onRelease),canvas2.addEventListener("pointerle\
 ave",hideTip),canvas2.addEventListener("click",onClick),canvas2.addEventListener("dblclick",zoomOut),canvas2.addEventListener(
@@ -425,7 +557,7 @@ press=begin(placeOf2(event),pressed.size>1,pinchOf()))}function onMove(event){le
 event.pointerId),press.moved=!0,hideTip(),press.pinch?pinch(press,press.pinch):drag(press,event,place3))}function onRelease(event){
 pressed.delete(event.pointerId);for(let place3 of pressed.values())press=begin(place3,!0,null)}function onClick(event){
 if(press?.moved||event.detail>1)return;let{x,y}=placeOf2(event),frame2=graph.at(x,y);frame2&&(frame2.small?showWindow(
-weightsOf(frame2),"graph"):zoomTo(frame2.spot))}function onWheel(event){let width=canvas2.clientWidth,[across,
+weightsOf2(frame2),"graph"):zoomTo(frame2.spot))}function onWheel(event){let width=canvas2.clientWidth,[across,
 along]=event.shiftKey?[event.deltaY||event.deltaX,0]:[event.deltaX,event.deltaY];if(event.ctrlKey||event.metaKey)
 zoomBy(Math.exp(event.deltaY*WHEEL_ZOOM),placeOf2(event).x/width,"drag");else if(Math.abs(across)>Math.abs(along))
 panBy(across/width,"drag");else return;event.preventDefault()}function placeOf2(event){let box=canvas2.getBoundingClientRect();
@@ -436,34 +568,45 @@ shift=(from.x-place3.x)/canvas2.clientWidth*(right-left);showWindow([left+shift,
 a,b]=[...pressed.values()].map(({x})=>x);return{middle:(a+b)/2,apart:Math.max(10,Math.abs(a-b))}}function pinch(from,before){
 let now=pinchOf();if(!now)return;let[left,right]=from.window,width=(right-left)*(before.apart/now.apart),start2=left+
 (right-left)*(before.middle/canvas2.clientWidth)-width*(now.middle/canvas2.clientWidth);showWindow([start2,start2+
-width],"drag")}function weightsOf({x,width}){let[from,to]=graph.window(),scale=(to-from)/canvas2.clientWidth;return[
-from+Math.max(0,x)*scale,from+(x+width)*scale]}var MIN_SEEN=.02,found=[],at=-1;function matchingFunctions(search){let{name}=head.functions;return matchTexts(
+width],"drag")}function weightsOf2({x,width}){let[from,to]=graph.window(),scale=(to-from)/canvas2.clientWidth;
+return[from+Math.max(0,x)*scale,from+(x+width)*scale]}var MIN_SEEN=.02,found=[],at=-1;function matchingFunctions(search){let{name}=head.functions;return matchTexts(
 search,name.length,fn=>`${name[fn]}
 ${placeOf(fn)}
 ${packageOf(fn)}`)}var input=make("input",{type:"search",class:"search-input",placeholder:"Search functions, f\
-iles, packages","aria-label":"Search",spellcheck:"false",autocomplete:"off",input:()=>setState({search:input.value}),
-keydown:onKey}),share=make("output",{class:"search-share","aria-live":"polite"}),previous2=stepButton("‹","P\
-revious match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){return onChange(["s\
-earch","run","thread","activity"],update),update(),make("div",{class:"search",role:"search"},input,share,previous2,
-next2)}function stepButton(text,name,key,by){return make("button",{type:"button",class:"icon-button",title:`${name}\
- (${key})`,"aria-label":name,click:()=>step2(by)},text)}function update(){let{search}=state;if(input.value!==search&&
-(input.value=search),graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();
-found=outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+
-tree2.total[node],0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"pla\
-ces"}`;share.textContent=found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=
-"";previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;
-at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.spotOf(found[at]),
-[from,to]=view3.extent(spot),[left,right]=graph.window();(Math.min(to,right)-Math.max(from,left))/(right-left)<
-MIN_SEEN?zoomTo(spot):goTo(spot);let part=view3.tree.total[found[at]]/view3.tree.total[0];share.textContent=`${at+
-1} of ${formatCount(found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(event.
-shiftKey?-1:1);else if(event.key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}
-var searchKeys=[{names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"\
-Next match",action:()=>step2(1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
-"In order of time, thread after thread"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Ca\
-llers below"]];function buildToolbar(element){let views=head.runs.some(run=>run.ordered)?[choice("view","View",
-VIEWS,value=>value!=="chronological"||currentRun().ordered)]:[];element.append(searchElement(),...views,choice(
-"direction","Direction",DIRECTIONS,()=>!0))}function choice(name,label,values,allowed){let buttons=values.map(
-([value,text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.
+iles, packages",title:"Words, or a regular expression between slashes: /pattern/","aria-label":"Search",spellcheck:"\
+false",autocomplete:"off",input:()=>setState({search:input.value}),keydown:onKey}),patternButton=make("button",
+{type:"button",class:"icon-button pattern-button",title:"Search by regular expression: /pattern/","aria-label":"\
+Regular expression",click:togglePattern},".*"),share=make("output",{class:"search-share","aria-live":"polite"}),
+previous2=stepButton("‹","Previous match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){
+return onChange(["search","run","thread","activity"],update),update(),make("div",{class:"search",role:"search"},
+input,patternButton,share,previous2,next2)}function stepButton(text,name,key,by){return make("button",{type:"b\
+utton",class:"icon-button",title:`${name} (${key})`,"aria-label":name,click:()=>step2(by)},text)}function togglePattern(){
+let pattern=patternIn(state.search),search=pattern??`/${state.search.trim()}/`;setState({search}),input.value=
+search,input.focus();let end=pattern===null?search.length-1:search.length;input.setSelectionRange(end,end)}function update(){
+let{search}=state,{error}=testOf(search);if(input.value!==search&&(input.value=search),input.setAttribute("ari\
+a-invalid",String(error!==void 0)),patternButton.setAttribute("aria-pressed",String(patternIn(search)!==null)),
+graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();found=outermostMatches(
+tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+tree2.total[node],
+0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"places"}`;share.textContent=
+found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=error===void 0?"":`Inval\
+id pattern: ${error}`;previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.
+length===0)return;at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.
+spotOf(found[at]),[from,to]=view3.extent(spot),[left,right]=graph.window(),seen=(Math.min(to,right)-Math.max(from,
+left))/(right-left),{tree:tree2}=view3,match={cursor:found[at],selected:tree2.fn[found[at]]};seen<MIN_SEEN?zoomTo(
+spot,match):goTo(spot,match);let part=tree2.total[found[at]]/tree2.total[0];share.textContent=`${at+1} of ${formatCount(
+found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(event.shiftKey?-1:1);else if(event.
+key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}var searchKeys=[{
+names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"Next match",action:()=>step2(
+1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
+"In order of time"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Callers below"]],FOLD="\
+Draw calls that only lead from one function of a library to the next as one box (l)";function buildToolbar(element){
+let views2=head.runs.some(run=>run.ordered)?[choice("view","View",VIEWS,value=>value!=="chronological"||currentRun().
+ordered)]:[],direction=choice("direction","Direction",DIRECTIONS,()=>!0);element.append(searchElement(),...views2,
+direction,...canFold?[foldButton()]:[])}var toggleChains=()=>setState({chains:state.chains==="folded"?"unfolde\
+d":"folded"});function foldButton(){let button2=make("button",{type:"button",title:FOLD,click:toggleChains},"F\
+old libraries"),show=()=>button2.setAttribute("aria-pressed",String(state.chains==="folded"));return onChange(
+["chains"],show),show(),make("div",{class:"segmented"},button2)}function choice(name,label,values,allowed){let buttons=values.
+map(([value,text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.
 forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=
 !allowed(values[i][0]),button2.title=button2.disabled?"This run has no order of samples":values[i][2]});return onChange(
 [name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){
@@ -473,11 +616,12 @@ focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{
 1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread","activity"],show),show(),
 nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===
 0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){
-let view3=graph.view(),spot=graph.spot;for(;view3.node(spot)!==node&&view3.node(spot)!==0;)spot=view3.parent(spot);
-return view3.node(spot)===node?spot:view3.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch bet\
-ween left heavy and chronological",action:()=>{let view3=state.view==="left-heavy"?"chronological":"left-heavy";
-currentRun().ordered&&setState({view:view3})}},{names:["f"],shown:["f"],what:"Switch between icicle and flame",
-action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
+let view3=graph.view(),shown=view3.rows.head[node],spot=graph.spot;for(;view3.node(spot)!==shown&&view3.parent(
+spot)!==spot;)spot=view3.parent(spot);return view3.node(spot)===shown?spot:view3.spotOf(node)}var viewKeys=[{names:[
+"v"],shown:["v"],what:"Switch between left heavy and chronological",action:()=>{let view3=state.view==="left-h\
+eavy"?"chronological":"left-heavy";currentRun().ordered&&setState({view:view3})}},{names:["f"],shown:["f"],what:"\
+Switch between icicle and flame",action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})},
+{names:["l"],shown:["l"],what:"Fold or unfold straight runs of library calls",action:toggleChains}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
 "←","→"],what:"In a call tree: collapse or expand; in tabs and plots: move"}],shortcuts=[],keysButton=()=>make(
 "button",{type:"button",class:"icon-button",title:"Keyboard shortcuts (?)",click:showKeys},make("span",{"aria-\
 hidden":"true"},"?"),make("span",{class:"off-screen"},"Keyboard shortcuts"));function listenToKeys(element,wanted2){
@@ -492,8 +636,9 @@ title:"Close (Escape)",click:()=>dialog.close()},make("span",{"aria-hidden":"tru
 off-screen"},"Close")),dialog=make("dialog",{class:"keys","aria-labelledby":"keys-title"},make("h2",{id:"keys-\
 title"},"Keyboard shortcuts"),close,make("dl",{},[...shortcuts,...ELSEWHERE].flatMap(entryOf)),make("p",{class:"\
 faint"},"Click to zoom in, double-click to reset the zoom, drag to pan. ","Ctrl and the wheel, or a pinch, zoo\
-m at the pointer."));dialog.addEventListener("click",event=>event.target===dialog&&dialog.close()),dialog.addEventListener(
-"close",()=>dialog.remove()),document.body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",sentences:"lead",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",
+m at the pointer. ","A search has words, or a regular expression between slashes: /pattern/."));dialog.addEventListener(
+"click",event=>event.target===dialog&&dialog.close()),dialog.addEventListener("close",()=>dialog.remove()),document.
+body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",sentences:"lead",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",
 history:"lead",strip:"strip",details:"side",source:"side"},REGIONS=["function","coroutine","generator","async \
 generator","block"],SUMMARY=[...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},
 {name:"started",most:1},{name:"runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"t\
@@ -668,11 +813,11 @@ for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribut
 cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
 b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
 less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
-let rows=table.rows.slice(from,table.limit).map(row=>rowOf(table,row));from?table.body.append(...rows):table.body.
-replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=left<=
-0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.limit,
-table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?"":"N\
-o rows.",mark(table)}function rowOf({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
+let rows=table.rows.slice(from,table.limit).map(row=>rowOf2(table,row));from?table.body.append(...rows):table.
+body.replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=
+left<=0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.
+limit,table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?
+"":"No rows.",mark(table)}function rowOf2({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
 key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
 "wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
 ()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
@@ -756,10 +901,10 @@ value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact)
 "more":"less":"noise",title=apart?null:"within noise";return make("td",{class:`number ${tone}`,title},changeText(
 now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
 before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],REACH=8;
-function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf(timing),named={title:`Times of ${label}`,
+function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(timing),named={title:`Times of ${label}`,
 described:wordsOf(timing,rows)};return make("div",{class:"distribution"},plotFigure(named,(svg,width)=>paint3(
 svg,width,{rows,timing,range})),keyOf2(timing),numbersTable("Times of each process as a table",HEADS,numbers(rows)))}
-function rowsOf(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({process,zygote:zygotes[process]??
+function rowsOf2(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({process,zygote:zygotes[process]??
 0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||a.process-b.process),rows.map((row,i)=>({...row,first:i===
 0||rows[i-1].zygote!==row.zygote}))}var sorted=times_s=>[...times_s].sort((a,b)=>a-b);function medianOf(times_s){
 let[values,half]=[sorted(times_s),times_s.length>>1];return times_s.length%2?values[half]:(values[half-1]+values[half])/
@@ -1027,7 +1172,7 @@ side2.whole);return{file,a,b,share:b,isUsers:owned.has(file)}}),{selected}=state
 functions.file[selected],size2=({a,b,share:share2})=>isDifference?Math.abs(b-a):share2;return rows.filter(({file,
 a,b})=>a>0||b>0||file===chosen).sort((one,other)=>Number(other.isUsers)-Number(one.isUsers)||size2(other)-size2(
 one))}var selfOf=lines=>[...lines?.values()??[]].reduce((sum,{self})=>sum+self,0);function linesOfFile(file){let texts=textsOf(
-file),weights=weightsOf2(file),heaviest=[...weights.keys()].sort((a,b)=>sizeOf(weights,b)-sizeOf(weights,a)),{
+file),weights=weightsOf3(file),heaviest=[...weights.keys()].sort((a,b)=>sizeOf(weights,b)-sizeOf(weights,a)),{
 selected}=state,all=[...texts.keys()].filter(number=>selected!==null&&texts.get(number)?.fn===selected);return{
 lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{let known2=weights.get(number),source=texts.
 get(number);return{number,fn:known2?.fn??source?.fn??0,others:known2?.others,text:source?.text??null,self:known2?.
@@ -1036,7 +1181,7 @@ let chosen=new Set([...hot,...others]);for(let number of hot)for(let near=number
 texts.has(near)&&chosen.add(near);return[...chosen].sort((a,b)=>a-b)}function textsOf(file){let texts=new Map,
 excerpts=Object.entries(currentRun().source??{}).filter(([fn])=>head.functions.file[Number(fn)]===file).sort(([
 ,one],[,other])=>other.lines.length-one.lines.length);for(let[fn,{first,lines}]of excerpts)lines.forEach((text,i)=>texts.
-set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf2(file){let weights=new Map;return treesOf().
+set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf3(file){let weights=new Map;return treesOf().
 forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let[number,line2]of linesOf(tree2).byFile.get(file)??[]){
 let known2=weights.get(number)??{...line2,a:0,b:0},others=[...known2.others??[],...line2.others??[]];weights.set(
 number,{...known2,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,
@@ -1056,7 +1201,7 @@ class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}
 -beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView({block:"nea\
 rest"})}function sourceOf(fn){let source=(currentRun().source??{})[fn];if(!source)return null;let weights=totalsOf(
 fn,source),scale={most:Math.max(...weights.values(),0)||1,whole:currentTree().total[0]||1},rows=dedented(source.
-lines).map((text,i)=>rowOf2(source.first+i,text,weights.get(source.first+i)??0,scale)),heads=["line","total","\
+lines).map((text,i)=>rowOf3(source.first+i,text,weights.get(source.first+i)??0,scale)),heads=["line","total","\
 source"].map(name=>make("th",{scope:"col"},name)),holder=make("div",{class:"scroll source-scroll",tabindex:"0",
 role:"region","aria-label":"Source excerpt"},make("table",{class:"source"},make("thead",{},make("tr",{},heads)),
 make("tbody",{},rows)));return scrollToHottest(holder,rows),holder}function noteOf(){return isDifference?`shar\
@@ -1065,7 +1210,7 @@ aph"}function totalsOf(fn,{first,lines}){let known2=linesOf(currentTree()).byFil
 numbers2=lines.map((_,i)=>first+i);return new Map(numbers2.map(number=>[number,known2?.get(number)?.total??0]))}
 function dedented(lines){let depths=lines.filter(line2=>line2.trim()).map(indentOf),depth=depths.length?Math.min(
 ...depths):0;return lines.map(line2=>line2.slice(depth))}var indentOf=line2=>line2.length-line2.trimStart().length,
-codeCell=text=>make("td",{class:"code",style:{"--indent":Math.min(indentOf(text),16)}},make("code",{},text));function rowOf2(number,text,total,{
+codeCell=text=>make("td",{class:"code",style:{"--indent":Math.min(indentOf(text),16)}},make("code",{},text));function rowOf3(number,text,total,{
 most,whole}){let part=(total/most).toFixed(3);return make("tr",total?{class:"hot","data-heat":part,style:{"--h\
 eat":part}}:{},make("th",{scope:"row",class:"number"},String(number)),make("td",{class:"number"},total?formatShare(
 total/whole):""),codeCell(text))}function scrollToHottest(holder,rows){let heatOf=row=>Number(row.dataset.heat??
@@ -1104,13 +1249,13 @@ map((run,i)=>[i,run.label]);return[chooser("Region",options,value=>({run:Number(
 a,b}){let options=[[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),
 ()=>state.thread)}function threadChooser(){let run=currentRun();if(run.threads.length<2)return[];if(head.kind===
 "comparison")return[sideChooser(head.comparison?.names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||
-1,weights=weightsOf3(state.run,run.threads.length),order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),
+1,weights=weightsOf4(state.run,run.threads.length),order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),
 several=new Set(run.threads.map(thread=>thread.pid)).size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.
 map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(i)}`]);return[chooser("Thread",[["all",`all ${run.
 threads.length} threads`],...named],value=>({thread:value==="all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){
 let{total,waiting:waiting2}=currentRun();if(!waiting2)return[];let options=[["all","working and waiting"],["wo\
 rking",`working – ${formatShare((total-waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];
-return[chooser("Time",options,value=>({activity:value}),()=>state.activity)]}function weightsOf3(run,count){let weights=new Float64Array(
+return[chooser("Time",options,value=>({activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(
 count),[threads,amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach(
 (thread,pair2)=>{weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?
 `process ${pid}`:"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){
@@ -1121,7 +1266,7 @@ name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_F
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
 isDifference?null:measures(show)),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],
-()=>follow2(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow2(list,show){
+()=>follow3(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow3(list,show){
 if(!list.contains(document.activeElement)){show(),scrollToSelected(list);return}for(let row of list.querySelectorAll(
 "tr[data-function]"))row.classList.toggle("chosen-line",Number(row.getAttribute("data-function"))===state.selected)}
 function remarkOf(){return isDifference?"Total share of each line in A and B. Lines of functions that changed \
@@ -1165,29 +1310,30 @@ let{a,b}=line2,points=a||b?formatPoints(b-a):"";return[...[a,b].map(share2=>numb
 ".chosen-line")],heatOf=row=>Number(row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.
 contains(document.activeElement)))return;let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().
 top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
-"icicle","flame"],theme:["auto","light","dark"],activity:["all","working","waiting"]};function writeFragment(state2,initial){
-let parts2=new URLSearchParams;for(let[name,value]of Object.entries(state2)){if(value===initial[name]||value===
-null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(9)).join(","):String(value);parts2.
-set(name,text)}return parts2.toString()}function readFragment(fragment,initial,contents){let state2={...initial};
-for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;let value=valueOf(
-name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,contents)}function valueOf(name,text){
-return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name==="thread"?text==="all"?text:/^\d{1,5}$/.
-test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(WORDS,name)&&!WORDS[name].includes(text)?
-void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);return from>=0&&from<to&&to<=1?[from,
-to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.runs.length&&(state2.run=0);let run=contents.
-runs[state2.run],nodes=run?contents.nodes(state2.run):1;return state2.thread!=="all"&&!(state2.thread<(run?.threads.
-length??0))&&(state2.thread=initial.thread),state2.focus>=nodes&&(state2.focus=0),state2.cursor>=nodes&&(state2.
-cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&(state2.selected=null),state2.order>=contents.
-orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
-state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
-fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
+"icicle","flame"],chains:["folded","unfolded"],theme:["auto","light","dark"],activity:["all","working","waitin\
+g"]};function writeFragment(state2,initial){let parts2=new URLSearchParams;for(let[name,value]of Object.entries(
+state2)){if(value===initial[name]||value===null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(
+9)).join(","):String(value);parts2.set(name,text)}return parts2.toString()}function readFragment(fragment,initial,contents){
+let state2={...initial};for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;
+let value=valueOf(name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,
+contents)}function valueOf(name,text){return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
+"thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(
+WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);
+return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.
+runs.length&&(state2.run=0);let run=contents.runs[state2.run],nodes=run?contents.nodes(state2.run):1;return state2.
+thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initial.thread),state2.focus>=nodes&&
+(state2.focus=0),state2.cursor>=nodes&&(state2.cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&
+(state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),
+state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
+state2,initialState),stateOf2=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(
+run).fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
 read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
 addEventListener("popstate",read)}function write(state2,changed,origin){if(location.protocol==="about:")return;
 let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`#${fragmentOf(state2)}`;changed.
 every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
-null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
+null,setState(stateOf2(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
 historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,sourceLinesPanel,callersAndCalleesPanel,processesPanel,
 factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),
 followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof

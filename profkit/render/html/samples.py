@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, compress, count, pairwise
-from operator import ne
+from operator import add, ne, or_
 
 from profkit.model.profile import Profile
 from profkit.model.session import ResourcePoint
@@ -63,6 +63,8 @@ class _ThreadSamples:
     weights: list[int]
     waiting: list[int]
     """Waiting parts of the weights."""
+    starts: list[int]
+    """Empty if they are not known."""
 
 
 def add_stacks(
@@ -104,7 +106,7 @@ def add_order(
 
     `order.stack` and `order.weight` are places and weights, `order.waiting` the part of the stacks in
     `waiting`, if there is any. `order.start` has the index of each thread's first sample, and at last the
-    number of all samples.
+    number of all samples. `order.at` has the starts of samples, relative to the first one, if they are known.
     """
     orders = list(map(_merge_neighbours, _by_thread(profile, places, waiting)))
     starts = [0, *accumulate(len(order.stacks) for order in orders)]
@@ -114,6 +116,10 @@ def add_order(
         waits = [*chain.from_iterable(order.waiting for order in orders)]
         add_weights(columns, f"{prefix}order.waiting", waits)
     columns.add(f"{prefix}order.start", "u32", starts)
+    if profile.starts:
+        first = min(profile.starts)
+        at = [start - first for order in orders for start in order.starts]
+        add_weights(columns, f"{prefix}order.at", at)
 
 
 def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | None]]) -> None:
@@ -125,7 +131,7 @@ def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | 
 
 
 def _by_thread(profile: Profile, places: Sequence[int], waiting: Collection[int]) -> list[_ThreadSamples]:
-    threads = [_ThreadSamples(array("I"), [], []) for _ in profile.threads]
+    threads = [_ThreadSamples(array("I"), [], [], []) for _ in profile.threads]
     add_stack = [samples.stacks.append for samples in threads]
     add_weight = [samples.weights.append for samples in threads]
     add_waiting = [samples.waiting.append for samples in threads]
@@ -134,16 +140,23 @@ def _by_thread(profile: Profile, places: Sequence[int], waiting: Collection[int]
         add_weight[thread](weight)
         if waiting:
             add_waiting[thread](weight if stack in waiting else 0)
+    for (_, thread, _), start in zip(profile.samples, profile.starts, strict=False):
+        threads[thread].starts.append(start)
     return threads
 
 
 def _merge_neighbours(samples: _ThreadSamples) -> _ThreadSamples:
-    """Merge neighbouring samples of equal stacks."""
-    stacks = samples.stacks
+    """Merge neighbouring samples of equal stacks without a gap between them."""
+    stacks, starts = samples.stacks, samples.starts
     begins = [True, *map(ne, stacks[1:], stacks)] if stacks else []
+    if starts:
+        ends = map(add, starts, samples.weights)
+        begins = [True, *map(or_, begins[1:], map(ne, starts[1:], ends))]
     bounds = [*compress(count(), begins), len(stacks)]
     weights, waiting = (_sums(of_samples, bounds) for of_samples in (samples.weights, samples.waiting))
-    return _ThreadSamples(array("I", compress(stacks, begins)), weights, waiting)
+    return _ThreadSamples(
+        array("I", compress(stacks, begins)), weights, waiting, list(compress(starts, begins))
+    )
 
 
 def _sums(weights: Sequence[int], bounds: Sequence[int]) -> list[int]:

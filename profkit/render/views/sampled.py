@@ -283,7 +283,9 @@ def only_active(profile: Profile, waiting: Collection[int], activity: Activity) 
     waits = activity is Activity.WAITING
     samples = tuple(sample for sample in profile.samples if (sample.stack in waiting) is waits)
     # Stated totals include all samples.
-    return profile if samples == profile.samples else replace(profile, samples=samples, totals=())
+    if samples == profile.samples:
+        return profile
+    return replace(profile, samples=samples, totals=(), starts=())
 
 
 def _selection(options: ReportOptions, shown: _Shown) -> tables.Selection:
@@ -381,7 +383,9 @@ def _only_thread(profile: Profile, wanted: str | None) -> Profile:
     meant = frozenset(wanted_threads(profile, wanted))
     samples = tuple(sample for sample in profile.samples if sample.thread in meant)
     # Stated totals include all threads.
-    return profile if samples == profile.samples else replace(profile, samples=samples, totals=())
+    if samples == profile.samples:
+        return profile
+    return replace(profile, samples=samples, totals=(), starts=())
 
 
 _MIN_SURE = 0.01

@@ -274,7 +274,8 @@ def _trees(comparison: SampledComparison, show_all: bool) -> tuple[Node, Node]:
 
 
 def _side(both: Profile, thread: int) -> Profile:
-    return replace(both, samples=tuple(sample for sample in both.samples if sample.thread == thread))
+    samples = tuple(sample for sample in both.samples if sample.thread == thread)
+    return replace(both, samples=samples, starts=())
 
 
 def _joined(a: Node, b: Node, changed: set[tuple[str, str]]) -> _Call:

@@ -70,6 +70,28 @@ def in_a_thread(duration_s: float) -> dict[str, object]:
     return shares_of(found[0])
 
 
+def doze(duration_s: float) -> None:
+    """Sleep for short times, as the main thread of the relay does: a join would delay the timer's rounds."""
+    end_s = time.perf_counter() + duration_s
+    while time.perf_counter() < end_s:
+        time.sleep(0.005)
+
+
+@profile(sampler="inprocess", label="relay", threads=True)
+def run_relay(duration_s: float) -> dict[str, object]:
+    """Run two threads, one after the other; return when each began and ended."""
+    start_s = time.perf_counter()
+    spans: dict[str, object] = {}
+    for name in ("first", "second"):
+        begin_s = time.perf_counter() - start_s
+        thread = threading.Thread(target=doze, args=(duration_s,), name=name)
+        thread.start()
+        doze(duration_s)
+        thread.join()
+        spans[name] = begin_s, time.perf_counter() - start_s
+    return spans
+
+
 def shares_of(spent_s: dict[str, float]) -> dict[str, object]:
     run = sampled.last_run
     taken = run.profile
@@ -217,7 +239,7 @@ def limited(number: float) -> dict[str, object]:
 SCENES = {
     "shares": shares, "in_a_thread": in_a_thread, "children": children, "forking": forking,
     "replaced": replaced, "killed": killed, "receiving": receiving, "limited": limited,
-    "rotated": rotated,
+    "rotated": rotated, "relay": run_relay,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -338,3 +338,14 @@ def test_run_ids_are_ten_digits_that_distinguish_sessions_and_regions() -> None:
 def test_reading_needs_no_database() -> None:
     program = "import sys, profkit.ingest.read; sys.exit('sqlalchemy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_starts_count_from_the_first_segment(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0), segment(1)), deltas=(calls(F, 5),))
+    first, second = recording(("main !f f work", 30), ("main", 70)), recording(("main !f f work", 100))
+    timed = [replace(one, profile=replace(one.profile, starts=starts))
+             for one, starts in ((first, (0, 30)), (second, (0,)))]  # fmt: skip
+    profile = only(read(folder, *timed)).profile
+    assert profile is not None
+    # The second segment begins after 1.5 s, and a round takes 10 ms.
+    assert profile.starts == (0, 150)

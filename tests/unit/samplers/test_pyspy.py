@@ -93,3 +93,13 @@ def test_samples_without_a_log(tmp_path: Path):
 def test_no_samples_is_damage(tmp_path: Path):
     with pytest.raises(DamagedFile, match=r"segment-002\.speedscope\.json"):
         read(tmp_path)
+
+
+def test_samples_of_threads_in_nearly_all_rounds_have_starts(tmp_path: Path) -> None:
+    write(tmp_path, {'Thread 7 "MainThread"': 400, 'Thread 9 "pool"': 397})
+    assert read(tmp_path).profile.starts == (0, 3)
+    write(tmp_path, {'Thread 7 "MainThread"': 400, 'Thread 9 "late"': 390})
+    assert read(tmp_path).profile.starts == ()
+    write(tmp_path, {'Thread 7 "MainThread"': 400, 'Thread 9 "pool"': 397})
+    cpu_time = SAMPLER.plan(SamplerOptions(idle=False), LiveStacks(1, 1))
+    assert read(tmp_path, cpu_time).profile.starts == ()

@@ -202,3 +202,41 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(
         with pytest.raises(type(error)):
             write(path, [(7, 1, [("g", "f.py", 1)])])
     assert path.read_bytes() == before
+
+
+def starts_of(profile: Profile, tid: int) -> list[tuple[str, int, int]]:
+    """Leaf, start and weight of a thread's samples."""
+    return [
+        (profile.frames[profile.stacks[sample.stack][-1]].name, start, sample.weight)
+        for sample, start in zip(profile.samples, profile.starts, strict=True)
+        if profile.threads[sample.thread].tid == tid
+    ]
+
+
+def test_samples_have_the_rounds_in_which_they_were_taken(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "stacks"), 7, 0.001, name_of)
+    seen = {1: "aaabbbbbbbcc", 2: "  xxx   yyyy", 3: "      zz    "}
+    for number in range(12):
+        for tid, leaves in seen.items():
+            if leaves[number] != " ":
+                journal.add(7, tid, journal.stack([(leaves[number], "/a.py", 1)]))
+        if number in (4, 7, 11):
+            journal.write(number + 1, 0, 0)
+    profile = read_journal((tmp_path / "stacks").read_bytes()).profile
+    assert starts_of(profile, 1) == [("a", 0, 3), ("b", 3, 2), ("b", 5, 3), ("b", 8, 2), ("c", 10, 2)]
+    assert starts_of(profile, 2) == [("x", 2, 3), ("y", 8, 4)]
+    assert starts_of(profile, 3) == [("z", 6, 2)]
+
+
+@given(samples=SAMPLES, every=st.integers(1, 9))
+def test_samples_of_a_thread_never_overlap(
+    tmp_path_factory: pytest.TempPathFactory, samples: Samples, every: int
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "stacks"
+    write(path, samples, every)
+    profile = read_journal(path.read_bytes()).profile
+    assert len(profile.starts) == len(profile.samples)
+    ends: Counter[int] = Counter()
+    for sample, start in zip(profile.samples, profile.starts, strict=True):
+        assert ends[sample.thread] <= start <= len(samples) - sample.weight
+        ends[sample.thread] = start + sample.weight

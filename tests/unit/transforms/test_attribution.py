@@ -329,3 +329,9 @@ def test_a_child_that_was_forked_in_a_call_is_shown_from_the_region_on() -> None
     cuts = cut_regions(join(recording("main !F f wait=3", "main !G g=1"), forked), [F, G], own=OWN)
     assert shown(cuts[F.id]) == {"f wait": 3, "python worker.py [pid 8] f work": 2}
     assert shown(cuts[G.id]) == {"g": 1}
+
+
+def test_samples_keep_their_starts() -> None:
+    profile = recording("main !F f work=3", "main other=4", "main !F f work=2", "main !F f=1")
+    assert cut_region(replace(profile, starts=(5, 8, 12, 14)), F).profile.starts == (5, 12, 14)
+    assert cut_region(profile, F).profile.starts == ()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,3 +111,11 @@ def test_threads_are_kept_by_their_system_id(profile: Profile, tids: set[int]) -
     kept, others = keep_threads(profile, tids), keep_threads(profile, {1, 2, 3, 4} - tids)
     assert {thread.tid for thread in kept.threads} <= tids
     assert kept.total_weight + others.total_weight == profile.total_weight
+
+
+def test_starts_are_kept_only_on_one_clock() -> None:
+    one = replace(profile_of(("f:1", 2), ("g:1", 1)), starts=(0, 4))
+    other = replace(one, starts=(10, 12))
+    assert merge_profiles([one, other], same_clock=True).starts == (0, 4, 10, 12)
+    assert merge_profiles([one, other]).starts == ()
+    assert merge_profiles([one, replace(one, starts=())], same_clock=True).starts == ()

@@ -345,3 +345,43 @@ def test_without_their_order_equal_samples_come_as_one(profile: Profile) -> None
     assert loose == replace(profile, samples=loose.samples, ordered=False)
     assert stack_weights(loose) == stack_weights(profile)
     assert len(loose.samples) <= len(set(profile.samples))
+
+
+@given(profiles(), st.data())
+def test_starts_of_samples_are_kept(profile: Profile, data: st.DataObject) -> None:
+    known = st.integers(0, 2**40)
+    starts = tuple(data.draw(known) for _ in profile.samples)
+    samples = tuple(sample._replace(weight=1 + sample.weight % 1000) for sample in profile.samples)
+    timed = replace(profile, ordered=True, samples=samples, starts=starts)
+    assert pprof.decode(pprof.encode(timed)) == timed
+    assert pprof.decode(pprof.encode(timed), in_order=False).starts == ()
+
+
+def timed_profile() -> Profile:
+    profile = small_profile()
+    return replace(profile, starts=tuple(range(0, 10 * len(profile.samples), 10)))
+
+
+def test_starts_of_other_samples_are_not_taken() -> None:
+    message = message_of(pprof.encode(timed_profile()))
+    message.sample.pop()
+    read = pprof.decode(gzip.compress(message.SerializeToString()))
+    assert read.samples
+    assert read.starts == ()
+
+
+@pytest.mark.parametrize("damaged", ["#profkit.starts/1 ?", "#profkit.starts/1 AAAA"])
+def test_starts_that_are_damaged_are_reported(damaged: str) -> None:
+    message = message_of(pprof.encode(timed_profile()))
+    (place,) = (n for n, text in enumerate(message.string_table) if text.startswith("#profkit.starts"))
+    message.string_table[place] = damaged
+    with pytest.raises(DamagedFile):
+        pprof.decode(gzip.compress(message.SerializeToString()))
+
+
+def test_starts_that_are_too_long_are_ignored() -> None:
+    message = message_of(pprof.encode(timed_profile()))
+    (place,) = (n for n, text in enumerate(message.string_table) if text.startswith("#profkit.starts"))
+    long = base64.b64encode(zlib.compress(bytes(10**6))).decode("ascii")
+    message.string_table[place] = f"#profkit.starts/1 {long}"
+    assert pprof.decode(gzip.compress(message.SerializeToString())).starts == ()

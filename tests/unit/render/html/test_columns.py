@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.model.profile import Frame, Profile, Sample
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
 from profkit.model.run import Run
 from profkit.render.html.document import Columns
 from profkit.render.html.sampled import sampled_html
 from profkit.units import Unit
 from tests.support.example_runs import INFO, made_profile, made_run
 from tests.support.html_pages import HtmlPage, Stack, order_of, read_page, weights_of
-from tests.support.profile_strategies import profile_of, profiles
+from tests.support.profile_strategies import USER, profile_of, profiles
 
 STACKED = replace(INFO, process=replace(INFO.process, cwd=""))
 """Whose short paths are whole ones, but for libraries."""
@@ -151,3 +151,16 @@ def test_columns_begin_at_multiples_of_eight() -> None:
     columns.add("c", "u16", [])
     columns.add("d", "u32", [7])
     assert [place["offset"] for place in columns.directory().values()] == [0, 8, 16, 16]
+
+
+def test_starts_are_relative_to_the_first_sample() -> None:
+    builder = ProfileBuilder()
+    f, g = Frame("f", USER, 1), Frame("g", USER, 1)
+    samples = [(f, 1, 2, 100), (g, 2, 1, 101), (f, 1, 1, 102), (f, 1, 1, 104), (g, 1, 2, 105), (g, 2, 3, 104)]
+    for frame, tid, weight, start in samples:
+        thread = builder.thread(Thread(7, tid, "t"))
+        builder.add_indexed((builder.frame(frame),), thread, weight, start)
+    page = page_of(builder.build(period_ns=1e6))
+    assert page.column("r0.order.at") == [0, 4, 5, 1, 4]
+    assert page.column("r0.order.weight") == [3, 1, 2, 1, 3]
+    assert "r0.order.at" not in page_of(profile_of(("f:1", 3))).head["columns"]

@@ -25,6 +25,7 @@ import { followTheme } from "./state/theme.js";
 export { calleesOf, callersOf, pathTo } from "./data/call_tree.js";
 export { head } from "./data/page_data.js";
 export { costsOf, groupOf, treeOf } from "./data/trees.js";
+export { boxName } from "./graph/boxes.js";
 export { paletteOf } from "./graph/function_colors.js";
 export { graph } from "./graph/graph.js";
 export { zoomBy, zoomOut, zoomTo } from "./graph/navigation.js";

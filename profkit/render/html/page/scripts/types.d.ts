@@ -328,6 +328,8 @@ export interface State {
   activity: Activity;
   view: "left-heavy" | "chronological";
   direction: "icicle" | "flame";
+  /** Whether straight runs of library calls are drawn as one box. */
+  chains: "folded" | "unfolded";
   /** The node that fills the graph's width. */
   focus: number;
   /** The window as fractions of the whole, if it is not the extent of the focus. */
@@ -344,12 +346,45 @@ export interface State {
   order: number;
 }
 
+/** Rows of a graph. A box shows one node, or the nodes of a chain. */
+export interface Rows {
+  /** The row of each node. */
+  row: Uint16Array;
+  /** The first node of the box that shows a node. */
+  head: Uint32Array;
+  /** Nodes of chains by their first one. */
+  chains: Map<number, number[]>;
+  /** Nodes below chains by their first one, heaviest first; filled on first use. */
+  callees: Map<number, number[]>;
+  /** The topmost node: the root, or its only callee. */
+  top: number;
+  deepest: number;
+}
+
+/** Rows of a graph from `top` on. */
+export interface Lane {
+  top: number;
+  rows: number;
+}
+
 /**
- * A layout of a tree along the weights from 0 to `total`. A spot is a view-specific number of a frame.
+ * A layout of a tree along the weights, or the time, from 0 to `total`. A spot is a view-specific number of
+ * a box, and the node of a box is its first one.
  */
 export interface GraphView {
   tree: CallTree;
+  rows: Rows;
   total: number;
+  /** The number of rows. */
+  height: number;
+  /** The spot of the topmost box. */
+  top: number;
+  /** The row of a spot. */
+  row(spot: number): number;
+  /** The rows of the lane that has a row: callers are below in each lane of a flame graph. */
+  lane(row: number): Lane;
+  /** The thread whose lane has a spot; null without lanes. The title of a lane has the node 0. */
+  thread(spot: number): number | null;
   node(spot: number): number;
   spotOf(node: number): number;
   extent(spot: number): Range;

@@ -8,8 +8,8 @@ import { forSeeds } from "./made.js";
 
 /** @type {State} */
 const INITIAL = Object.freeze({
-  run: 0, thread: "all", activity: "all", view: "left-heavy", direction: "icicle", focus: 0, range: null,
-  cursor: 0,
+  run: 0, thread: "all", activity: "all", view: "left-heavy", direction: "icicle",
+  chains: "folded", focus: 0, range: null, cursor: 0,
   selected: null, search: "", theme: "auto", tab: null, order: 0,
 });
 const CONTENTS = {
@@ -38,6 +38,7 @@ test("a written state is read back unchanged", () => {
       activity: /** @type {const} */ (["all", "working", "waiting"])[random.upTo(2)],
       view: ordered && random.upTo(1) ? "chronological" : "left-heavy",
       direction: random.upTo(1) ? "icicle" : "flame",
+      chains: random.upTo(1) ? "folded" : "unfolded",
       focus: random.upTo(nodes),
       range: random.upTo(1) ? null : [from, from + random.next() / 2],
       cursor: random.upTo(nodes),

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { childrenOf } from "../scripts/data/call_tree.js";
-import { chronological, sequenceOf } from "../scripts/graph/chronological.js";
+import { chronological } from "../scripts/graph/chronological.js";
 import { FrameBatch } from "../scripts/graph/frame_batch.js";
 import { leftHeavy } from "../scripts/graph/left_heavy.js";
 import { nearestSmaller, rangeMinimum } from "../scripts/graph/range_minima.js";
-import { columnsOf, FUNCTIONS, forSeeds, randomSamples, sum, treeOf } from "./made.js";
+import { boxAbove, rowsOf } from "../scripts/graph/rows.js";
+import { sequenceOf } from "../scripts/graph/sequence.js";
+import { columnsOf, FUNCTIONS, forSeeds, plainRows, randomSamples, sum, treeOf } from "./made.js";
 
 /** @import { CallTree, GraphView, Range } from "../scripts/types.js" */
 /** @typedef {{ x: number, width: number, depth: number, node: number, spot: number, small: number }} Frame */
@@ -24,20 +26,30 @@ const WIDE = 100_000;
  */
 function framesOf(view, window = [0, view.total], widthPx = WIDE, matches = null) {
   const batch = new FrameBatch();
-  view.layout(window, widthPx, [0, view.tree.deepest], batch, matches);
+  view.layout(window, widthPx, [0, view.height - 1], batch, matches);
   return Array.from({ length: batch.count }, (_, i) => ({
     x: batch.x[i], width: batch.width[i], depth: batch.depth[i], node: batch.node[i], spot: batch.spot[i],
     small: batch.small[i],
   }));
 }
 
-/** Return both views of random samples, and the samples in chronological order. */
+/** Return the view of the samples' times. */
+function inOrder(/** @type {import("./made.js").Sample[]} */ samples, /** @type {CallTree} */ tree) {
+  const { order, stacks } = columnsOf(samples);
+  return chronological(sequenceOf(tree, plainRows(tree), order, stacks));
+}
+
+/** Return both views of random samples, plain and folded, and the samples in chronological order. */
 function randomViews(/** @type {import("./made.js").Random} */ random) {
   const samples = randomSamples(random);
   const tree = treeOf(samples);
   const { order, stacks } = columnsOf(samples);
   const ordered = [0, 1].flatMap((thread) => samples.filter((sample) => sample.thread === thread));
-  return { tree, ordered, views: [leftHeavy(tree), chronological(sequenceOf(tree, order, stacks))] };
+  const isTopMerged = tree.self[0] === 0 && childrenOf(tree, 0).length === 1;
+  const folded = rowsOf(tree, { isFolded: (fn) => fn < 5, isTopMerged });
+  const views = [plainRows(tree), folded].flatMap((rows) =>
+    [leftHeavy(tree, rows), chronological(sequenceOf(tree, rows, order, stacks))]);
+  return { tree, ordered, views };
 }
 
 const near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1e-6 * WIDE;
@@ -46,13 +58,13 @@ test("frames of a row do not overlap and are within their callers", () => {
   forSeeds((random) => {
     for (const view of randomViews(random).views) {
       const frames = framesOf(view);
-      for (let depth = 1; depth <= view.tree.deepest; depth++) {
+      for (let depth = 1; depth < view.height; depth++) {
         const row = frames.filter((frame) => frame.depth === depth).sort((a, b) => a.x - b.x);
         row.forEach((frame, i) => {
           assert.ok(i === 0 || frame.x >= row[i - 1].x + row[i - 1].width - 1e-6);
           const around = frames.find((other) => other.depth === depth - 1
             && other.x <= frame.x + 1e-6 && frame.x + frame.width <= other.x + other.width + 1e-6);
-          assert.equal(around?.node, view.tree.parent[frame.node]);
+          assert.equal(around?.node, boxAbove(view.tree, view.rows, frame.node));
         });
       }
     }
@@ -65,8 +77,9 @@ test("the widths of a node's frames add up to its weight, in both views", () => 
     for (const view of views) {
       const frames = framesOf(view);
       for (let node = 0; node < tree.fn.length; node++) {
-        const width = sum(frames.filter((frame) => frame.node === node).map((frame) => frame.width));
-        assert.ok(near(width, (tree.total[node] / view.total) * WIDE));
+        const shown = view.rows.head[node];
+        const width = sum(frames.filter((frame) => frame.node === shown).map((frame) => frame.width));
+        assert.ok(near(width, (tree.total[shown] / view.total) * WIDE));
       }
     }
   });
@@ -74,7 +87,8 @@ test("the widths of a node's frames add up to its weight, in both views", () => 
 
 test("the left-heavy view sorts children by weight from left to right", () => {
   forSeeds((random) => {
-    const view = leftHeavy(treeOf(randomSamples(random)));
+    const tree = treeOf(randomSamples(random));
+    const view = leftHeavy(tree, plainRows(tree));
     const frames = new Map(framesOf(view).map((frame) => [frame.node, frame]));
     for (let node = 0; node < view.tree.fn.length; node++) {
       const row = childrenOf(view.tree, node).map((child) => frames.get(child)?.x ?? NaN);
@@ -100,8 +114,7 @@ test("the chronological view shows the stack of each sample at its time", () => 
 
 test("the chronological view merges neighbours with the same callers", () => {
   const samples = [[1, 2], [1, 2, 3], [1], [4]].map((stack) => ({ stack, thread: 0, weight: 1 }));
-  const { order, stacks } = columnsOf(samples);
-  const view = chronological(sequenceOf(treeOf(samples), order, stacks));
+  const view = inOrder(samples, treeOf(samples));
   const frames = framesOf(view, [0, 4], 40).map(({ depth, x, width }) => [depth, x, width]);
   assert.deepEqual(frames.sort(([a, x], [b, y]) => a - b || x - y), [
     [0, 0, 40], [1, 0, 30], [1, 30, 10], [2, 0, 20], [3, 10, 10],
@@ -111,12 +124,11 @@ test("the chronological view merges neighbours with the same callers", () => {
 test("the chronological view has only the samples of an activity", () => {
   const samples = [[1, 2], [1, 3], [1, 2]].map((stack, i) =>
     ({ stack, thread: 0, weight: 2, waiting: i === 1 ? 2 : 0 }));
-  const { order, stacks } = columnsOf(samples);
-  const view = chronological(sequenceOf(treeOf(samples, "all", "working"), order, stacks));
+  const view = inOrder(samples, treeOf(samples, "all", "working"));
   assert.equal(view.total, 4);
   const frames = framesOf(view, [0, 4], 40).map(({ depth, x, width }) => [depth, x, width]);
   assert.deepEqual(frames.sort(([a, x], [b, y]) => a - b || x - y), [[0, 0, 40], [1, 0, 40], [2, 0, 40]]);
-  assert.equal(chronological(sequenceOf(treeOf(samples, 1, "all"), order, stacks)).total, 0);
+  assert.equal(inOrder(samples, treeOf(samples, 1, "all")).total, 0);
 });
 
 test("frames are at their extents in any window", () => {
@@ -154,11 +166,12 @@ test("keys move to frames that exist", () => {
             Math.sign(view.extent(other)[0] - view.extent(spot)[0]);
           // The left-heavy view only moves to frames of the same caller.
           const others = [...spots.values()].filter((other) => other.depth === depth
-            && (view !== views[0] || view.parent(other.spot) === view.parent(spot)));
+            && (views.indexOf(view) % 2 === 1 || view.parent(other.spot) === view.parent(spot)));
           if (beside !== spot) assert.equal(side(beside), step);
           else assert.ok(others.every((other) => side(other.spot) !== step));
         }
         assert.equal(view.node(view.spotOf(node)), node);
+        assert.equal(view.row(spot), depth);
       }
     }
   });
@@ -176,7 +189,7 @@ test("narrow siblings are one left-heavy frame with their matching part", () => 
   forSeeds((random) => {
     const tree = treeOf(randomSamples(random));
     const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
-    const frames = framesOf(leftHeavy(tree), [0, tree.total[0]], NARROW, matches);
+    const frames = framesOf(leftHeavy(tree, plainRows(tree)), [0, tree.total[0]], NARROW, matches);
     const drawn = new Set(frames.filter(({ small }) => !small).map(({ node }) => node));
     for (const { node, small, width } of frames.filter((frame) => frame.small)) {
       assert.ok(width >= 0.5 - 1e-9);
@@ -224,7 +237,8 @@ test("narrow neighbours are one chronological area with its matching part", () =
 });
 
 test("a view of many rows is laid out only in the visible rows", () => {
-  const view = leftHeavy(treeOf([{ stack: [1, 2, 3, 4, 5], thread: 0, weight: 1 }]));
+  const tree = treeOf([{ stack: [1, 2, 3, 4, 5], thread: 0, weight: 1 }]);
+  const view = leftHeavy(tree, plainRows(tree));
   const batch = new FrameBatch();
   view.layout([0, 1], 100, [2, 3], batch, null);
   assert.deepEqual([...batch.depth.slice(0, batch.count)], [2, 3]);

@@ -1,10 +1,11 @@
 /* Random numbers, stacks and call trees for property tests, reproducible by seed. */
 
 import { foldStacks, weighTree } from "../scripts/data/call_tree.js";
+import { rowsOf } from "../scripts/graph/rows.js";
 
 /** @typedef {ReturnType<typeof randomOf>} Random */
-/** @import { Activity } from "../scripts/types.js" */
-/** @typedef {{ stack: number[], thread: number, weight: number, waiting?: number }} Sample */
+/** @import { Activity, CallTree } from "../scripts/types.js" */
+/** @typedef {{ stack: number[], thread: number, weight: number, waiting?: number, at?: number }} Sample */
 
 /**
  * Return a source of random numbers (mulberry32).
@@ -98,6 +99,7 @@ export function columnsOf(samples) {
       stack: Uint32Array.from(ordered, placeOf),
       weight: Uint32Array.from(ordered, ({ weight }) => weight),
       waiting: Uint32Array.from(ordered, ({ waiting }) => waiting ?? 0),
+      at: new Float64Array(0),
       start: Uint32Array.from([0, ...byThread.map((_, i) => byThread.slice(0, i + 1).flat().length)]),
     },
   };
@@ -113,6 +115,12 @@ export function treeOf(samples, thread = "all", activity = "all") {
   const { stacks, pairs } = columnsOf(samples);
   return weighTree(foldStacks(stacks), pairs, 0, thread, activity);
 }
+
+/**
+ * Return the rows of a tree, one for each call.
+ * @param {CallTree} tree
+ */
+export const plainRows = (tree) => rowsOf(tree, { isFolded: () => false, isTopMerged: false });
 
 /** Return the sum of numbers. */
 export const sum = (/** @type {Iterable<number>} */ values) => [...values].reduce((a, b) => a + b, 0);

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { scaleOf, ticksOf } from "../scripts/graph/scale.js";
-import { chronological, sequenceOf } from "../scripts/graph/chronological.js";
-import { columnsOf, forSeeds, randomSamples, treeOf } from "./made.js";
+import { chronological } from "../scripts/graph/chronological.js";
+import { sequenceOf } from "../scripts/graph/sequence.js";
+import { columnsOf, forSeeds, plainRows, randomSamples, treeOf } from "./made.js";
 
 const TIMED = { weight_s: 0.01, unit: "samples" };
 const COUNTED = { weight_s: null, unit: "instructions" };
@@ -41,7 +42,8 @@ test("ticks are visible and at least ninety pixels apart", () => {
 test("the scale of each thread starts at 0 with its name", () => {
   const samples = [0, 1].map((thread) => ({ stack: [1], thread, weight: 100 }));
   const { order, stacks } = columnsOf(samples);
-  const view = chronological(sequenceOf(treeOf(samples), order, stacks));
+  const tree = treeOf(samples);
+  const view = chronological(sequenceOf(tree, plainRows(tree), order, stacks));
   const threads = ["main", "loader"].map((name, tid) => ({ name, pid: 1, tid }));
   const { marks, ticks } = scaleOf({ ...TIMED, threads }, view, [0, 200], 900);
   assert.deepEqual(marks.map(({ x, text }) => [x, text]), [[0, "main"], [450, "loader"]]);
@@ -51,6 +53,7 @@ test("the scale of each thread starts at 0 with its name", () => {
 
 test("a view without samples has no scale", () => {
   const tree = treeOf(randomSamples({ next: () => 0, upTo: () => 0, power: () => 1 }));
-  const view = { ...chronological(sequenceOf(tree, columnsOf([]).order, columnsOf([]).stacks)), total: 0 };
+  const { order, stacks } = columnsOf([]);
+  const view = { ...chronological(sequenceOf(tree, plainRows(tree), order, stacks)), total: 0 };
   assert.deepEqual(scaleOf({ ...TIMED, threads: [] }, view, [0, 1], 100), { ticks: [], marks: [] });
 });

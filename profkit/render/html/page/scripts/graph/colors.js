@@ -1,27 +1,13 @@
 /*
- * Colours of frames: user code is warm, libraries are cool, native code is grey, and each package has its
- * own hue. Comparisons are orange for more and blue for less, which people with red-green colour blindness
- * can distinguish.
+ * Colours of frames: shades of the colours of packages. Comparisons are orange for more and blue for less,
+ * which people with red-green colour blindness can distinguish.
  */
 
-/** @import { Change, PackageKind } from "../types.js" */
-/** @typedef {[lightness: number, chroma: number, from: number, to: number]} Shade with hues from and to */
+/** @import { Change } from "../types.js" */
+/** @import { PackageColor } from "./package_colors.js" */
 
-/**
- * Shades of packages in OKLCH.
- * @type {Record<PackageKind, Shade>}
- */
-const LIGHT = {
-  user: [0.815, 0.125, 45, 92], library: [0.845, 0.062, 170, 318],
-  native: [0.83, 0, 0, 0], none: [0.88, 0, 0, 0],
-};
-/** @type {Record<PackageKind, Shade>} */
-const DARK = {
-  user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318],
-  native: [0.66, 0, 0, 0], none: [0.615, 0, 0, 0],
-};
-/** Maximum difference in lightness between functions of a package. */
-const SPREAD = 0.022;
+/** Maximum difference in lightness between a package and its functions. */
+const SPREAD = 0.015;
 
 const CHANGE_HUES = { more: 52, less: 252 };
 /** Lightness and chroma for the smallest and the largest difference. */
@@ -57,14 +43,14 @@ function hexOf(linear) {
 
 /**
  * Return the colour of a package, or of one of its functions if its name is given.
- * @param {{ name: string, kind: PackageKind }} owner
+ * @param {PackageColor} color
  * @param {boolean} dark
  * @param {string | null} functionName
  */
-export function shadeOf({ name, kind }, dark, functionName = null) {
-  const [lightness, chroma, from, to] = (dark ? DARK : LIGHT)[kind];
+export function shadeOf({ light, dark: night }, dark, functionName = null) {
+  const [lightness, chroma, hue] = dark ? night : light;
   const step = functionName === null ? 0 : ((hash(functionName) % 5) - 2) / 2;
-  return oklch(lightness + step * SPREAD, chroma, from + ((hash(name) % 997) / 997) * (to - from));
+  return oklch(lightness + step * SPREAD, chroma, hue);
 }
 
 /**
@@ -99,6 +85,7 @@ export function tonesOf(dark) {
   return {
     text: "#10131a",
     root: tone("#dfe2e8", "#8b93a3"),
+    lane: tone("#eceef2", "#262b36"),
     small: tone("#e9ebef", "#2b303b"),
     match: tone("#a21caf", "#d946ef"),
     matchText: tone("#ffffff", "#14061a"),

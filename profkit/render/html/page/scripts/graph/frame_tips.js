@@ -1,14 +1,18 @@
 /* Descriptions of frames: the tooltip under the pointer, and the line for screen readers. */
 
-import { childrenOf } from "../data/call_tree.js";
 import { make } from "../elements/markup.js";
 import { currentRun, state } from "../state/state.js";
 import { formatCount, formatWeight, isTimed } from "../text/numbers.js";
 import { differenceRows, formatShare, nodeName, packageOf, placeOf } from "../text/run_text.js";
+import { boxName } from "./boxes.js";
 import { graph } from "./graph.js";
+import { calleesOfBox, nodesOfBox } from "./rows.js";
 
-/** @import { CallTree, DrawnFrame } from "../types.js" */
+/** @import { CallTree, DrawnFrame, GraphView } from "../types.js" */
 /** @typedef {[name: string, text: string][]} Rows */
+
+/** Maximum number of functions of a chain in a tooltip. */
+const MAX_LISTED = 12;
 
 const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
 const rim = make("div", { class: "rim", "aria-hidden": "true", hidden: true });
@@ -71,12 +75,12 @@ function surround(frame) {
  */
 export function readAloud(spot) {
   const view = graph.view();
-  const { tree } = view;
+  const { tree, rows } = view;
   const node = view.node(spot);
-  const calls = childrenOf(tree, node).length;
+  const calls = calleesOfBox(tree, rows, node).length;
   const whole = tree.total[0] || 1;
   line.textContent = [
-    nodeName(tree, node), `${formatShare(tree.total[node] / whole)} of the total`,
+    boxName(view, spot), `${formatShare(tree.total[node] / whole)} of the total`,
     `${formatShare(tree.self[node] / whole)} self`, `level ${tree.depth[node]}`,
     calls === 0 ? "calls nothing" : `calls ${calls}`,
   ].join(", ");
@@ -84,14 +88,32 @@ export function readAloud(spot) {
 
 /** @param {DrawnFrame} frame */
 function words({ node, spot }) {
-  const { tree } = graph.view();
-  const rows = costsOf(tree, node);
-  if (node > 0) rows.push(...stretchOf(spot), ...more(tree, node));
+  const view = graph.view();
+  const thread = view.thread(spot);
+  const rows = node === 0 && thread !== null ? [] : costsOf(view.tree, node);
+  rows.push(...stretchOf(spot));
+  if (node > 0 && thread !== null) rows.push(["Thread", currentRun().threads[thread].name]);
+  if (node > 0) rows.push(...more(view.tree, node));
   return [
-    make("strong", {}, nodeName(tree, node)),
-    make("span", { class: "tip-place" }, node === 0 ? "" : originOf(tree.fn[node])),
+    make("strong", {}, boxName(view, spot)),
+    make("span", { class: "tip-place" }, node === 0 ? "" : originOf(view.tree.fn[node])),
+    chainOf(view, node),
     make("dl", {}, rows.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),
   ];
+}
+
+/**
+ * Return the functions of a chain as a list, without some in the middle of a long one; "" for other boxes.
+ * @param {GraphView} view
+ * @param {number} node
+ */
+function chainOf({ tree, rows }, node) {
+  const items = nodesOfBox(rows, node).map((each) =>
+    make("li", {}, nodeName(tree, each), make("small", {}, packageOf(tree.fn[each]))));
+  if (items.length === 1) return "";
+  const left = items.length - MAX_LISTED;
+  if (left > 0) items.splice(MAX_LISTED / 2, left, make("li", {}, `… ${left} more …`));
+  return make("ol", { class: "tip-chain" }, items);
 }
 
 function wordsOfSmall() {
@@ -101,7 +123,7 @@ function wordsOfSmall() {
 
 /** @param {number} weight */
 const amount = (weight) => {
-  const whole = graph.view().total;
+  const whole = graph.view().tree.total[0];
   return `${formatWeight(currentRun(), weight)} · ${formatShare(weight / whole)}`;
 };
 

@@ -1,16 +1,19 @@
 /* Colours of the page's functions: by package, or by difference if the page compares sampled runs. */
 
 import { changes, head } from "../data/page_data.js";
+import { treeOf } from "../data/trees.js";
 import { isDark } from "../state/theme.js";
 import { changeColor, shadeOf, tonesOf } from "./colors.js";
+import { packageColors } from "./package_colors.js";
 
-/** @import { Package } from "../types.js" */
+/** @import { CallTree, Package } from "../types.js" */
+/** @import { PackageColor } from "./package_colors.js" */
 /** @typedef {ReturnType<typeof tonesOf> & { fills: string[] }} Palette with the fill of each function */
 
 /** Smallest range of the colour scale for differences, as a share. */
 const MIN_SCALE = 0.02;
-/** If all code is native, as in counts of Callgrind, its packages have the hues of libraries. */
-const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
+/** Whether all code is native, as in counts of Callgrind. Its packages then have the hues of libraries. */
+export const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
 /** @type {Map<boolean, Palette>} */
 const palettes = new Map();
 
@@ -38,7 +41,30 @@ export function paletteOf(dark) {
  * Return the colour of a package in legends.
  * @param {number} index
  */
-export const packageColor = (index) => shadeOf(coloured(head.packages[index]), isDark());
+export const packageColor = (index) => shadeOf(colorOf(index), isDark());
+
+/** @type {PackageColor[] | null} */
+let colors = null;
+
+/**
+ * Return the colour of a package; all are chosen on first use, by their weights in the first run.
+ * @param {number} index
+ */
+function colorOf(index) {
+  colors ??= packageColors(head.packages.map(coloured), head.runs.length > 0 ? ownWeights(treeOf(0)) : []);
+  return colors[index];
+}
+
+/**
+ * Return the self weight of each package.
+ * @param {CallTree} tree
+ */
+export function ownWeights(tree) {
+  const own = new Float64Array(head.packages.length);
+  const owners = head.functions.package;
+  for (let node = 1; node < tree.fn.length; node++) own[owners[tree.fn[node]]] += tree.self[node];
+  return own;
+}
 
 /**
  * Return the colour for a function's name, by package or by difference.
@@ -53,7 +79,7 @@ export const functionColor = (fn) =>
  */
 function ownColor(fn, dark) {
   const { name, package: owner } = head.functions;
-  return shadeOf(coloured(head.packages[owner[fn]]), dark, name[fn]);
+  return shadeOf(colorOf(owner[fn]), dark, name[fn]);
 }
 
 /**

@@ -1,19 +1,17 @@
 /* The graph: a canvas that shows a window of a view, and finds the frame at a position. */
 
-import { column } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
-import { currentRun, currentTree, onChange, state } from "../state/state.js";
+import { currentRun, onChange, state } from "../state/state.js";
 import { isDark, onTheme } from "../state/theme.js";
-import { chronological, sequenceOf } from "./chronological.js";
+import { boxName } from "./boxes.js";
 import { FrameBatch } from "./frame_batch.js";
 import { paletteOf } from "./function_colors.js";
-import { leftHeavy } from "./left_heavy.js";
 import { Motion } from "./motion.js";
 import { paintGraph } from "./painting.js";
 import { scaleOf } from "./scale.js";
+import { currentView } from "./views.js";
 
-/** @import { CallTree, DrawnFrame, GraphView, Range } from "../types.js" */
-/** @import { Sequence } from "./chronological.js" */
+/** @import { DrawnFrame, GraphView, Range } from "../types.js" */
 /** @import { Scene } from "./painting.js" */
 
 const RULER_PX = 24;
@@ -37,8 +35,6 @@ const nothing = make("p", { class: "graph-nothing", hidden: true }, "No samples"
 const batch = new FrameBatch();
 const motion = new Motion();
 const size = { width: 0, height: 0 };
-/** @type {Map<string, Sequence>} */
-const sequences = new Map();
 /** @type {GraphView} */
 let view;
 let requested = false;
@@ -78,27 +74,11 @@ export const graph = {
 
 /** Show the run, thread and view in the state. */
 function showView() {
-  const tree = currentTree();
-  view = state.view === "chronological" ? chronological(sequence(tree)) : leftHeavy(tree);
+  view = currentView();
   graph.spot = view.spotOf(state.cursor);
   nothing.hidden = view.total > 0;
   motion.to(wanted(), false, 0);
   resize();
-}
-
-/** @param {CallTree} tree */
-function sequence(tree) {
-  const key = `${tree.run}/${tree.thread}/${tree.activity}`;
-  const read = (/** @type {string} */ name) => column(`r${tree.run}.${name}`);
-  const found = sequences.get(key) ?? sequenceOf(
-    tree,
-    {
-      stack: read("order.stack"), weight: read("order.weight"), waiting: read("order.waiting"),
-      start: read("order.start"),
-    },
-    { length: read("length"), shared: read("shared") });
-  sequences.set(key, found);
-  return found;
 }
 
 /**
@@ -130,16 +110,28 @@ function request() {
 }
 
 const isPrinted = () => scroller.classList.contains("printed");
-const rowCount = () => view.tree.deepest + 1;
+const rowCount = () => view.height;
 const isFlame = () => state.direction === "flame";
 /** @param {number} row */
-const rowTop = (row) => RULER_PX - scroller.scrollTop + (isFlame() ? rowCount() - 1 - row : row) * ROW_PX;
+const rowTop = (row) => RULER_PX - scroller.scrollTop + flipped(row) * ROW_PX;
+
+/**
+ * Return the place of a row, or the row at a place: rows of each lane are upside down in a flame graph.
+ * @param {number} row
+ */
+function flipped(row) {
+  if (!isFlame()) return row;
+  const { top, rows } = view.lane(row);
+  return 2 * top + rows - 1 - row;
+}
 
 /** @returns {Range} */
 function rowsInSight() {
   const first = Math.floor(scroller.scrollTop / ROW_PX);
-  const last = Math.ceil((scroller.scrollTop + size.height - RULER_PX) / ROW_PX);
-  return isFlame() ? [Math.max(0, rowCount() - 1 - last), rowCount() - 1 - first] : [first, last];
+  const last = Math.min(rowCount() - 1, Math.ceil((scroller.scrollTop + size.height - RULER_PX) / ROW_PX));
+  if (!isFlame()) return [first, last];
+  const [upper, lower] = [view.lane(first), view.lane(last)];
+  return upper.top === lower.top ? [flipped(last), flipped(first)] : [upper.top, lower.top + lower.rows - 1];
 }
 
 function draw() {
@@ -156,13 +148,14 @@ function draw() {
 function scene() {
   const { window } = motion;
   return {
-    batch, size, palette: paletteOf(isDark()), tree: view.tree, ratio: canvas.width / size.width,
+    batch, size, palette: paletteOf(isDark()), view, ratio: canvas.width / size.width,
     top: rowTop, height: ROW_PX, ruler: RULER_PX,
+    nameOf: (spot) => boxName(view, spot),
     ...scaleOf(currentRun(), view, window, size.width),
     part: view.total > 0 ? [window[0] / view.total, window[1] / view.total] : [0, 1],
     matches: graph.matches, selected: state.selected,
     cursor: document.activeElement === canvas ? graph.spot : -1,
-    focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
+    focusDepth: state.view === "left-heavy" ? view.rows.row[state.focus] : 0,
   };
 }
 
@@ -173,7 +166,7 @@ function scene() {
 function frameAt(x, y) {
   if (!view || y < RULER_PX) return null;
   const row = Math.floor((y - RULER_PX + scroller.scrollTop) / ROW_PX);
-  const i = batch.find(x, isFlame() ? rowCount() - 1 - row : row);
+  const i = batch.find(x, flipped(row));
   return i < 0 ? null : frame(i);
 }
 
@@ -191,7 +184,7 @@ function frame(i) {
 
 /** @param {number} spot */
 function reveal(spot) {
-  const y = rowTop(view.tree.depth[view.node(spot)]);
+  const y = rowTop(view.row(spot));
   const margin = MARGIN_ROWS * ROW_PX;
   if (y < RULER_PX) scroller.scrollTop += y - RULER_PX - margin;
   else if (y + ROW_PX > size.height) scroller.scrollTop += y + ROW_PX - size.height + margin;
@@ -220,7 +213,8 @@ function fit(width, height) {
 
 function turn() {
   resize();
-  scroller.scrollTop = isFlame() ? scroller.scrollHeight : 0;
+  const isOneFlame = isFlame() && view.lane(0).rows === rowCount();
+  scroller.scrollTop = isOneFlame ? scroller.scrollHeight : 0;
 }
 
 /**
@@ -230,8 +224,9 @@ function turn() {
 export function buildGraph(element) {
   element.append(scroller, nothing);
   showView();
-  if (isFlame()) turn();
-  new ResizeObserver(resize).observe(scroller);
+  // Before its first size is known, it cannot scroll to the root of a flame graph.
+  let update = () => { update = resize; turn(); };
+  new ResizeObserver(() => update()).observe(scroller);
   scroller.addEventListener("scroll", request);
   for (const name of ["focus", "blur"]) canvas.addEventListener(name, request);
   // Paper does not scroll, so the canvas has the height of its whole content.
@@ -243,7 +238,7 @@ export function buildGraph(element) {
 }
 
 function follow() {
-  onChange(["run", "thread", "activity", "view"], showView);
+  onChange(["run", "thread", "activity", "view", "chains"], showView);
   onChange(["direction"], turn);
   onChange(["focus", "range"], (_, __, origin) => move(origin !== "drag"));
   onChange(["cursor"], (_, __, origin) => {

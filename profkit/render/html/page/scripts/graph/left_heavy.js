@@ -1,45 +1,62 @@
 /*
  * The left-heavy view of the graph: equal stacks merged, siblings sorted by weight. Positions are weights
- * from 0 to the tree's total; a spot is a node.
+ * from 0 to the tree's total; a spot is the first node of a box.
  */
 
-import { childrenOf } from "../data/call_tree.js";
 import { deepestMatches } from "./matches.js";
+import { boxAbove, calleesOfBox, nodesOfBox } from "./rows.js";
 
-/** @import { CallTree, FrameSink, GraphView, Range } from "../types.js" */
+/** @import { CallTree, FrameSink, GraphView, Range, Rows } from "../types.js" */
+/** @typedef {{ tree: CallTree, rows: Rows }} Shown */
+/**
+ * @typedef {{ window: Range, scale: number, rows: Range, matched: Uint16Array | null,
+ *   batch: FrameSink }} Sheet
+ */
+/** @typedef {{ node: number, child: number, x: number, until: number }} Rest */
 
 const MIN_PX = 0.5;
 
 /**
  * Return the left-heavy view of a tree.
  * @param {CallTree} tree
+ * @param {Rows} rows
  * @returns {GraphView}
  */
-export const leftHeavy = (tree) => ({
-  tree,
-  total: tree.total[0],
-  node: (spot) => spot,
-  spotOf: (node) => node,
-  extent: (spot) => extentOf(tree, spot),
-  parent: (spot) => tree.parent[spot],
-  child: (spot) => childrenOf(tree, spot)[0] ?? spot,
-  sibling: (spot, step) => siblingOf(tree, spot, step),
-  weight: (spot) => tree.total[spot],
-  marks: () => [],
-  origins: ([from]) => [from],
-  layout: (window, widthPx, rows, batch, matches) =>
-    layout(tree, window, widthPx, { rows, matched: deepestMatches(tree, matches) }, batch),
-});
+export function leftHeavy(tree, rows) {
+  const shown = { tree, rows };
+  return {
+    tree, rows,
+    total: tree.total[0],
+    height: rows.deepest + 1,
+    top: rows.top,
+    row: (spot) => rows.row[spot],
+    lane: () => ({ top: 0, rows: rows.deepest + 1 }),
+    thread: () => null,
+    node: (spot) => spot,
+    spotOf: (node) => rows.head[node],
+    extent: (spot) => extentOf(shown, spot),
+    parent: (spot) => boxAbove(tree, rows, spot),
+    child: (spot) => calleesOfBox(tree, rows, spot)[0] ?? spot,
+    sibling: (spot, step) => siblingOf(shown, spot, step),
+    weight: (spot) => tree.total[spot],
+    marks: () => [],
+    origins: ([from]) => [from],
+    layout: (window, widthPx, seen, batch, matches) => {
+      const scale = widthPx / (window[1] - window[0]);
+      layout(shown, { window, scale, rows: seen, matched: deepestMatches(tree, rows, matches), batch });
+    },
+  };
+}
 
 /**
- * @param {CallTree} tree
+ * @param {Shown} shown
  * @param {number} node
  * @returns {Range}
  */
-function extentOf(tree, node) {
+function extentOf({ tree, rows }, node) {
   let from = 0;
-  for (let at = node; at > 0; at = tree.parent[at]) {
-    for (const child of childrenOf(tree, tree.parent[at])) {
+  for (let at = rows.head[node]; at !== rows.top; at = boxAbove(tree, rows, at)) {
+    for (const child of calleesOfBox(tree, rows, tree.parent[at])) {
       if (child === at) break;
       from += tree.total[child];
     }
@@ -48,87 +65,107 @@ function extentOf(tree, node) {
 }
 
 /**
- * @param {CallTree} tree
+ * @param {Shown} shown
  * @param {number} node
  * @param {number} step
  */
-function siblingOf(tree, node, step) {
-  if (node === 0) return node;
-  const all = childrenOf(tree, tree.parent[node]);
+function siblingOf({ tree, rows }, node, step) {
+  if (node === rows.top) return node;
+  const all = calleesOfBox(tree, rows, tree.parent[node]);
   return all[all.indexOf(node) + step] ?? node;
 }
 
 /**
- * @param {CallTree} tree
- * @param {Range} window
- * @param {number} widthPx
- * @param {{ rows: Range, matched: Uint16Array | null }} wanted
- * @param {FrameSink} batch
+ * @param {Shown} shown
+ * @param {Sheet} sheet
  */
-function layout(tree, [from, to], widthPx, { rows: [first, last], matched }, batch) {
-  const scale = widthPx / (to - from);
+function layout(shown, sheet) {
+  const { tree, rows: { row, top } } = shown;
+  const { window: [from, to], scale, rows: [first, last], batch } = sheet;
   const least = MIN_PX / scale;
-  const nodes = [0];
+  const nodes = [top];
   const starts = [0];
   while (nodes.length > 0) {
     const node = /** @type {number} */ (nodes.pop());
     const start = /** @type {number} */ (starts.pop());
-    const depth = tree.depth[node];
-    if (depth >= first) batch.add((start - from) * scale, tree.total[node] * scale, depth, node, node);
-    if (depth >= last || tree.end[node] === node + 1) continue;
+    const total = tree.total[node];
+    if (row[node] >= first) batch.add((start - from) * scale, total * scale, row[node], node, node);
+    if (row[node] >= last || tree.end[node] === node + 1) continue;
+    const until = start + total - ownOf(shown, node);
     let x = start;
-    const until = start + tree.total[node] - tree.self[node];
-    for (const child of quickChildrenOf(tree, node)) {
-      const total = tree.total[child];
-      if (total < least) {
+    for (const child of quickCalleesOf(shown, node)) {
+      const width = tree.total[child];
+      if (width < least) {
         // Children are sorted heaviest first: the following ones are narrower still, and are drawn as one.
-        const [a, b] = [Math.max(x, from), Math.min(until, to)];
-        if (b - a >= least && depth + 1 >= first) {
-          const part = matched ? matchedPart(tree, node, child, matched) : 0;
-          batch.addMany((a - from) * scale, (b - a) * scale, depth + 1, node, node, part);
-        }
+        addRest(shown, sheet, { node, child, x, until });
         break;
       }
       if (x >= to) break;
-      if (x + total > from) {
+      if (x + width > from) {
         nodes.push(child);
         starts.push(x);
       }
-      x += total;
+      x += width;
     }
   }
 }
 
 /**
- * Return the part of the weight of a node's children, from the child `first` on, that has a match on its
+ * Add the callees of a box from `child` on as one frame, which belongs to the box of `node`.
+ * @param {Shown} shown
+ * @param {Sheet} sheet
+ * @param {Rest} rest
+ */
+function addRest(shown, { window: [from, to], scale, rows: [first], matched, batch }, rest) {
+  const { node, child, x, until } = rest;
+  const below = shown.rows.row[node] + 1;
+  const [a, b] = [Math.max(x, from), Math.min(until, to)];
+  if ((b - a) * scale < MIN_PX || below < first) return;
+  const part = matched ? matchedPart(shown, node, child, matched) : 0;
+  batch.addMany((a - from) * scale, (b - a) * scale, below, node, node, part);
+}
+
+/**
+ * Return the part of the weight of a box's callees, from the callee `first` on, that has a match on its
  * stack.
- * @param {CallTree} tree
+ * @param {Shown} shown
  * @param {number} node
  * @param {number} first
  * @param {Uint16Array} matched
  */
-function matchedPart(tree, node, first, matched) {
-  const all = quickChildrenOf(tree, node);
+function matchedPart(shown, node, first, matched) {
+  const { tree, rows: { row } } = shown;
+  const all = quickCalleesOf(shown, node);
   let [found, whole] = [0, 0];
   for (const child of all.slice(all.indexOf(first))) {
     whole += tree.total[child];
     for (let at = child; at < tree.end[child]; at++) {
-      if (matched[at] >= tree.depth[child]) found += tree.self[at];
+      if (matched[at] >= row[child]) found += tree.self[at];
     }
   }
   return found / whole;
 }
 
+/**
+ * Return the self weight of a box.
+ * @param {Shown} shown
+ * @param {number} node
+ */
+function ownOf({ tree, rows }, node) {
+  if (!rows.chains.has(node)) return tree.self[node];
+  return nodesOfBox(rows, node).reduce((sum, each) => sum + tree.self[each], 0);
+}
+
 const single = [0];
 
 /**
- * Return the children of a node. The list of a single child is valid only until the next call.
- * @param {CallTree} tree
+ * Return the callees of a box. The list of a single one is valid only until the next call.
+ * @param {Shown} shown
  * @param {number} node
  */
-function quickChildrenOf(tree, node) {
+function quickCalleesOf({ tree, rows }, node) {
   const child = node + 1;
-  if (tree.end[child] !== tree.end[node]) return childrenOf(tree, node);
+  if (tree.end[child] !== tree.end[node] || rows.chains.has(node)) return calleesOfBox(tree, rows, node);
   single[0] = child;
   return single;
 }

@@ -6,9 +6,9 @@ import { currentTree, onChange, setState, state } from "../state/state.js";
 import { isDark, onTheme } from "../state/theme.js";
 import { formatShare } from "../text/run_text.js";
 import { changeColor } from "./colors.js";
-import { isDifference, largestChange, packageColor } from "./function_colors.js";
+import { isDifference, largestChange, ownWeights, packageColor } from "./function_colors.js";
 
-/** @import { CallTree, Change } from "../types.js" */
+/** @import { Change } from "../types.js" */
 
 const MAX_PACKAGES = 8;
 
@@ -27,7 +27,7 @@ function packageLegend() {
 
 function packageEntries() {
   const tree = currentTree();
-  const own = weightByPackage(tree);
+  const own = ownWeights(tree);
   const order = [...own.keys()].filter((index) => own[index] > 0).sort((a, b) => own[b] - own[a]);
   const shown = order.slice(0, MAX_PACKAGES).map((index) => packageEntry(index, own[index] / tree.total[0]));
   const rest = order.slice(MAX_PACKAGES).reduce((sum, index) => sum + own[index], 0);
@@ -48,14 +48,6 @@ function packageEntry(index, share) {
       make("span", { class: "swatch", style: { "background-color": packageColor(index) } }),
       name ? `${name}${kind === "native" ? " (native)" : ""}` : "no file",
       make("span", { class: "faint" }, formatShare(share))));
-}
-
-/** @param {CallTree} tree */
-function weightByPackage(tree) {
-  const own = new Float64Array(head.packages.length);
-  const packages = head.functions.package;
-  for (let node = 1; node < tree.fn.length; node++) own[packages[tree.fn[node]]] += tree.self[node];
-  return own;
 }
 
 function differenceLegend() {

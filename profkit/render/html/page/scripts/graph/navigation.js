@@ -28,13 +28,15 @@ export function goTo(spot, changes = {}) {
 }
 
 /**
- * Zoom to a spot.
+ * Zoom to a spot, together with other changes of the state.
  * @param {number} spot
+ * @param {Partial<State>} changes
  */
-export function zoomTo(spot) {
+export function zoomTo(spot, changes = {}) {
   const view = graph.view();
   const inTime = state.view === "chronological" && view.node(spot) > 0;
-  goTo(spot, { focus: view.node(spot), range: inTime ? parts(view.extent(spot)) : null });
+  const range = inTime ? parts(view.extent(spot)) : null;
+  goTo(spot, { focus: view.node(spot), range, ...changes });
 }
 
 /** Reset the zoom. */
@@ -119,7 +121,8 @@ export const navigationKeys = [
   { names: ["Enter", " "], shown: ["Enter"], what: "Zoom to the current frame",
     action: () => zoomTo(graph.spot), ofGraph: true },
   { names: ["Escape"], shown: ["Esc"], what: "Reset the zoom", action: () => zoomOut() },
-  { names: ["Home"], shown: ["Home"], what: "Go to the root", action: step(() => 0), ofGraph: true },
+  { names: ["Home"], shown: ["Home"], what: "Go to the root",
+    action: step((view) => view.top), ofGraph: true },
   { names: ["+", "="], shown: ["+"], what: "Zoom in", action: () => zoomBy(1 / ZOOM_STEP), ofGraph: true },
   { names: ["-"], shown: ["−"], what: "Zoom out", action: () => zoomBy(ZOOM_STEP), ofGraph: true },
 ];

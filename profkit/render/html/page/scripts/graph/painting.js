@@ -1,8 +1,6 @@
 /* Painting on the canvas: frames with their labels, and the scale above them. */
 
-import { nodeName } from "../text/run_text.js";
-
-/** @import { CallTree, Range } from "../types.js" */
+/** @import { GraphView, Range } from "../types.js" */
 /** @import { FrameBatch } from "./frame_batch.js" */
 /** @import { Palette } from "./function_colors.js" */
 /** @typedef {{ x: number, room: number, text: string }} Mark the start of a thread */
@@ -13,7 +11,8 @@ import { nodeName } from "../text/run_text.js";
  * frames.
  * @typedef {object} Scene
  * @property {FrameBatch} batch
- * @property {CallTree} tree
+ * @property {GraphView} view
+ * @property {(spot: number) => string} nameOf the name of a box
  * @property {Palette} palette
  * @property {{ width: number, height: number }} size
  * @property {number} ratio
@@ -116,21 +115,28 @@ function tint(context, { palette, height, ratio }, part, left, y, width) {
  * @param {number} i
  */
 function setLook(scene, i) {
-  const { batch, palette } = scene;
+  const { batch, palette, view: { tree, rows } } = scene;
   const [node, small] = [batch.node[i], batch.small[i]];
-  const fn = scene.tree.fn[node];
+  const fn = tree.fn[node];
   look.fill = small ? palette.small : node === 0 ? palette.root : palette.fills[fn];
   look.text = palette.text;
   look.outline = "";
   look.alpha = batch.depth[i] < scene.focusDepth ? ABOVE_FOCUS : 1;
+  if (node === 0 && !small && scene.view.thread(batch.spot[i]) !== null) {
+    [look.fill, look.text] = [palette.lane, palette.ink];
+    if (batch.spot[i] === scene.cursor) [look.outline, look.line] = [palette.ring, 2.5];
+  }
   if (small || node === 0) return;
-  if (scene.matches) setMatch(scene.matches[fn], palette);
+  const functions = rows.chains.get(node)?.map((each) => tree.fn[each]);
+  const { matches, selected } = scene;
+  if (matches) setMatch(functions ? functions.some((each) => matches[each]) : matches[fn] === 1, palette);
+  const isSelected = functions && selected !== null ? functions.includes(selected) : fn === selected;
   if (batch.spot[i] === scene.cursor) [look.outline, look.line] = [palette.ring, 2.5];
-  else if (fn === scene.selected) [look.outline, look.line] = [palette.chosen, 1.5];
+  else if (isSelected) [look.outline, look.line] = [palette.chosen, 1.5];
 }
 
 /**
- * @param {number} matches
+ * @param {boolean} matches
  * @param {Palette} palette
  */
 function setMatch(matches, palette) {
@@ -147,7 +153,7 @@ function setMatch(matches, palette) {
  * @param {number} width
  */
 function paintLabel(context, scene, i, left, y, width) {
-  const shown = fittedText(context, nodeName(scene.tree, scene.batch.node[i]), width - 2 * PADDING);
+  const shown = fittedText(context, scene.nameOf(scene.batch.spot[i]), width - 2 * PADDING);
   if (shown === "") return;
   context.globalAlpha = Math.max(look.alpha, TEXT);
   context.fillStyle = look.alpha < 1 ? scene.palette.ink : look.text;

@@ -6,7 +6,7 @@ import { currentTree, onChange, setState, state } from "../state/state.js";
 import { formatCount } from "../text/numbers.js";
 import { formatShare, packageOf, placeOf } from "../text/run_text.js";
 import { graph } from "./graph.js";
-import { matchTexts, outermostMatches } from "./matches.js";
+import { matchTexts, outermostMatches, patternIn, testOf } from "./matches.js";
 import { goTo, zoomTo } from "./navigation.js";
 
 /** @import { Shortcut } from "../types.js" */
@@ -22,7 +22,7 @@ let found = [];
 let at = -1;
 
 /**
- * Return 1 for each function with every word of a search in its name, place or package; null for an empty
+ * Return 1 for each function whose name, place or package a search matches; null for an empty or invalid
  * search.
  * @param {string} search
  */
@@ -33,9 +33,14 @@ export function matchingFunctions(search) {
 
 const input = make("input", {
   type: "search", class: "search-input", placeholder: "Search functions, files, packages",
+  title: "Words, or a regular expression between slashes: /pattern/",
   "aria-label": "Search", spellcheck: "false", autocomplete: "off",
   input: () => setState({ search: input.value }), keydown: onKey,
 });
+const patternButton = make("button", {
+  type: "button", class: "icon-button pattern-button", title: "Search by regular expression: /pattern/",
+  "aria-label": "Regular expression", click: togglePattern,
+}, ".*");
 const share = make("output", { class: "search-share", "aria-live": "polite" });
 const previous = stepButton("‹", "Previous match", "p", -1);
 const next = stepButton("›", "Next match", "n", 1);
@@ -44,7 +49,7 @@ const next = stepButton("›", "Next match", "n", 1);
 export function searchElement() {
   onChange(["search", "run", "thread", "activity"], update);
   update();
-  return make("div", { class: "search", role: "search" }, input, share, previous, next);
+  return make("div", { class: "search", role: "search" }, input, patternButton, share, previous, next);
 }
 
 /**
@@ -60,9 +65,23 @@ function stepButton(text, name, key, by) {
   }, text);
 }
 
+/** Put slashes around the search, or remove them. */
+function togglePattern() {
+  const pattern = patternIn(state.search);
+  const search = pattern ?? `/${state.search.trim()}/`;
+  setState({ search });
+  input.value = search;
+  input.focus();
+  const end = pattern === null ? search.length - 1 : search.length;
+  input.setSelectionRange(end, end);
+}
+
 function update() {
   const { search } = state;
+  const { error } = testOf(search);
   if (input.value !== search) input.value = search;
+  input.setAttribute("aria-invalid", String(error !== undefined));
+  patternButton.setAttribute("aria-pressed", String(patternIn(search) !== null));
   graph.matches = matchingFunctions(search);
   at = -1;
   found = [];
@@ -72,7 +91,7 @@ function update() {
     const part = found.reduce((sum, node) => sum + tree.total[node], 0) / (tree.total[0] || 1);
     const places = `${formatCount(found.length)} ${found.length === 1 ? "place" : "places"}`;
     share.textContent = found.length > 0 ? `${formatShare(part)} in ${places}` : "no match";
-  } else share.textContent = "";
+  } else share.textContent = error === undefined ? "" : `Invalid pattern: ${error}`;
   previous.disabled = next.disabled = found.length === 0;
   graph.redraw();
 }
@@ -89,9 +108,12 @@ function step(by) {
   const [from, to] = view.extent(spot);
   const [left, right] = graph.window();
   const seen = (Math.min(to, right) - Math.max(from, left)) / (right - left);
-  if (seen < MIN_SEEN) zoomTo(spot);
-  else goTo(spot);
-  const part = view.tree.total[found[at]] / view.tree.total[0];
+  const { tree } = view;
+  // A box may show further functions.
+  const match = { cursor: found[at], selected: tree.fn[found[at]] };
+  if (seen < MIN_SEEN) zoomTo(spot, match);
+  else goTo(spot, match);
+  const part = tree.total[found[at]] / tree.total[0];
   share.textContent = `${at + 1} of ${formatCount(found.length)}: ${formatShare(part)}`;
 }
 

@@ -8,6 +8,7 @@ import { nodeName } from "../text/run_text.js";
 import { graph } from "./graph.js";
 import { zoomOut, zoomTo } from "./navigation.js";
 import { searchElement } from "./search.js";
+import { canFold } from "./views.js";
 
 /** @import { CallTree, Shortcut, State } from "../types.js" */
 /**
@@ -19,10 +20,11 @@ import { searchElement } from "./search.js";
 /** @type {Choices<"view">} */
 const VIEWS = [
   ["left-heavy", "Left heavy", "Equal stacks merged, heaviest first"],
-  ["chronological", "Chronological", "In order of time, thread after thread"],
+  ["chronological", "Chronological", "In order of time"],
 ];
 /** @type {Choices<"direction">} */
 const DIRECTIONS = [["icicle", "Icicle", "Callers above"], ["flame", "Flame", "Callers below"]];
+const FOLD = "Draw calls that only lead from one function of a library to the next as one box (l)";
 
 /**
  * Fill the toolbar. If no run has the order of its samples, there is only one view.
@@ -32,7 +34,19 @@ export function buildToolbar(element) {
   const views = head.runs.some((run) => run.ordered)
     ? [choice("view", "View", VIEWS, (value) => value !== "chronological" || currentRun().ordered)]
     : [];
-  element.append(searchElement(), ...views, choice("direction", "Direction", DIRECTIONS, () => true));
+  const direction = choice("direction", "Direction", DIRECTIONS, () => true);
+  element.append(searchElement(), ...views, direction, ...(canFold ? [foldButton()] : []));
+}
+
+const toggleChains = () => setState({ chains: state.chains === "folded" ? "unfolded" : "folded" });
+
+/** Return the button that folds or unfolds chains of library calls. */
+function foldButton() {
+  const button = make("button", { type: "button", title: FOLD, click: toggleChains }, "Fold libraries");
+  const show = () => button.setAttribute("aria-pressed", String(state.chains === "folded"));
+  onChange(["chains"], show);
+  show();
+  return make("div", { class: "segmented" }, button);
 }
 
 /**
@@ -91,9 +105,10 @@ function crumb(tree, node, last) {
  */
 function ancestorSpot(node) {
   const view = graph.view();
+  const shown = view.rows.head[node];
   let spot = graph.spot;
-  while (view.node(spot) !== node && view.node(spot) !== 0) spot = view.parent(spot);
-  return view.node(spot) === node ? spot : view.spotOf(node);
+  while (view.node(spot) !== shown && view.parent(spot) !== spot) spot = view.parent(spot);
+  return view.node(spot) === shown ? spot : view.spotOf(node);
 }
 
 /** @type {Shortcut[]} */
@@ -104,4 +119,5 @@ export const viewKeys = [
   } },
   { names: ["f"], shown: ["f"], what: "Switch between icicle and flame",
     action: () => setState({ direction: state.direction === "icicle" ? "flame" : "icicle" }) },
+  { names: ["l"], shown: ["l"], what: "Fold or unfold straight runs of library calls", action: toggleChains },
 ];

@@ -18,7 +18,8 @@
 const NUMBERS = new Set(["run", "focus", "cursor", "selected", "order"]);
 /** @type {Record<string, string[]>} */
 const WORDS = {
-  view: ["left-heavy", "chronological"], direction: ["icicle", "flame"], theme: ["auto", "light", "dark"],
+  view: ["left-heavy", "chronological"], direction: ["icicle", "flame"],
+  chains: ["folded", "unfolded"], theme: ["auto", "light", "dark"],
   activity: ["all", "working", "waiting"],
 };
 

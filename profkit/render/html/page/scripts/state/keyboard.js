@@ -62,7 +62,8 @@ function showKeys() {
     make("h2", { id: "keys-title" }, "Keyboard shortcuts"), close,
     make("dl", {}, [...shortcuts, ...ELSEWHERE].flatMap(entryOf)),
     make("p", { class: "faint" }, "Click to zoom in, double-click to reset the zoom, drag to pan. ",
-      "Ctrl and the wheel, or a pinch, zoom at the pointer."));
+      "Ctrl and the wheel, or a pinch, zoom at the pointer. ",
+      "A search has words, or a regular expression between slashes: /pattern/."));
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

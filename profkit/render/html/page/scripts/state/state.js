@@ -22,7 +22,7 @@ const listeners = [];
  */
 export const initialState = Object.freeze({
   run: 0, thread: head.initial?.thread ?? wholeThread, activity: head.initial?.activity ?? "all",
-  view: "left-heavy", direction: "icicle",
+  view: "left-heavy", direction: "icicle", chains: "folded",
   focus: 0, range: null, cursor: 0, selected: null, search: "", theme: "auto", tab: null, order: 0,
 });
 

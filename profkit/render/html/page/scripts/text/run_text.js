@@ -59,10 +59,17 @@ export const packageOf = (fn) => head.packages[head.functions.package[fn]]?.name
  */
 export function nodeName(tree, node) {
   if (node > 0) return head.functions.name[tree.fn[node]];
+  return tree.activity === "all" ? rootName(tree) : `${rootName(tree)}, ${tree.activity}`;
+}
+
+/**
+ * Return the thread or label of a tree.
+ * @param {CallTree} tree
+ */
+export function rootName(tree) {
   const { threads, label } = head.runs[tree.run];
   const all = threads.length > 1 ? `all ${threads.length} threads` : label;
-  const name = tree.thread === "all" ? all : threads[tree.thread].name;
-  return tree.activity === "all" ? name : `${name}, ${tree.activity}`;
+  return tree.thread === "all" ? all : threads[tree.thread].name;
 }
 
 /**
