@@ -18,6 +18,7 @@ from profkit.cli.workspace import complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.formats.registry import FORMATS, TimeSpan, lost_in
+from profkit.model.function_counts import PythonCounts
 from profkit.model.measurement import AnyRun, MeasuredInfo, MeasuredRun, Measurement, OrderInfo
 from profkit.model.notes import Note
 from profkit.model.profile import Frame, Profile
@@ -126,8 +127,22 @@ class _Scrubber:
                     replace(one, caller=self._function(one.caller), callee=self._function(one.callee))
                     for one in counts.calls
                 ),
+                python=None if counts.python is None else self._python(counts.python),
             )
         return replace(measurement, order=self._order(measurement.order), instructions=counts)
+
+    def _python(self, python: PythonCounts) -> PythonCounts:
+        """Scrub counts by Python function; calls name functions as `file:name`."""
+        functions = tuple(
+            replace(one, name=self.text(one.name), file=self.file(one.file)) for one in python.functions
+        )
+        keys = {old.key: new.key for old, new in zip(python.functions, functions, strict=True)}
+        calls = tuple(
+            replace(one, caller=keys[one.caller], callee=keys[one.callee])
+            for one in python.calls
+            if one.caller in keys and one.callee in keys
+        )
+        return replace(python, functions=functions, calls=calls, missing=self.text(python.missing))
 
     def _frame(self, frame: Frame) -> Frame:
         file = self.file(frame.file)
@@ -232,9 +247,14 @@ _NAMES = (WHOLE, *(known.name for known in FORMATS.values() if known.encode is n
 @click.option(
     "--scrub", is_flag=True, help="Remove paths, host, user, arguments and environment, for sharing."
 )
+@click.option(
+    "--native-functions",
+    is_flag=True,
+    help="Write native functions of a counted run, not Python functions.",
+)
 @click.pass_obj
 def export_command(
-    config: Config, run: str | None, name: str | None, output: str | None, scrub: bool
+    config: Config, run: str | None, name: str | None, output: str | None, scrub: bool, native_functions: bool
 ) -> None:
     """Write a run in a format that other tools read.
 
@@ -242,6 +262,8 @@ def export_command(
     all is written. A FILE that ends in .gz is compressed.
 
     The profkit format contains the whole run, in JSON, which `profkit import` reads.
+
+    Of a run with instruction counts by Python function, other formats get the Python functions.
 
     With --scrub, names of files start at an import root or at the program's folder. Labels and names of
     functions stay: check them before you publish a profile.
@@ -258,7 +280,12 @@ def export_command(
         runs: tuple[AnyRun, ...] = tuple(workspace.load(info) for info in infos)
     if scrub:
         runs = scrubbed(runs)
-    profile = None if chosen == WHOLE else _profile(runs[0])
+    if native_functions and (chosen == WHOLE or not _has_python_functions(runs[0])):
+        raise UsageError(
+            "--native-functions needs a run with counts by Python function, and a format for one profile",
+            "leave it out",
+        )
+    profile = None if chosen == WHOLE else _profile(runs[0], native_functions=native_functions)
     data = _whole(runs) if profile is None else _encoded(profile, chosen, _span(runs[0]))
     if file is None:
         write_bytes(data)
@@ -315,7 +342,12 @@ def _span(run: AnyRun) -> TimeSpan:
     return TimeSpan(info.started_ns, round(1e9 * duration_s))
 
 
-def _profile(run: AnyRun) -> Profile:
+def _has_python_functions(run: AnyRun) -> bool:
+    counts = run.measurement.instructions if isinstance(run, MeasuredRun) and run.measurement else None
+    return counts is not None and counts.python is not None and bool(counts.python.functions)
+
+
+def _profile(run: AnyRun, *, native_functions: bool) -> Profile:
     """Return the samples of a run, or its counted instructions; raises UsageError if it has neither."""
     if not isinstance(run, MeasuredRun):
         if run.profile is None:
@@ -329,8 +361,10 @@ def _profile(run: AnyRun) -> Profile:
             f"run {run.info.id} ({run.info.label}) has times but no stacks",
             f"--format {WHOLE} keeps its numbers",
         )
-    from profkit.transforms.call_graphs import unfold_counts
+    from profkit.transforms.call_graphs import unfold_counts, unfold_python
 
+    if counts.python is not None and _has_python_functions(run) and not native_functions:
+        return unfold_python(counts.python)
     return unfold_counts(counts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
 import sys
 from dataclasses import replace
@@ -27,7 +28,7 @@ from profkit.units import Unit
 from tests.support.call_traces import FUNCTIONS, Call, statistics_of
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_measured_runs import counted_run, measured_run, timed_run
-from tests.support.example_measurements import COUNTS
+from tests.support.example_measurements import COUNTS, PYTHON_COUNTS
 from tests.support.example_runs import made_profile, made_run
 from tests.support.folders import SAMPLES
 from tests.support.profile_strategies import profiles
@@ -252,6 +253,28 @@ def test_export_to_stdout(profkit: Profkit, config: Config, monkeypatch: pytest.
     assert "pprof is a binary format, and stdout is a terminal" in said.err
 
 
+def test_python_functions_of_a_counted_run_are_exported(profkit: Profkit, config: Config) -> None:
+    run = counted_run()
+    assert run.measurement is not None
+    counts = replace(COUNTS, python=PYTHON_COUNTS)
+    keep(config, replace(run, measurement=replace(run.measurement, instructions=counts)))
+    out = profkit("export", "--format", "collapsed").out
+    assert "Model.fit (/home/u/app.py:12) 4000\n" in out
+    native = profkit("export", "--format", "collapsed", "--native-functions").out
+    assert native != out
+    assert "Model.fit" not in native
+
+
+@pytest.mark.parametrize("format_name", ["collapsed", "profkit"])
+def test_native_functions_need_a_run_that_has_both(
+    format_name: str, profkit: Profkit, config: Config
+) -> None:
+    keep(config, made_run() if format_name == "collapsed" else counted_run())
+    said = profkit("export", "--format", format_name, "--native-functions")
+    assert said.code == 2
+    assert "--native-functions needs a run with counts by Python function" in said.err
+
+
 def test_import_of_stdin(profkit: Profkit, config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FOLDED)))
     said = profkit("import", "-", "--json")
@@ -328,9 +351,8 @@ def test_what_was_measured(profkit: Profkit, config: Config) -> None:
     assert said.code == 2
     assert "times but no stacks" in said.err
     counted = profkit("export", "bb", "--format", "collapsed").out
-    assert sum(int(line.rpartition(" ")[2]) for line in counted.splitlines()) == sum(
-        round(function.exclusive) for function in COUNTS.functions
-    )
+    total = math.fsum(function.exclusive for function in COUNTS.functions)
+    assert sum(int(line.rpartition(" ")[2]) for line in counted.splitlines()) == math.floor(total + 0.5)
 
 
 def test_runs_that_were_measured_together_are_one_document(profkit: Profkit, config: Config) -> None:

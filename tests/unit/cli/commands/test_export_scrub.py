@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from profkit.cli.commands.export import _NAMES, scrubbed
 from profkit.config import Config
+from profkit.model.function_counts import CallCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
@@ -81,9 +82,16 @@ def private_measured() -> MeasuredRun:
         replace(one, name=f"/srv/private/src/x{n}.c:f{n}", object="/srv/private/lib/libx.so")
         for n, one in enumerate(counts.functions)
     )
-    numbers = replace(
-        run.measurement, order=order, instructions=replace(counts, functions=functions, calls=())
+    python = PythonCounts(
+        functions=(
+            PythonFunctionCount("train", f"{FOLDER}/train.py", 3, 9.0, 10.0, 1.0),
+            PythonFunctionCount("helper", "/srv/private/tools/helper.py", 5, 1.0, 1.0, 2.0),
+        ),
+        calls=(CallCount(f"{FOLDER}/train.py:train", "/srv/private/tools/helper.py:helper", 2.0, 1.0),),
+        net=10.0,
     )
+    counts = replace(counts, functions=functions, calls=(), python=python)
+    numbers = replace(run.measurement, order=order, instructions=counts)
     process = replace(PROCESS, host=HOST, cwd=FOLDER, argv=("profkit", "--data=hunter2"), seal="ab" * 16)
     info = replace(run.info, order=order, process=process, error=f'File "{FOLDER}/work.py", line 3')
     return MeasuredRun(info, numbers)
@@ -118,6 +126,19 @@ def test_a_measured_run(profkit: Profkit, config: Config, tmp_path: Path, name: 
     clean = tmp_path / "clean"
     assert profkit("export", "--format", name, "-o", str(clean), "--scrub").code == 0
     assert [word for word in PRIVATE if word in everything_in(clean.read_bytes())] == []
+
+
+def test_python_functions_still_call_each_other() -> None:
+    (clean,) = scrubbed([private_measured()])
+    assert isinstance(clean, MeasuredRun)
+    assert clean.measurement is not None
+    counts = clean.measurement.instructions
+    assert counts is not None
+    assert counts.python is not None
+    assert [row.key for row in counts.python.functions] == ["train.py:train", "helper.py:helper"]
+    assert [(call.caller, call.callee) for call in counts.python.calls] == [
+        ("train.py:train", "helper.py:helper")
+    ]
 
 
 def test_files_are_named_as_their_code_is_imported() -> None:
