@@ -13,7 +13,7 @@ from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measured import (
     FunctionRow,
     OrderRow,
-    headed_warning,
+    headed_warnings,
     order_rows,
     python_remark,
     variants,
@@ -124,7 +124,7 @@ def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:
         "what": _lines(info.order.what),
         "timing": timing_object(measured.timing if measured else None, row),
         "counts": _counts_object(row.counts, row, most_functions) if row.counts else None,
-        "warnings": [visible(f"{word}: {why}") for word, why in map(headed_warning, row.warnings)],
+        "warnings": [visible(f"{word}: {why}") for word, why in headed_warnings(row.warnings)],
         "error": None if info.error is None else _lines(info.error),
     }
 

@@ -13,7 +13,7 @@ from profkit.render.views.measured import (
     EXACT,
     FunctionRow,
     OrderRow,
-    headed_warning,
+    headed_warnings,
     names,
     order_rows,
     python_remark,
@@ -82,8 +82,7 @@ def _figures(row: OrderRow) -> list[str]:
 
 
 def _warnings(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
-    for warning in row.warnings:
-        word, reason = headed_warning(warning)
+    for word, reason in headed_warnings(row.warnings):
         yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(reason, 400)}"
 
 

@@ -12,8 +12,9 @@ from profkit.model.measurement import COUNT_WARNINGS, MeasurementWarning, Warnin
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, count
 from profkit.render.text.layout import TONES, fact_grid, section
+from profkit.render.views.causes import by_cause
 from profkit.render.views.header import Fact
-from profkit.render.views.measured import RELATIVE, WARNED, OrderRow, names
+from profkit.render.views.measured import RELATIVE, WARNED, OrderRow, headed_warnings, names
 from profkit.render.views.measurement_warnings import warning_text
 
 _MARKED, _MARKED_RELATIVE = "!", "~"
@@ -42,17 +43,27 @@ def _mark(codes: Set[WarningCode]) -> Text:
 
 def warnings_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
     """Yield each reason once, with its orders if there are several."""
+    if len(rows) == 1:
+        yield from _of_one(rows[0])
+        return
     about: dict[MeasurementWarning, list[str]] = {}
     for row, name in zip(rows, names([row.run for row in rows]), strict=True):
         for warning in dict.fromkeys(row.warnings):
             about.setdefault(warning, []).append(short(name, _LONGEST_NAME))
-    # Unreliable numbers come before relative ones.
-    codes = sorted(
-        dict.fromkeys(warning.code for warning in about), key=lambda code: code is WarningCode.QUICK
-    )
+    # Unreliable numbers come before relative ones, and those of one cause are together.
+    grouped = [warning.code for group in by_cause(about) for warning in group]
+    codes = sorted(dict.fromkeys(grouped), key=lambda code: code is WarningCode.QUICK)
     if codes:
         yield Text()
         yield fact_grid([fact for code in codes for fact in _facts(code, about, len(rows))])
+
+
+def _of_one(row: OrderRow) -> Iterator[RenderableType]:
+    """Yield the warnings of a single order by cause; unreliable numbers come before relative ones."""
+    found = sorted(headed_warnings(dict.fromkeys(row.warnings)), key=lambda headed: headed[0] == RELATIVE)
+    if found:
+        yield Text()
+        yield fact_grid([Fact(word, (Part(visible(reason), Tone.WARN),)) for word, reason in found])
 
 
 def _facts(
@@ -61,9 +72,6 @@ def _facts(
     """Yield the sentences of one code; if there are many, which differ only in figures, the first ones."""
     sentences = [(warning_text(warning), orders) for warning, orders in about.items() if warning.code is code]
     word = RELATIVE if code is WarningCode.QUICK else WARNED
-    if total == 1:
-        yield from (Fact(word, (Part(visible(reason), Tone.WARN),)) for reason, _ in sentences)
-        return
     marked = f"{_MARKED_RELATIVE if code is WarningCode.QUICK else _MARKED} {word}"
     listed = sentences if len(sentences) <= _MAX_ALIKE + 1 else sentences[:_MAX_ALIKE]
     for reason, orders in listed:

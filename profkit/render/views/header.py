@@ -23,6 +23,7 @@ from profkit.render.formatting import (
     rate,
     sparkline,
 )
+from profkit.render.views.causes import note_texts
 from profkit.render.views.merged import (
     CALLS_ONLY_TEXT,
     clock_word,
@@ -38,7 +39,6 @@ from profkit.render.views.merged import (
     usage,
     version_parts,
 )
-from profkit.render.views.notes import note_text
 from profkit.stats import quantile_ns
 from profkit.units import format_bytes, format_duration
 
@@ -91,8 +91,8 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
     yield "env", [Part(visible(f"{name}={value}")) for name, value in info.region.env]
     for what, url in info.links:
         yield "link", [Part(visible(what)), Part(visible(url), Tone.STRONG)]
-    for note in run_notes(run):
-        yield "note", [Part(visible(note_text(note)), Tone.WARN)]
+    for text in note_texts(run_notes(run)):
+        yield "note", [Part(visible(text), Tone.WARN)]
     if info.error is not None and not merged:
         yield "error", [Part(visible(info.error), Tone.BAD)]
 
@@ -130,8 +130,8 @@ def _of_imported(run: Run, source: Imported) -> Iterator[tuple[str, list[Part]]]
     yield "taken", [Part(moment(info.started_ns))]
     yield "total", _total(run, source)
     yield "process", [Part(f"pid {info.process.pid}")] if info.process.pid else []
-    for note in info.notes:
-        yield "note", [Part(visible(note_text(note)), Tone.WARN)]
+    for text in note_texts(info.notes):
+        yield "note", [Part(visible(text), Tone.WARN)]
 
 
 def _total(run: Run, source: Imported) -> list[Part]:

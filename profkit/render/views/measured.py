@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from profkit.comparing.measured import differing, variant_of
@@ -21,6 +21,7 @@ from profkit.model.measurement import (
 )
 from profkit.render.formatting import count, percent
 from profkit.render.options import ReportOptions, Sort
+from profkit.render.views.causes import by_cause, warnings_text
 from profkit.render.views.measurement_warnings import warning_text
 from profkit.stats import median, median_interval
 from profkit.transforms.inlined import join_inlined
@@ -306,6 +307,12 @@ def uncertainty(row: TimeRow) -> str:
     low, high = row.interval_s
     part = (high - low) / 2 / row.median_s * 100
     return "±<0.1 %" if 0 < part < 0.05 else f"±{part:.{1 if part < 9.95 else 0}f} %"
+
+
+def headed_warnings(warnings: Iterable[MeasurementWarning]) -> Iterator[tuple[str, str]]:
+    """Yield the heading and the reason for the warnings of each cause."""
+    for group in by_cause(warnings):
+        yield RELATIVE if group[0].code is WarningCode.QUICK else WARNED, warnings_text(group)
 
 
 def headed_warning(warning: MeasurementWarning) -> tuple[str, str]:

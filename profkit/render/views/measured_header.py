@@ -9,8 +9,8 @@ from profkit.model.measurement import Freshness, MeasuredIn, MeasuredRun, OrderI
 from profkit.model.workorder import Language, Level
 from profkit.render.escape import visible
 from profkit.render.formatting import Part, Tone, count, moment, place, time_text
+from profkit.render.views.causes import note_texts
 from profkit.render.views.header import Fact, process_parts
-from profkit.render.views.notes import note_text
 from profkit.units import format_duration
 
 _MAX_LINES = 12
@@ -63,8 +63,8 @@ def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part
     yield _BATCH, [Part(visible(info.batch))]
     yield "process", process_parts(info.process)
     yield "command", [Part(visible(shlex.join(info.process.argv)))] if info.process.argv else []
-    for note in info.notes:
-        yield "note", [Part(visible(note_text(note)), Tone.WARN)]
+    for text in note_texts(info.notes):
+        yield "note", [Part(visible(text), Tone.WARN)]
 
 
 def _what(order: OrderInfo, cwd: str) -> Iterator[tuple[str, list[Part]]]:

@@ -21,7 +21,7 @@ def _nonblocking_cost(figures: Figures) -> str:
     frames, threads = count(figures.integer("frames"), "frame"), count(figures.integer("threads"), "thread")
     return (
         f"Sampled without stopping the program: stopping it {figures['rate_hz']} times per second to read "
-        f"{frames} of {threads} would have taken {figures.percent()} of its time. {_CALLERS}; {_EXACT}."
+        f"{frames} of {threads} would have taken {figures.percent()} of its time. {_CALLERS}. {EXACT}"
     )
 
 
@@ -29,14 +29,14 @@ def _shared_host(figures: Figures) -> str:
     return (
         f"Sampled {figures['rate_hz']} times per second, because "
         f"{count(figures.integer('samplers'), 'other sampler')} ran on this host at the start, and all "
-        f"samplers together may use {figures.percent()} of its processors. {_SET_RATE}"
+        f"samplers together may use {figures.percent()} of its processors. {SET_RATE}"
     )
 
 
 def _crowded_host(figures: Figures) -> str:
     return (
         f"Sampled {figures['rate_hz']} times per second, because {figures.number('processes'):.1f} "
-        f"processes per processor were ready to run at the start. {_SET_RATE}"
+        f"processes per processor were ready to run at the start. {SET_RATE}"
     )
 
 
@@ -152,8 +152,10 @@ def _more_notes(figures: Figures) -> str:
 
 
 _CALLERS = "Callers of short functions may be wrong"
-_EXACT = "blocking=True gives exact stacks"
-_SET_RATE = "Set rate= for another rate."
+EXACT = "Pass blocking=True for exact stacks."
+"""Fix of notes on inexact stacks."""
+SET_RATE = "Set rate= for another rate."
+"""Fix of notes on a low rate."""
 _SOCKETS = "sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop"
 _LOST = "The record of this region is lost"
 
@@ -161,7 +163,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.NONBLOCKING_COST: _nonblocking_cost,
     NoteCode.NONBLOCKING_IDLE: (
         "Sampled without stopping the program: idle=False leaves out waiting threads, and a stop would wake "
-        f"them. {_CALLERS}; {_EXACT}."
+        f"them. {_CALLERS}. {EXACT}"
     ),
     NoteCode.NONBLOCKING_SOCKETS: f"Sampled without stopping the program: it has {_SOCKETS}. {_CALLERS}.",
     NoteCode.BLOCKING_NOT_KEPT: (
@@ -204,7 +206,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.ROUNDS_REPEATED: lambda figures: (
         f"In {100 * figures.integer('repeated') / figures.integer('rounds'):.0f} % of the sampling rounds "
         "the stack changed while it was read, and was read again. So functions of a few microseconds have "
-        f"too few samples, and their callers too many; {_EXACT}."
+        f"too few samples, and their callers too many. {EXACT}"
     ),
     NoteCode.ROUNDS_DROPPED: _rounds_dropped,
     NoteCode.ROUNDS_PARTIAL: lambda figures: (
@@ -247,10 +249,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
         "Records of regions are lost. These are the session's samples outside all known regions: those of "
         "the lost regions, and those of code outside any region."
     ),
-    NoteCode.TORN: lambda figures: (
-        f"{_torn(figures)}; about as many go unnoticed. Pass blocking=True to stop the program for each "
-        "sample."
-    ),
+    NoteCode.TORN: lambda figures: f"{_torn(figures)}; about as many go unnoticed. {EXACT}",
     NoteCode.TORN_BLOCKING: lambda figures: (
         f"{_torn(figures)}, although the program was stopped for each: they have no frame of the function "
         "itself, as when its code is compiled."

@@ -120,7 +120,7 @@ def test_events_and_cycles_are_shown_where_they_were_simulated() -> None:
     events = (("Ir", 5600.8), ("Dr", 1400.0), ("D1mr", 2.5), ("cycles", 61234.5))
     text = measured_text((measured(None, replace(COUNTS, events=events)),))
     assert "events  Dr 1,400 · D1mr 2.5\n" in text
-    assert "cycles  61,234 · as KCachegrind estimates them" in text
+    assert "cycles  61,235 · as KCachegrind estimates them" in text
     assert "cycles" not in measured_text((both(),))
 
 
