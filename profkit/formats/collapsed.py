@@ -167,7 +167,7 @@ def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget 
     frame = cache(lambda text: builder.frame(read(text)))
     place = cache(lambda text: builder.frame(read_place(text)))
     for number, line in enumerate(text_lines(data), 1):
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or _is_comment(line):
             continue
         match = _COUNTED_LINE.fullmatch(line)
         if match is None:
@@ -200,7 +200,12 @@ def _first_stacks(data: bytes) -> list[str]:
     # The last line may be incomplete.
     whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
     lines = islice(text_lines(whole), _SNIFFED_LINES)
-    return [line for line in lines if line.strip() and not line.startswith("#")]
+    return [line for line in lines if line.strip() and not _is_comment(line)]
+
+
+def _is_comment(line: str) -> bool:
+    """Return whether a line is a comment; a file of torch's stacks may have a name that begins with `#`."""
+    return line.startswith("#") and not _TORCH.fullmatch(line.rpartition(" ")[0].partition(";")[0])
 
 
 def _is_of_torch(data: bytes) -> bool:

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
@@ -201,6 +201,7 @@ WORDS = st.text(st.characters(exclude_characters=";", exclude_categories=["C", "
 PLACES = st.builds(Frame, WORDS, WORDS.map("{}.py".format), st.integers(0, 10**6))
 
 
+@example([Frame("0", "#.py", 0)], 0)
 @given(st.lists(PLACES, min_size=1, max_size=5), st.integers(0, 10**6))
 def test_frames_of_torch_are_read_back(frames: list[Frame], time_us: int) -> None:
     texts = [f"{frame.file}({frame.line}):_{frame.name}" for frame in frames]
