@@ -196,12 +196,13 @@ def test_cpu_profiles_of_node(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "x.cpuprofile").read_text("utf-8"))
     names = {node["id"]: node["callFrame"]["functionName"] for node in written["nodes"]}
     own_us: Counter[str] = Counter()
-    # A sample counts for the time until the next one.
-    for node, time_us in zip(written["samples"], written["timeDeltas"][1:], strict=False):
+    # A sample counts for the time until the next one, and the last one until the end.
+    last_us = written["endTime"] - written["startTime"] - sum(written["timeDeltas"])
+    for node, time_us in zip(written["samples"], [*written["timeDeltas"][1:], last_us], strict=True):
         own_us[names[node]] += max(0, time_us)
     rows = {row.name: row for row in function_rows(profile)}
-    assert rows["leaf"].self_weight == pytest.approx(1000 * own_us["leaf"], abs=5e6)
-    assert rows["fib"].self_weight == pytest.approx(1000 * own_us["fib"], abs=5e6)
+    assert rows["leaf"].self_weight == 1000 * own_us["leaf"]
+    assert rows["fib"].self_weight == 1000 * own_us["fib"]
     assert rows["fib"].file.endswith("/app.js")
     assert info.imported is not None
     assert info.imported.tool == "V8"
