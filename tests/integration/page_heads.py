@@ -70,6 +70,7 @@ def comparison_page() -> str:
         "grade": "unconfirmed",
         "names": {"a": "3f2a91c0 (main)", "b": "81be77d2 (faster-loader)"},
         "per_call_s": {"a": 0.0743, "b": 0.0791, "change": "noise"},
+        "unseen": "Not seen: differences of up to 9.1 points, which can be noise.",
         "functions": [
             {**dict(zip(names, row, strict=True)), "of": "self", "halves": {"a": 0.059, "b": 0.064}}
             for row in rows

@@ -46,3 +46,8 @@ def test_tip_shows_the_difference(page_of: PageOf) -> None:
     page.locator("canvas").hover(position=middle(frame_of(page, "augment")))
     expect(page.locator(".tip")).to_contain_text("+10.4 points (+6.0 to +15.0)")
     expect(page.locator(".tip")).to_contain_text("more in B")
+
+
+def test_what_can_go_unseen_is_below_the_headline(page_of: PageOf) -> None:
+    page = page_of(comparison_page())
+    expect(page.get_by_text("Not seen: differences of up to 9.1 points, which can be noise.")).to_be_visible()

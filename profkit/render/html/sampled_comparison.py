@@ -11,14 +11,20 @@ from profkit.model.comparison import (
     SampledComparison,
 )
 from profkit.render.escape import visible
-from profkit.render.formatting import Part, Tone
+from profkit.render.formatting import Part
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
 from profkit.render.views.sampled import library_test
-from profkit.render.views.sampled_comparison import headline, rule_sentence, runs_of, summary, warnings_of
+from profkit.render.views.sampled_comparison import (
+    headline,
+    rule_sentence,
+    runs_of,
+    unseen_sentence,
+    warnings_of,
+)
 from profkit.render.views.source import source_of
 
 _SOURCE_BYTES = 400_000
@@ -33,7 +39,7 @@ def sampled_comparison_html(
     source = source_of((*comparison.a.runs, *comparison.b.runs), options.source_root)
     is_library = library_test(first.region.file, comparison.both.frames)
     page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
-    names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
+    names = dict(zip("ab", runs_of(comparison), strict=True))
     title = f"{comparison.a.name} → {comparison.b.name}"
     facts, totals = _facts(comparison), _totals(comparison)
     notes = [finding_text(note) for note in comparison.notes]
@@ -47,11 +53,6 @@ def _facts(comparison: SampledComparison) -> list[Fact]:
     return [
         Fact("A", (Part(a),)),
         Fact("B", (Part(b),)),
-        Fact("summary", tuple(Part(visible(sentence)) for sentence in summary(comparison)[1:])),
-        *(
-            Fact(f"note on {sides}", (Part(visible(text), Tone.WARN),))
-            for sides, text in warnings_of(comparison)
-        ),
         Fact("changes", (Part(rule_sentence(comparison)),)),
     ]
 
@@ -80,7 +81,11 @@ def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict
             "change": None if call_s is None else call_s.difference.change.value,
         },
         "functions": [_function(function, numbers) for function in comparison.functions],
-        "notes": [visible(finding_text(note)) for note in comparison.notes],
+        "unseen": visible(unseen_sentence(comparison)),
+        "notes": [
+            *(visible(finding_text(note)) for note in comparison.notes),
+            *(visible(f"{sides}: {text}") for sides, text in warnings_of(comparison)),
+        ],
     }
 
 

@@ -41,7 +41,20 @@ def _bottleneck(report: Report) -> str:
         said = f"{_at(spender, report)} waits for {share} of {_cost(report)}{_inside(spender, '')}"
     if scale.share(spender.weight) > _HALF or call is None or not _adds_to(spender, call, report):
         return f"{said}."
-    return f"{said}; {_with_callees(call, report)}."
+    if _is_below(call, spender):
+        return f"{said}; {_with_callees(call, report)}."
+    rest = f"the largest function is {_at(spender, report)} with {share}{_inside(spender, 'mostly ')}"
+    return f"{_with_callees(call, report)} of {_cost(report)}; {rest}."
+
+
+def _is_below(call: Node, spender: Spender) -> bool:
+    pending = [call]
+    while pending:
+        node = pending.pop()
+        if (node.frame.name, node.frame.file) == (spender.name, spender.file):
+            return True
+        pending += node.children
+    return False
 
 
 def _adds_to(spender: Spender, call: Node, report: Report) -> bool:

@@ -185,6 +185,8 @@ export interface SampledComparison {
   grade: string;
   names: Sides<string>;
   per_call_s: Sides<number | null> & { change: Change | null };
+  /** The sentence on differences that can go unseen. */
+  unseen: string;
   functions: ChangedFunction[];
   notes?: string[];
 }
