@@ -51,3 +51,4 @@ def test_tip_shows_the_difference(page_of: PageOf) -> None:
 def test_what_can_go_unseen_is_below_the_headline(page_of: PageOf) -> None:
     page = page_of(comparison_page())
     expect(page.get_by_text("Not seen: differences of up to 9.1 points, which can be noise.")).to_be_visible()
+    expect(page.get_by_text("faster-loader · 1 run · 400 samples")).to_be_visible()

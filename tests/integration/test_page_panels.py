@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from profkit.cli.files import runs_of_file
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.measurement import MeasuredRun
 from profkit.model.notes import Note, NoteCode
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
@@ -344,3 +346,27 @@ def test_processes_of_a_merged_run(show: Open, size: tuple[int, int]) -> None:
 
 def test_a_single_run_has_no_panel_of_processes(show: Open) -> None:
     assert show(sampled_html([made_run()])).locator("#tab-processes").count() == 0
+
+
+THREADING = "/usr/lib/python3.11/threading.py"
+CHOOSERS = """() => [...document.querySelectorAll('.chooser, .page-tools')].map((element) => {
+  const all = [element, ...element.querySelectorAll('*')].map((one) => one.getBoundingClientRect());
+  const boxes = all.filter(({ width }) => width);
+  const [left, right] = [boxes.map((box) => box.left), boxes.map((box) => box.right)];
+  return [Math.min(...left), Math.max(...right), boxes[0].top];
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 700, 900, 1100, 1280, 1600])
+def test_choosers_do_not_overlap(show: Open, width: int) -> None:
+    builder = ProfileBuilder()
+    for tid, name in enumerate(("work", "wait")):
+        thread = Thread(1, tid, "a thread of the pool " * 6)
+        frames = Frame("Thread.run", THREADING, 1), Frame(f"Condition.{name}", THREADING, 9)
+        builder.add(frames, thread, 50)
+    run = replace(made_run(), profile=builder.build(period_ns=1e7))
+    page = show(sampled_html((run,)), size=(width, 800))
+    boxes = sorted(page.evaluate(CHOOSERS), key=lambda box: (box[2], box[0]))
+    assert len(boxes) == 3
+    for (_, right, top), (left, _, other_top) in pairwise(boxes):
+        assert top != other_top or right + 8 <= left

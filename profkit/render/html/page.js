@@ -1112,35 +1112,35 @@ let run=currentRun();if(state.view!=="chronological"||!isTimed(run)||state.threa
 wide=Math.max(1,Math.round(last/10)),steps={ArrowRight:1,ArrowUp:1,ArrowLeft:-1,ArrowDown:-1,PageUp:wide,PageDown:-wide,
 Home:-last,End:last};Object.hasOwn(steps,event.key)&&(event.preventDefault(),event.stopPropagation(),moveTo(strip,
 Math.min(last,Math.max(0,(strip.moment??0)+steps[event.key]))))}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
-return;let{functions:functions2,notes=[],per_call_s,unseen}=sampledComparison,parts2=[headline(sampledComparison),
-callTimes(per_call_s),make("p",{class:"unseen"},unseen),warnings(notes),differences(functions2)];body.append(...parts2.
-filter(part=>part!==null))},applies:()=>sampledComparison!==null};function callTimes({a,b,change}){if(!isNumber(
-a)||!isNumber(b))return null;let[textA,textB]=timesAlike([a,b]),against=change===NOISE?"the difference is with\
-in noise":`${changeText(b/a)} against A`;return keyFigures([["A, one call",textA,"on average"],["B, one call",
-textB,change?against:"on average"]])}function differences(rows){let changed=rows.filter(row=>row.change!==NOISE),
-ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.max(...ends.map(Math.abs),.01),at2=linearScale(
-[-most,most],[6,154]),grid=sortableTable({caption:"Self or total share of each function: the difference in poi\
-nts, with its interval.",columns:columns3(at2),sort:"difference",key:row=>row.function,step:30,pick:({function:fn})=>setState(
-{selected:state.selected===fn?null:fn})}),all=make("input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(
-state.search);grid.show((all.checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.
-mark(state.selected),grid.element.hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint(
-"No function differs by more than the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(state.
-selected)),show();let noise=rows.length-changed.length,remark=`${plural(noise,"function")} within noise, in gr\
-ey`,choice2=make("label",{class:"check"},all,remark);return make("div",{class:"differences"},none,grid.element,
-noise?choice2:null)}function columns3(at2){let share2=side2=>({id:side2,title:side2.toUpperCase(),hint:`share \
-of ${side2.toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],[make("span",{class:"share"},formatShare(
-row[side2]))," ",make("span",{class:"interval"},`±${(row.halves[side2]*100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};
-return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},share2("a"),share2("b"),{id:"differ\
-ence",title:"difference",hint:"changes first, largest first",value:weightOf,cell:row=>numberCell(formatPoints(
-row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",
-...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,
-value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.
-name[row.function],shareOf2=row=>row.of==="self"?"self":"total",weightOf=row=>(row.change===NOISE?0:10)+Math.abs(
-row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.change}`},functionLink(row.
-function))}function intervalCell({a,b,low,high,change},at2){let title=low===null||high===null?"no interval":`${formatPoints(
-low)} to ${formatPoints(high)} points`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","ar\
-ia-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,{at:at2,low,high,middle:b-
-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
+return;let{functions:functions2,notes=[],per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline({...sampledComparison,
+names:sides2}),callTimes(per_call_s),make("p",{class:"unseen"},unseen),warnings(notes),differences(functions2)];
+body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==null};function callTimes({a,
+b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([a,b]),against=change===NOISE?
+"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures([["A, one call",textA,"on av\
+erage"],["B, one call",textB,change?against:"on average"]])}function differences(rows){let changed=rows.filter(
+row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.max(...ends.map(Math.
+abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Self or total share of each funct\
+ion: the difference in points, with its interval.",columns:columns3(at2),sort:"difference",key:row=>row.function,
+step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make("input",{type:"check\
+box",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.checked||matches?
+rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.hidden=!changed.
+length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more than the noise.");onChange(
+["search"],show),onChange(["selected"],()=>grid.mark(state.selected)),show();let noise=rows.length-changed.length,
+remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"check"},all,remark);return make(
+"div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){let share2=side2=>({id:side2,
+title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],
+[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"interval"},`±${(row.halves[side2]*
+100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},
+share2("a"),share2("b"),{id:"difference",title:"difference",hint:"changes first, largest first",value:weightOf,
+cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(
+row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{
+id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}
+var nameOf2=row=>head.functions.name[row.function],shareOf2=row=>row.of==="self"?"self":"total",weightOf=row=>(row.
+change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.
+change}`},functionLink(row.function))}function intervalCell({a,b,low,high,change},at2){let title=low===null||high===
+null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} points`,svg=draw("svg",{viewBox:"0 0 160 18",
+width:160,height:18,role:"img","aria-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),
+whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
 [own,all]=[{weight:self,waiting:waiting2},{weight:total,waiting:waitingTotal}];for(let row=0;row<fn.length;row++){
 if(wanted2!=="all"&&(thread.length?thread[row]:0)!==wanted2)continue;let weights={self:activeWeight(own,row,activity),
 total:activeWeight(all,row,activity)};if(!weights.total)continue;let last=found3.at(-1);last?.fn===fn[row]&&last.

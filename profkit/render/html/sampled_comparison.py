@@ -39,7 +39,7 @@ def sampled_comparison_html(
     source = source_of((*comparison.a.runs, *comparison.b.runs), options.source_root)
     is_library = library_test(first.region.file, comparison.both.frames)
     page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
-    names = dict(zip("ab", runs_of(comparison), strict=True))
+    names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
     title = f"{comparison.a.name} → {comparison.b.name}"
     facts, totals = _facts(comparison), _totals(comparison)
     notes = [finding_text(note) for note in comparison.notes]
@@ -75,6 +75,7 @@ def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict
         "headline": visible(headline(comparison)),
         "grade": comparison.grade.value,
         "names": dict(names),
+        "sides": dict(zip("ab", runs_of(comparison), strict=True)),
         "per_call_s": {
             "a": None if call_s is None else call_s.a.value,
             "b": None if call_s is None else call_s.b.value,

@@ -143,7 +143,9 @@ def test_the_call_that_has_most_of_the_time_is_named_beside_a_smaller_function()
 
 
 def test_a_function_that_is_called_from_there_comes_first() -> None:
-    first, *_ = summary_of(("main:1 load:5 parse:9", 40, 1), ("main:1 load:5 g:6", 25, 1), ("main:2 h:8", 35, 1))
+    first, *_ = summary_of(
+        ("main:1 load:5 parse:9", 40, 1), ("main:1 load:5 g:6", 25, 1), ("main:2 h:8", 35, 1)
+    )
     assert first == (
         "parse (/home/ann/app.py:9) takes 40 % ±9 of the time; "
         "load (/home/ann/app.py:5) with its callees has 65 % ±9."

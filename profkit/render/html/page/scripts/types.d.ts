@@ -184,6 +184,8 @@ export interface SampledComparison {
   headline: string;
   grade: string;
   names: Sides<string>;
+  /** Their labels, numbers of runs, samples, dates and commits. */
+  sides: Sides<string>;
   per_call_s: Sides<number | null> & { change: Change | null };
   /** The sentence on differences that can go unseen. */
   unseen: string;

@@ -22,10 +22,10 @@ export const sampledComparisonPanel = {
   title: "Comparison",
   build(body) {
     if (!sampledComparison) return;
-    const { functions, notes = [], per_call_s, unseen } = sampledComparison;
+    const { functions, notes = [], per_call_s, sides, unseen } = sampledComparison;
     const parts = [
-      headline(sampledComparison), callTimes(per_call_s), make("p", { class: "unseen" }, unseen),
-      warnings(notes), differences(functions),
+      headline({ ...sampledComparison, names: sides }), callTimes(per_call_s),
+      make("p", { class: "unseen" }, unseen), warnings(notes), differences(functions),
     ];
     body.append(...parts.filter((part) => part !== null));
   },
