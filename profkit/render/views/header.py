@@ -43,6 +43,8 @@ from profkit.stats import quantile_ns
 from profkit.units import format_bytes, format_duration
 
 _SLOW = 0.8  # Part of the requested rate below which a warning is shown.
+_MANY_ERRORS = 0.01
+"""Samples that were lost, as a part of those that were not, above which they are a warning."""
 _COLUMNS = 16
 _MIN_POINTS = 4
 """Minimum number of resource points for a curve."""
@@ -209,7 +211,8 @@ def _samples(run: Run) -> list[Part]:
         parts.append(_sampled_time(info.samples * run.profile.period_ns / 1e9, len(run.profile.threads)))
     share = f" ({percent(info.torn_share, 1000)})" if info.torn else ""
     parts.append(Part(f"{count(info.torn)} torn{share}", Tone.WARN if info.is_much_torn else Tone.PLAIN))
-    parts.append(Part(count(info.errors, "error"), Tone.WARN if info.errors else Tone.PLAIN))
+    are_many = info.errors > _MANY_ERRORS * info.samples
+    parts.append(Part(count(info.errors, "error"), Tone.WARN if are_many else Tone.PLAIN))
     return parts
 
 

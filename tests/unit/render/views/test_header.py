@@ -94,7 +94,9 @@ def test_one_call_has_no_distribution() -> None:
 def test_what_a_reader_must_not_miss_is_a_warning() -> None:
     assert Tone.WARN not in tones(made_run(), "samples")
     assert Tone.WARN in tones(made_run(torn=20), "samples")
-    assert Tone.WARN in tones(made_run(errors=1), "samples")
+    assert Tone.WARN in tones(made_run(errors=3), "samples")
+    assert Tone.WARN in tones(made_run(errors=1, samples=0), "samples")
+    assert Tone.WARN not in tones(made_run(errors=2), "samples"), "a detail"
     assert Tone.WARN in tones(made_run(achieved_hz=50.0), "sampler")
     assert Tone.WARN in tones(made_run(gap_s=1.0), "session")
     assert Tone.WARN not in tones(made_run(gap_s=0.056, session_s=6.0), "session"), "a detail"
