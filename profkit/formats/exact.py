@@ -2,14 +2,14 @@
 
 It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
 samples matters, the threads, the `turns` in which their samples alternate, since those formats separate the
-threads, and the `starts` of samples, if they are known. Strings are escaped by `pprof.schema.escape_text`,
-since JSON's readers differ on lone surrogates (RFC 8259, section 8.2).
+threads, the `starts` of samples, if they are known, and which of them are `idle`. Strings are escaped by
+`pprof.schema.escape_text`, since JSON's readers differ on lone surrogates (RFC 8259, section 8.2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import chain, groupby, islice, repeat
 from typing import NamedTuple
 
 from profkit.formats.json_members import member, number
@@ -34,6 +34,8 @@ class Exact(NamedTuple):
     turns: Sequence[tuple[int, int]]
     """(index of a thread, number of its samples that follow)."""
     starts: Sequence[int]
+    idle: Sequence[int]
+    """Numbers of samples in a row that are not idle, that are, and so on; empty if none is idle."""
 
 
 class StackWeight(NamedTuple):
@@ -49,6 +51,7 @@ def describe(profile: Profile) -> Mapping[str, object]:
     for thread, samples in groupby(profile.samples, key=lambda sample: sample.thread):
         turns += thread, sum(1 for _ in samples)
     starts = {"starts": profile.starts} if profile.starts else {}
+    idle = {"idle": _runs(profile)} if profile.idle else {}
     return {
         "unit": profile.unit.value,
         "period_ns": profile.period_ns,
@@ -56,7 +59,18 @@ def describe(profile: Profile) -> Mapping[str, object]:
         "threads": [[thread.pid, thread.tid, escape_text(thread.name)] for thread in profile.threads],
         "turns": turns,
         **starts,
+        **idle,
     }
+
+
+def _runs(profile: Profile) -> list[int]:
+    """Return the numbers of samples in a row that are not idle, that are, and so on."""
+    runs = [
+        (idle, sum(1 for _ in samples))
+        for idle, samples in groupby(profile.samples, key=lambda sample: sample.stack in profile.idle)
+    ]
+    first_idle = [0] if runs and runs[0][0] else []
+    return [*first_idle, *(length for _, length in runs)]
 
 
 def read_description(holder: object, where: str) -> Exact:
@@ -71,18 +85,19 @@ def read_description(holder: object, where: str) -> Exact:
         ordered=member(about, MEMBER, "ordered", bool),
         threads=tuple(_thread(entry, f"{MEMBER}.threads[{n}]") for n, entry in enumerate(listed)),
         turns=list(zip(flat[::2], flat[1::2], strict=True)),
-        starts=_starts(about),
+        starts=_counts(about, "starts"),
+        idle=_counts(about, "idle"),
     )
 
 
-def _starts(about: object) -> list[int]:
-    """Return the starts; none if the file has none."""
-    if not isinstance(about, dict) or "starts" not in about:
+def _counts(about: object, name: str) -> list[int]:
+    """Return a list of numbers that are not negative; an empty one if the file has none of this name."""
+    if not isinstance(about, dict) or name not in about:
         return []
-    starts = [int(number(start, f"{MEMBER}.starts")) for start in member(about, MEMBER, "starts", list)]
-    if min(starts, default=0) < 0:
-        raise ValueError(f"{MEMBER}.starts has a negative number")
-    return starts
+    counts = [int(number(count, f"{MEMBER}.{name}")) for count in member(about, MEMBER, name, list)]
+    if min(counts, default=0) < 0:
+        raise ValueError(f"{MEMBER}.{name} has a negative number")
+    return counts
 
 
 def samples_by_thread(profile: Profile) -> list[list[Sample]]:
@@ -113,25 +128,34 @@ def rebuild(
     if found != counts:
         raise ValueError(f"{where} has {found} samples of its threads, {MEMBER}.turns counts {counts}")
     left = [iter(samples) for samples in by_thread]
-    stacks: dict[Stack, int] = {}
+    stacks: dict[tuple[Stack, bool], int] = {}
+    flags = _flags(exact.idle, sum(counts))
     samples = tuple(
-        Sample(stacks.setdefault(stack, len(stacks)), thread, weight)
+        Sample(stacks.setdefault((stack, next(flags)), len(stacks)), thread, weight)
         for thread, count in exact.turns
         for stack, weight in islice(left[thread], count)
     )
-    for stack in stacks:
+    for stack, _ in stacks:
         budget.count_stack(len(stack))
     budget.count_records(len(samples))
     return Profile(
         unit=exact.unit,
         period_ns=exact.period_ns,
         frames=tuple(frames),
-        stacks=tuple(stacks),
+        stacks=tuple(stack for stack, _ in stacks),
         threads=exact.threads,
         samples=samples,
         ordered=exact.ordered,
         starts=tuple(exact.starts) if len(exact.starts) == len(samples) else (),
+        idle=frozenset(number for (_, idle), number in stacks.items() if idle),
     )
+
+
+def _flags(runs: Sequence[int], count: int) -> Iterator[bool]:
+    """Return whether each sample is idle; none is if the runs are of another number of samples."""
+    if sum(runs) != count:
+        return repeat(False)
+    return chain.from_iterable(repeat(bool(place % 2), length) for place, length in enumerate(runs))
 
 
 def _thread(entry: object, where: str) -> Thread:

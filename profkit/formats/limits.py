@@ -197,17 +197,29 @@ class BoundedBuilder(ProfileBuilder):
         return shorten(stack, self.frame(LEFT_OUT))
 
     def add_indexed(
-        self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
+        self,
+        stack: tuple[int, ...],
+        thread: int,
+        weight: int = 1,
+        start: int | None = None,
+        *,
+        idle: bool = False,
     ) -> None:
         """See `ProfileBuilder.add_indexed`; a deep stack may be shortened."""
-        self.add_fitted(self.fitted(stack), thread, weight, start)
+        self.add_fitted(self.fitted(stack), thread, weight, start, idle=idle)
 
     def add_fitted(
-        self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
+        self,
+        stack: tuple[int, ...],
+        thread: int,
+        weight: int = 1,
+        start: int | None = None,
+        *,
+        idle: bool = False,
     ) -> None:
         """Append one sample with a stack that `fitted` has returned."""
-        super().add_indexed(stack, thread, weight, start)
-        if len(self._stacks) != self._counted_stacks:
+        super().add_indexed(stack, thread, weight, start, idle=idle)
+        if len(self._table) != self._counted_stacks:
             self._counted_stacks += 1
             self.budget.count_stack(len(stack))
         self._count_record()

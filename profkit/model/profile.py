@@ -66,6 +66,12 @@ class Profile:
 
     This is the time axis that all threads share: a thread has gaps in which it was not sampled.
     """
+    idle: frozenset[int] = frozenset()
+    """Indexes of the stacks of idle threads, if the sampler knows their states; empty otherwise.
+
+    An idle thread is not on a processor, and neither holds nor requests the GIL. The same frames can be one
+    stack that is idle, and another one that is not.
+    """
 
     def known_starts(self) -> Iterable[int | None]:
         """Return the start of each sample, or endlessly None if they are not known."""
@@ -84,19 +90,24 @@ class Profile:
 class ProfileBuilder:
     """Builder of a `Profile` from stacks; equal frames, stacks and threads are stored once.
 
-    Consecutive equal stacks of a thread become one sample.
+    Idle stacks are not equal to others. Consecutive equal stacks of a thread become one sample.
     """
 
     def __init__(self) -> None:
         self._frames: dict[Frame, int] = {}
         self._stacks: dict[tuple[int, ...], int] = {}
+        self._idle: dict[tuple[int, ...], int] = {}
+        """Idle stacks, numbered together with the others."""
+        self._table: list[tuple[int, ...]] = []
+        """All stacks by number."""
         self._threads: dict[Thread, int] = {}
         self._samples: list[Sample] = []
         self._starts: list[int | None] = []
 
-    def add(self, stack: tuple[Frame, ...], thread: Thread, weight: int = 1) -> None:
+    def add(self, stack: tuple[Frame, ...], thread: Thread, weight: int = 1, *, idle: bool = False) -> None:
         """Append one sample, frames root first."""
-        self.add_indexed(tuple(self.frame(frame) for frame in stack), self.thread(thread), weight)
+        frames = tuple(self.frame(frame) for frame in stack)
+        self.add_indexed(frames, self.thread(thread), weight, idle=idle)
 
     def frame(self, frame: Frame) -> int:
         """Return the index of a frame; add the frame if it is new."""
@@ -107,10 +118,18 @@ class ProfileBuilder:
         return self._threads.setdefault(thread, len(self._threads))
 
     def add_indexed(
-        self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
+        self,
+        stack: tuple[int, ...],
+        thread: int,
+        weight: int = 1,
+        start: int | None = None,
+        *,
+        idle: bool = False,
     ) -> None:
         """Append one sample whose frames and thread are indexes from this builder."""
-        number = self._stacks.setdefault(stack, len(self._stacks))
+        number = (self._idle if idle else self._stacks).setdefault(stack, len(self._table))
+        if number == len(self._table):
+            self._table.append(stack)
         last = self._samples[-1] if self._samples else None
         if last is not None and last.stack == number and last.thread == thread and self._continues(start):
             self._samples[-1] = Sample(number, thread, last.weight + weight)
@@ -139,12 +158,13 @@ class ProfileBuilder:
             unit=unit,
             period_ns=period_ns,
             frames=tuple(self._frames),
-            stacks=tuple(self._stacks),
+            stacks=tuple(self._table),
             threads=tuple(self._threads),
             samples=tuple(self._samples),
             ordered=ordered,
             totals=tuple(map(totals.get, self._frames)) if totals else (),
             starts=starts if len(starts) == len(self._samples) else (),
+            idle=frozenset(self._idle.values()),
         )
 
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
@@ -161,8 +162,8 @@ class _Parsed:
     end: str | None = None
     inside: list[Inside] = field(default_factory=list)
     rarest: int = 1
-    pending: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
-    """Threads, stacks and weights of the samples since the last totals."""
+    pending: list[tuple[int, tuple[int, ...], int, bool]] = field(default_factory=list)
+    """Samples since the last totals: threads, stacks, weights, and whether they are idle."""
     ends: dict[int, int] = field(default_factory=dict)
     """By thread: the round in which its last sample ended."""
     placed: int = 0
@@ -176,8 +177,8 @@ class _Parsed:
         """
         rounds = sum(rounds for rounds, _, _ in self.totals)
         starts = dict(self._first_starts(rounds))
-        for thread, stack, weight in self.pending:
-            self.builder.add_indexed(stack, thread, weight, starts[thread])
+        for thread, stack, weight, idle in self.pending:
+            self.builder.add_indexed(stack, thread, weight, starts[thread], idle=idle)
             starts[thread] += weight
         self.ends.update(starts)
         self.pending.clear()
@@ -186,7 +187,7 @@ class _Parsed:
     def _first_starts(self, rounds: int) -> Iterator[tuple[int, int]]:
         """Yield the first start of each pending thread: a new thread's last sample is in the last round."""
         weights: Counter[int] = Counter()
-        for thread, _, weight in self.pending:
+        for thread, _, weight, _ in self.pending:
             weights[thread] += weight
         for thread, weight in weights.items():
             end = self.ends.get(thread, -1)
@@ -231,9 +232,9 @@ def _thread(parsed: _Parsed, text: str) -> None:
     parsed.threads.append(parsed.builder.thread(Thread(int(pid), int(tid), _quoted(name))))
 
 
-def _samples(parsed: _Parsed, text: str) -> None:
+def _samples(parsed: _Parsed, text: str, *, idle: bool = False) -> None:
     thread, stack, weight = map(int, text.split(" "))
-    parsed.pending.append((parsed.threads[_index(thread)], _whole(parsed, _index(stack)), weight))
+    parsed.pending.append((parsed.threads[_index(thread)], _whole(parsed, _index(stack)), weight, idle))
 
 
 def _drops(parsed: _Parsed, text: str) -> None:
@@ -284,8 +285,8 @@ def _end(parsed: _Parsed, text: str) -> None:
 
 
 _PARSERS = {
-    "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "d ": _drops, "p ": _child,
-    "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind, "w ": _partial,
+    "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "z ": partial(_samples, idle=True),
+    "d ": _drops, "p ": _child, "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind, "w ": _partial,
     "g": _no_gil, "l ": _left, "q ": _rarer,
 }  # fmt: skip
 _DECODER = json.JSONDecoder()

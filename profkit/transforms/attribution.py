@@ -165,7 +165,7 @@ def cut_regions(
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
         pieces = sorter.pieces(sample.stack, sample.thread)
         for piece in pieces:
-            parts[piece.region].add(piece, sample.thread, sample.weight, start)
+            parts[piece.region].add(piece, sample, start)
         if not pieces and sorter.is_of_child(sample.stack):
             orphans.append((sample, start))
     _add_orphans(orphans, sorter, parts)
@@ -178,9 +178,9 @@ def _add_orphans(
 ) -> None:
     """Add samples of child processes that no region claims to each region that was active at all."""
     active = tuple(region for region, part in parts.items() if part.seen)
-    for (stack, thread, weight), start in orphans:
-        for piece in sorter.pieces_of_child(stack, active):
-            parts[piece.region].add(piece, thread, weight, start)
+    for sample, start in orphans:
+        for piece in sorter.pieces_of_child(sample.stack, active):
+            parts[piece.region].add(piece, sample, start)
 
 
 def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profile, Mapping[str, int]]:
@@ -216,10 +216,12 @@ class _Part:
         self._reindexer = Reindexer(source, self._builder)
         self._weights = dict.fromkeys(_Fate, 0)
 
-    def add(self, piece: _Piece, thread: int, weight: int, start: int | None) -> None:
+    def add(self, piece: _Piece, sample: Sample, start: int | None) -> None:
+        """Add a sample, of which the piece is a part."""
+        stack, thread, weight = sample
         self._weights[piece.fate] += weight
         if piece.fate is _Fate.KEPT:
-            self._reindexer.add(piece.stack, thread, weight, start)
+            self._reindexer.add(piece.stack, thread, weight, start, idle=stack in self._source.idle)
 
     @property
     def seen(self) -> int:

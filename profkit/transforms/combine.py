@@ -34,7 +34,8 @@ def merge_profiles(profiles: Iterable[Profile], *, same_clock: bool = False) -> 
         reindexer = Reindexer(profile, builder)
         starts = profile.known_starts() if same_clock else repeat(None)
         for sample, start in zip(profile.samples, starts, strict=False):
-            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight, start)
+            stack, idle = profile.stacks[sample.stack], sample.stack in profile.idle
+            reindexer.add(stack, sample.thread, sample.weight, start, idle=idle)
     return builder.build(
         unit=unit,
         period_ns=_mean_period_ns(counted),
@@ -112,7 +113,8 @@ def side_by_side(a: Sequence[Profile], b: Sequence[Profile]) -> Profile:
 def _add_all(profile: Profile, target: ProfileBuilder, thread: int) -> None:
     frame = [target.frame(frame) for frame in profile.frames].__getitem__
     for stack, weight in stack_weights(profile).items():
-        target.add_indexed(tuple(map(frame, profile.stacks[stack])), thread, weight)
+        frames = tuple(map(frame, profile.stacks[stack]))
+        target.add_indexed(frames, thread, weight, idle=stack in profile.idle)
 
 
 def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[str], str]:

@@ -38,14 +38,22 @@ class Reindexer:
         self._threads: dict[int, int] = {}
         self._stacks: dict[tuple[int, ...], tuple[int, ...]] = {}
 
-    def add(self, stack: tuple[int, ...], thread: int, weight: int, start: int | None = None) -> None:
+    def add(
+        self,
+        stack: tuple[int, ...],
+        thread: int,
+        weight: int,
+        start: int | None = None,
+        *,
+        idle: bool = False,
+    ) -> None:
         """Append one sample; `stack` may be missing from the source's table, but not its frames."""
         mapped = self._stacks.get(stack)
         if mapped is None:
             mapped = self._stacks[stack] = tuple(self._frame(frame) for frame in stack)
         if thread not in self._threads:
             self._threads[thread] = self._target.thread(self._source.threads[thread])
-        self._target.add_indexed(mapped, self._threads[thread], weight, start)
+        self._target.add_indexed(mapped, self._threads[thread], weight, start, idle=idle)
 
     def _frame(self, frame: int) -> int:
         if frame not in self._frames:
@@ -85,7 +93,7 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     threads = [builder.thread(thread) for thread in profile.threads]
     stacks = [_fold_address([numbers[frame] for frame in stack], folded) for stack in profile.stacks]
     for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
-        builder.add_indexed(stacks[stack], threads[thread], weight, start)
+        builder.add_indexed(stacks[stack], threads[thread], weight, start, idle=stack in profile.idle)
     totals = {
         frame: total
         for number, (frame, total) in enumerate(zip(profile.frames, profile.totals, strict=False))
@@ -260,21 +268,22 @@ def prune(profile: Profile, min_share: float) -> Profile:
     ordered = sort_stacks(profile, keys)
     depths = _kept_depths(ordered, min_share * profile.total_weight)
     smaller = len(profile.frames)
-    stacks: dict[tuple[int, ...], int] = {}
+    stacks: dict[tuple[Stack, bool], int] = {}
     places = []
-    for stack, place in zip(profile.stacks, ordered.places, strict=True):
+    for number, (stack, place) in enumerate(zip(profile.stacks, ordered.places, strict=True)):
         depth = depths[place] if place >= 0 else len(stack)
         cut = stack if depth == len(stack) else (*stack[:depth], smaller)
-        places.append(stacks.setdefault(cut, len(stacks)))
+        places.append(stacks.setdefault((cut, number in profile.idle), len(stacks)))
     return Profile(
         unit=profile.unit,
         period_ns=profile.period_ns,
         frames=(*profile.frames, SMALLER_CALLS),
-        stacks=tuple(stacks),
+        stacks=tuple(stack for stack, _ in stacks),
         threads=profile.threads,
         samples=_moved(profile, places),
         ordered=profile.ordered,
         totals=(*profile.totals, None) if profile.totals else (),
+        idle=frozenset(map(places.__getitem__, profile.idle)),
     )
 
 
@@ -329,7 +338,8 @@ def keep_leaf_end(profile: Profile, frames: int) -> Profile:
     builder = ProfileBuilder()
     reindexer = Reindexer(profile, builder)
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
-        reindexer.add(profile.stacks[sample.stack][-frames:], sample.thread, sample.weight, start)
+        stack, idle = profile.stacks[sample.stack][-frames:], sample.stack in profile.idle
+        reindexer.add(stack, sample.thread, sample.weight, start, idle=idle)
     return build_like(profile, builder)
 
 
@@ -339,7 +349,8 @@ def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
     reindexer = Reindexer(profile, builder)
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
         if profile.threads[sample.thread].tid in tids:
-            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight, start)
+            stack, idle = profile.stacks[sample.stack], sample.stack in profile.idle
+            reindexer.add(stack, sample.thread, sample.weight, start, idle=idle)
     return build_like(profile, builder)
 
 

@@ -1,8 +1,9 @@
-"""Classify stacks as waiting or working, by the function in which they end, and by its line.
+"""Classify stacks as waiting or working, by the function in which they end, by its line, and by idle threads.
 
 A sampler sees Python functions, but few of the C functions that wait for them: a thread in `lock.acquire` is
 seen in the function that calls it. So each entry names a function that does hardly anything but wait. A call
-such as `time.sleep` in the user's own function is recognized by the source of its line.
+such as `time.sleep` in the user's own function is recognized by the source of its line. Waiting of any other
+kind is known only from samplers that report the states of threads.
 """
 
 from __future__ import annotations
@@ -104,10 +105,11 @@ _CALLS = re.compile(
 
 
 def waiting_stacks(profile: Profile, line_of: LineOf | None = None) -> frozenset[int]:
-    """Return the indexes of the stacks of waiting threads."""
+    """Return the indexes of the stacks of waiting threads: idle ones, and those that end in a known wait."""
     ends = {stack[-1] for stack in profile.stacks if stack}
     waiting = frozenset(frame for frame in ends if _waits(profile.frames[frame], line_of))
-    return frozenset(number for number, stack in enumerate(profile.stacks) if stack and stack[-1] in waiting)
+    known = (number for number, stack in enumerate(profile.stacks) if stack and stack[-1] in waiting)
+    return profile.idle.union(known)
 
 
 def _waits(frame: Frame, line_of: LineOf | None) -> bool:

@@ -15,6 +15,8 @@ from profkit.formats.numbers import PackedLookup
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
+    IDLE,
+    STATE,
     InFunction,
     InLabel,
     InLine,
@@ -87,6 +89,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
         threads=tuple(tables.threads),
         samples=tuple(_summed(samples, found.order)) if taken is None else taken,
         ordered=about.ordered and taken is not None,
+        idle=frozenset(tables.idle),
     )
     comments = _comments(found.others, strings)
     return with_starts(with_totals(profile, comments), comments)
@@ -123,17 +126,21 @@ class _Rest(NamedTuple):
     """Further locations, packed; empty if all are packed at the beginning, as protobuf writes them."""
     thread: int
     weight: int
+    idle: bool
 
 
 class _Tables:
     """Stacks and threads by their numbers, filled as samples are read; equal bytes are read once."""
 
     def __init__(self, places: Mapping[int, int], strings: Sequence[str], budget: Budget) -> None:
-        self.stacks: dict[tuple[int, ...], int] = {}
+        self.stacks: list[tuple[int, ...]] = []
+        self.idle: set[int] = set()
+        """Numbers of the stacks of idle threads."""
         self.threads: dict[Thread, int] = {}
         self._lookup, self._strings = PackedLookup(places), strings
-        self._stack_numbers: dict[bytes, int] = {}
-        self._counted = 0
+        self._numbers: tuple[dict[tuple[int, ...], int], ...] = ({}, {})
+        """Numbers of the stacks that are not idle, and of those that are."""
+        self._numbers_of_bytes: tuple[dict[bytes, int], ...] = ({}, {})
         self._rests: dict[bytes, _Rest] = {}
         self._budget = budget
 
@@ -142,39 +149,47 @@ class _Tables:
         field = int(InSample.LOCATIONS)
         for message in messages:
             first, rest = wire.first_blob(message, field)
-            more, thread, weight = self._rests.get(rest) or self._rest(rest)
+            more, thread, weight, idle = self._rests.get(rest) or self._rest(rest)
             packed = first + more if more else first
-            stack = self._stack_numbers.get(packed)
-            yield Sample(self._stack(packed) if stack is None else stack, thread, weight)
+            stack = self._numbers_of_bytes[idle].get(packed)
+            yield Sample(self._stack(packed, idle) if stack is None else stack, thread, weight)
 
-    def _stack(self, packed: bytes) -> int:
+    def _stack(self, packed: bytes, idle: bool) -> int:
         """Return the number of a stack whose bytes are new; with other bytes it may be known."""
         self._budget.check_depth(len(packed) // wire.LONGEST_VARINT)
         root_first = self._lookup.all(packed)[::-1]
-        number = self.stacks.setdefault(root_first, len(self.stacks))
-        if number == self._counted:
-            self._counted += 1
+        number = self._numbers[idle].setdefault(root_first, len(self.stacks))
+        if number == len(self.stacks):
+            self.stacks.append(root_first)
+            self.idle |= {number} if idle else set()
             self._budget.count_stack(len(root_first))
-        self._stack_numbers[packed] = number
+        self._numbers_of_bytes[idle][packed] = number
         return number
 
     def _rest(self, rest: bytes) -> _Rest:
         fields = _fields(rest)
-        thread = _thread(fields.get(InSample.LABEL, ()), self._strings)
+        labels = _labels(fields.get(InSample.LABEL, ()), self._strings)
+        thread = _thread(labels, self._strings)
         self._rests[rest] = found = _Rest(
             b"".join(map(wire.varint, _integers(fields.get(InSample.LOCATIONS, ())))),
             self.threads.setdefault(thread, len(self.threads)),
             _at(_integers(fields.get(InSample.VALUES, ())), 0, "value"),
+            _text(labels, STATE, self._strings) == IDLE,
         )
         return found
 
 
-def _thread(labels: Iterable[int | bytes], strings: Sequence[str]) -> Thread:
-    found = {}
-    for label in map(_fields, labels):
-        found[_at(strings, _integer(label, InLabel.KEY), "string")] = label
-    pid, tid = (_integer(found.get(key, {}), InLabel.NUMBER) for key in ("pid", "tid"))
-    return Thread(pid, tid, _at(strings, _integer(found.get("thread", {}), InLabel.STRING), "string"))
+def _labels(labels: Iterable[int | bytes], strings: Sequence[str]) -> Mapping[str, _Fields]:
+    return {_at(strings, _integer(label, InLabel.KEY), "string"): label for label in map(_fields, labels)}
+
+
+def _thread(labels: Mapping[str, _Fields], strings: Sequence[str]) -> Thread:
+    pid, tid = (_integer(labels.get(key, {}), InLabel.NUMBER) for key in ("pid", "tid"))
+    return Thread(pid, tid, _text(labels, "thread", strings))
+
+
+def _text(labels: Mapping[str, _Fields], key: str, strings: Sequence[str]) -> str:
+    return _at(strings, _integer(labels.get(key, {}), InLabel.STRING), "string")
 
 
 def _about(fields: _Fields, strings: Sequence[str]) -> _About:

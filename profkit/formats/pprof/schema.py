@@ -29,6 +29,10 @@ WALL = ("wall", "nanoseconds")
 """Type and unit of the period, and of the second value."""
 
 
+STATE, IDLE = "state", "idle"
+"""Label of the samples of idle threads, and its value; others have no such label."""
+
+
 class InProfile(enum.IntEnum):
     """Fields of the outermost message."""
 

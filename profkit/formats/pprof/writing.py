@@ -10,7 +10,9 @@ from profkit.formats import wire
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
+    IDLE,
     SAMPLE_TYPES,
+    STATE,
     WALL,
     InFunction,
     InLabel,
@@ -82,10 +84,14 @@ def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Str
     ]
     values = {w: _values(w, profile.period_ns) for w in {sample.weight for sample in samples}}
     labels = [_labels(thread, strings) for thread in profile.threads]
+    idle = _idle_label(strings) if profile.idle else b""
     return {
         sample: wire.blob(
             InProfile.SAMPLE,
-            stacks[sample.stack] + values[sample.weight] + labels[sample.thread],
+            stacks[sample.stack]
+            + values[sample.weight]
+            + labels[sample.thread]
+            + (idle if sample.stack in profile.idle else b""),
         )
         for sample in dict.fromkeys(samples)
     }
@@ -105,10 +111,15 @@ def _labels(thread: Thread, strings: _Strings) -> bytes:
         ("tid", wire.integer(InLabel.NUMBER, thread.tid)),
         ("thread", wire.integer(InLabel.STRING, strings.number(thread.name))),
     )
-    return b"".join(
-        wire.blob(InSample.LABEL, wire.integer(InLabel.KEY, strings.number(key)) + value)
-        for key, value in values
-    )
+    return b"".join(_label(key, value, strings) for key, value in values)
+
+
+def _idle_label(strings: _Strings) -> bytes:
+    return _label(STATE, wire.integer(InLabel.STRING, strings.number(IDLE)), strings)
+
+
+def _label(key: str, value: bytes, strings: _Strings) -> bytes:
+    return wire.blob(InSample.LABEL, wire.integer(InLabel.KEY, strings.number(key)) + value)
 
 
 def _frames(frames: Sequence[Frame], strings: _Strings) -> Iterator[bytes]:

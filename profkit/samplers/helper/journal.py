@@ -10,6 +10,7 @@
     t PID TID NAME                     threads
     p PID COMMAND                      command line of a child process, its arguments separated by spaces
     r THREAD STACK WEIGHT              samples of a thread, WEIGHT in a row
+    z THREAD STACK WEIGHT              the same of an idle thread
     d FUNCTION ROUNDS                  rounds in which a process could not be read, by its last function
     w ROUNDS                           rounds in which only threads on a processor, or with the GIL, were read
     x PID REASON                       a child process that is not sampled
@@ -50,8 +51,8 @@ class Journal:
         self._functions: dict[tuple[str, str], int] = {}
         self._stacks: dict[tuple[int, int, int], int] = {}
         self._threads: dict[tuple[int, int], int] = {}
-        self._last: dict[int, list[int]] = {}
-        """By thread: its last stack, and how often it was seen since the last line about it."""
+        self._last: dict[int, tuple[int, bool, int]] = {}
+        """By thread: its last stack, whether it was idle, and how often that was seen since the last line."""
         self._dropped: dict[int, int] = {}
         self._partial = 0
 
@@ -66,17 +67,15 @@ class Journal:
         """Record that from now on each round that is taken counts for so many."""
         self._lines.append(f"q {rounds}")
 
-    def add(self, pid: int, tid: int, stack: int, weight: int = 1) -> None:
-        """Add one sample of a thread, or several of the same stack."""
+    def add(self, pid: int, tid: int, stack: int, weight: int = 1, *, idle: bool = False) -> None:
+        """Add one sample of a thread, or several of the same stack and state."""
         thread = self._thread(pid, tid)
         last = self._last.get(thread)
-        if last is None:
-            self._last[thread] = [stack, weight]
-        elif last[0] == stack:
-            last[1] += weight
-        else:
-            self._lines.append(f"r {thread} {last[0]} {last[1]}")
-            last[0], last[1] = stack, weight
+        if last is not None and last[0] == stack and last[1] == idle:
+            weight += last[2]
+        elif last is not None:
+            self._lines.append(_samples(thread, *last))
+        self._last[thread] = stack, idle, weight
 
     def stack(self, frames: Frames) -> int:
         """Return the number of a stack, -1 for an empty one."""
@@ -119,7 +118,7 @@ class Journal:
 
         Creates the file if it is missing. Raises OSError if that fails; the journal must not be used then.
         """
-        self._lines += [f"r {thread} {stack} {weight}" for thread, (stack, weight) in self._last.items()]
+        self._lines += [_samples(thread, *last) for thread, last in self._last.items()]
         self._last.clear()
         self._lines += [f"d {function} {number}" for function, number in self._dropped.items()]
         self._dropped.clear()
@@ -139,6 +138,10 @@ class Journal:
             number = self._threads[pid, tid] = len(self._threads)
             self._lines.append(f"t {pid} {tid} {quoted(self._name_of(pid, tid))}")
         return number
+
+
+def _samples(thread: int, stack: int, idle: bool, weight: int) -> str:
+    return f"{'z' if idle else 'r'} {thread} {stack} {weight}"
 
 
 def _append(path: str, data: bytes) -> None:

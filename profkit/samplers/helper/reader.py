@@ -12,6 +12,7 @@ import sys
 
 from . import proc_files, tasks
 from .consistency import Check
+from .thread_states import ThreadStates
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ TOO_DEEP = "Too many "
 """Beginning of its messages about too many frames or tasks: about 1,500 with 3.15, 1,000 with 3.14."""
 _UNREADABLE = "<unreadable>"
 _FIRST_TRIES = 10
-_HAS_GIL_BIT, _ON_CPU_BIT = 1, 2
+_HAS_GIL_BIT, _ON_CPU_BIT, _GIL_REQUESTED_BIT = 1, 2, 8
+_WORKS = _HAS_GIL_BIT | _ON_CPU_BIT | _GIL_REQUESTED_BIT
 _WANTED = {ALL_THREADS: 0, ON_CPU: _ON_CPU_BIT | _HAS_GIL_BIT, HOLDS_GIL: _HAS_GIL_BIT}
 
 
@@ -99,6 +101,9 @@ class Process:
         """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
         self.is_partial = False
         """True if only the threads on a processor could be read last."""
+        self._without_gil: set[int] = set()
+        """Threads that neither held nor requested the GIL when they were read last."""
+        self._states = ThreadStates(pid, keep_open=without < 0)
         self._checks: dict[_Place, Check] = {}
 
     def try_to_read(self) -> None:
@@ -132,6 +137,14 @@ class Process:
             reader = self._readers[state] = _reader(self.pid, _MODES[state], with_tasks=self._with_tasks)
         return self._read(reader)
 
+    def is_idle(self, tid: int) -> bool:
+        """Return whether a thread, as read last, is idle; False if its state is not known."""
+        return tid in self._without_gil and self._states.is_off_processors(tid)
+
+    def close(self) -> None:
+        """Close all files."""
+        self._states.close()
+
     def _read(self, reader: Reader) -> dict[int, list[object]]:
         try:
             return self._threads_with_tasks(reader) if self._with_tasks else self._threads(reader)
@@ -160,11 +173,14 @@ class Process:
     def _of_all(self, interpreters: Iterable[object]) -> dict[int, list[object]]:
         """Return the threads of all interpreters; one that runs several of them has the stacks of all."""
         threads: dict[int, list[object]] = {}
+        with_gil = set[int]()
         are_consistent = True
         # A subinterpreter has a higher number than the one that called it.
         others = (one for one in interpreters if _number(one) != self._without)
         for interpreter in sorted(others, key=_number, reverse=True):
             for thread in interpreter.threads:  # type: ignore[attr-defined]
+                if thread.status & _WORKS:
+                    with_gil.add(thread.thread_id)
                 if not self._wanted or thread.status & self._wanted:
                     called = threads.get(thread.thread_id)
                     place = _number(interpreter), thread.thread_id
@@ -177,6 +193,8 @@ class Process:
                         threads[thread.thread_id] = called + found if called else found
         if not are_consistent:
             raise Changing("a stack is of two moments")
+        self._without_gil = threads.keys() - with_gil
+        self._states.forget_others(threads.keys())
         return threads
 
 

@@ -120,7 +120,7 @@ class Sampling:
                 if frames:
                     process.function = self._journal.function(frames[0][0], frames[0][1])
             if stack >= 0:
-                self._journal.add(process.pid, tid, stack)
+                self._journal.add(process.pid, tid, stack, idle=process.is_idle(tid))
         return True
 
     def _threads(self, process: Process) -> dict[int, list[object]] | None:
@@ -191,5 +191,7 @@ class Sampling:
 
     def _forget(self, pid: int) -> None:
         if pid != self._first.pid:
+            if pid in self._processes:
+                self._processes[pid].close()
             for known in (self._processes, self._readable_s, self._starting_s):
                 known.pop(pid, None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -48,10 +49,17 @@ class Scripted(Process):
     def __init__(self, reads: Iterable[str | Exception], pid: int = 7) -> None:
         self.pid, self.seen, self.function, self.is_partial = pid, {}, -1, False
         self._reads = iter(reads)
-        self.running, self.states = True, list[str]()
+        self.running, self.states, self.closed = True, list[str](), False
+        self.idle: Iterator[bool] = repeat(False)
 
     def is_running(self) -> bool:
         return self.running
+
+    def is_idle(self, tid: int) -> bool:
+        return next(self.idle)
+
+    def close(self) -> None:
+        self.closed = True
 
     def threads(self) -> dict[int, list[object]]:
         read = next(self._reads, "f")
