@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
@@ -237,6 +236,10 @@ def _samples(parsed: _Parsed, text: str, *, idle: bool = False) -> None:
     parsed.pending.append((parsed.threads[_index(thread)], _whole(parsed, _index(stack)), weight, idle))
 
 
+def _idle_samples(parsed: _Parsed, text: str) -> None:
+    _samples(parsed, text, idle=True)
+
+
 def _drops(parsed: _Parsed, text: str) -> None:
     function, rounds = map(int, text.split(" "))
     parsed.dropped[("", "") if function < 0 else parsed.functions[function]] += rounds
@@ -285,7 +288,7 @@ def _end(parsed: _Parsed, text: str) -> None:
 
 
 _PARSERS = {
-    "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "z ": partial(_samples, idle=True),
+    "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "z ": _idle_samples,
     "d ": _drops, "p ": _child, "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind, "w ": _partial,
     "g": _no_gil, "l ": _left, "q ": _rarer,
 }  # fmt: skip

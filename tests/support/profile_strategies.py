@@ -28,12 +28,13 @@ def profiles(
     frame: st.SearchStrategy[Frame] = frames,
     unit: Unit = Unit.SAMPLES,
     max_depth: int = 6,
+    idle: st.SearchStrategy[bool] = st.just(False),  # noqa: B008 - strategies do not change
 ) -> Profile:
-    """Small profiles with repeated functions, recursion and empty stacks."""
+    """Small profiles with repeated functions, recursion and empty stacks; `idle` draws states of threads."""
     builder = ProfileBuilder()
     stack = st.lists(frame, max_size=max_depth).map(tuple)
-    for sample in draw(st.lists(st.tuples(stack, threads, st.integers(1, 5)), max_size=12)):
-        builder.add(*sample)
+    for *sample, state in draw(st.lists(st.tuples(stack, threads, st.integers(1, 5), idle), max_size=12)):
+        builder.add(*sample, idle=state)
     return builder.build(unit=unit, period_ns=1e6)
 
 

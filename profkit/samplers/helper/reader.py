@@ -101,8 +101,8 @@ class Process:
         """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
         self.is_partial = False
         """True if only the threads on a processor could be read last."""
-        self._without_gil: set[int] = set()
-        """Threads that neither held nor requested the GIL when they were read last."""
+        self._working: set[int] | None = None
+        """Threads that held or requested the GIL, or were on a processor, as read last; None if unknown."""
         self._states = ThreadStates(pid, keep_open=without < 0)
         self._checks: dict[_Place, Check] = {}
 
@@ -137,9 +137,16 @@ class Process:
             reader = self._readers[state] = _reader(self.pid, _MODES[state], with_tasks=self._with_tasks)
         return self._read(reader)
 
-    def is_idle(self, tid: int) -> bool:
-        """Return whether a thread, as read last, is idle; False if its state is not known."""
-        return tid in self._without_gil and self._states.is_off_processors(tid)
+    def is_idle(self, tid: int, *, is_new: bool = True) -> bool:
+        """Return whether a thread, as read last, is idle; False if its state is not known.
+
+        `is_new` says whether its stack is another one than in the last round.
+        """
+        if self._working is None:
+            return False
+        if is_new or tid in self._working:
+            self._states.forget(tid)
+        return tid not in self._working and self._states.is_off_processors(tid)
 
     def close(self) -> None:
         """Close all files."""
@@ -173,14 +180,14 @@ class Process:
     def _of_all(self, interpreters: Iterable[object]) -> dict[int, list[object]]:
         """Return the threads of all interpreters; one that runs several of them has the stacks of all."""
         threads: dict[int, list[object]] = {}
-        with_gil = set[int]()
+        working = self._working = set()
         are_consistent = True
         # A subinterpreter has a higher number than the one that called it.
         others = (one for one in interpreters if _number(one) != self._without)
         for interpreter in sorted(others, key=_number, reverse=True):
             for thread in interpreter.threads:  # type: ignore[attr-defined]
                 if thread.status & _WORKS:
-                    with_gil.add(thread.thread_id)
+                    working.add(thread.thread_id)
                 if not self._wanted or thread.status & self._wanted:
                     called = threads.get(thread.thread_id)
                     place = _number(interpreter), thread.thread_id
@@ -193,8 +200,7 @@ class Process:
                         threads[thread.thread_id] = called + found if called else found
         if not are_consistent:
             raise Changing("a stack is of two moments")
-        self._without_gil = threads.keys() - with_gil
-        self._states.forget_others(threads.keys())
+        self._states.close_others(threads.keys())
         return threads
 
 

@@ -113,14 +113,15 @@ class Sampling:
             return False
         for tid, found in threads.items():
             last, stack = process.seen.get(tid, (None, -1))
-            if found != last:
+            is_new = found != last
+            if is_new:
                 frames = frames_of(found)
                 stack = self._journal.stack(frames)
                 process.seen[tid] = found, stack
                 if frames:
                     process.function = self._journal.function(frames[0][0], frames[0][1])
             if stack >= 0:
-                self._journal.add(process.pid, tid, stack, idle=process.is_idle(tid))
+                self._journal.add(process.pid, tid, stack, idle=process.is_idle(tid, is_new=is_new))
         return True
 
     def _threads(self, process: Process) -> dict[int, list[object]] | None:

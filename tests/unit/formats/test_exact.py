@@ -1,4 +1,4 @@
-"""Starts of samples in files of other formats that profkit writes."""
+"""Starts and states of samples in files of other formats that profkit writes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats import firefox, speedscope
 from profkit.model.profile import Profile
-from tests.support.profile_strategies import profile_of
+from tests.support.profile_strategies import profile_of, profiles
 
 FORMATS = [speedscope, firefox]
 
@@ -43,3 +45,18 @@ def test_starts_of_other_samples_are_ignored() -> None:
     read = speedscope.decode(json.dumps(document).encode())
     assert read.samples == timed().samples
     assert read.starts == ()
+
+
+@pytest.mark.parametrize("codec", FORMATS, ids=lambda codec: codec.__name__)
+@given(profile=profiles(idle=st.booleans()))
+def test_idle_stacks_are_read_back(codec: object, profile: Profile) -> None:
+    encoded = codec.encode(profile)  # type: ignore[attr-defined]
+    assert codec.decode(encoded) == profile  # type: ignore[attr-defined]
+    assert (b'"idle"' in encoded) is bool(profile.idle)
+
+
+@pytest.mark.parametrize("runs", [[1, 1], [0, 2, 2], [10**18, 1]])
+def test_states_of_other_samples_are_ignored(runs: list[int]) -> None:
+    document = json.loads(speedscope.encode(timed()))
+    document["profkit"]["idle"] = runs
+    assert speedscope.decode(json.dumps(document).encode()) == timed()

@@ -82,8 +82,8 @@ def test_any_other_file_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["z 1", "f 1 2", 'f "a"', 'f "a" 3', "s -1 0 1", "s 5 0 1", "t 1", "r 0 0 1", "r -1 -1 1", "d 3 1", "p 1",
-     "p 1 2", "x x", "n 1 2", "e asked", "", "r 0 0", "s 0", "g", 'l "a" "b"', "q x"],
+    ["y 1", "z 1", "z 0 0", "f 1 2", 'f "a"', 'f "a" 3', "s -1 0 1", "s 5 0 1", "t 1", "r 0 0 1", "r -1 -1 1",
+     "d 3 1", "p 1", "p 1 2", "x x", "n 1 2", "e asked", "", "r 0 0", "s 0", "g", 'l "a" "b"', "q x"],
 )  # fmt: skip
 def test_a_damaged_line_is_named(line: str) -> None:
     with pytest.raises(DamagedJournal, match="line 3 is damaged"):
@@ -174,6 +174,20 @@ def test_a_deep_stack_takes_little_memory() -> None:
     tracemalloc.stop()
     assert max(map(len, journal.profile.stacks)) == depth
     assert peak_bytes < 10e6
+
+
+def test_samples_of_idle_threads_are_read(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "stacks"), 7, 0.001, name_of)
+    stack = journal.stack([("f", "f.py", 1)])
+    for idle in (False, False, True, True, True, False):
+        journal.add(7, 1, stack, idle=idle)
+    journal.write(6, 0, 0, ENDED)
+    data = (tmp_path / "stacks").read_bytes()
+    profile = read_journal(data).profile
+    assert [tuple(sample) for sample in profile.samples] == [(0, 0, 2), (1, 0, 3), (0, 0, 1)]
+    assert (profile.idle, profile.starts) == ({1}, (0, 2, 5))
+    states_unknown = read_journal(data.replace(b"\nz ", b"\nr ")).profile
+    assert (states_unknown.idle, states_unknown.total_weight) == (frozenset(), 6)
 
 
 class FullDisk:

@@ -35,27 +35,30 @@ THREADS = st.builds(Thread, st.integers(0, 2**31), st.one_of(st.integers(0, 2**3
 
 @st.composite
 def profiles(draw: st.DrawFn) -> Profile:
-    """Profiles with frames that no stack has, equal frames, and equal samples one after the other."""
+    """Profiles with frames that no stack has, equal frames, equal samples in a row, and idle stacks."""
     frames = tuple(draw(st.lists(FRAMES, max_size=6)))
     stack = st.lists(st.integers(0, len(frames) - 1), max_size=6).map(tuple) if frames else st.just(())
     thread = st.sampled_from(draw(st.lists(THREADS, min_size=1, max_size=3)))
-    stacks: dict[tuple[int, ...], int] = {}
+    stacks: dict[tuple[tuple[int, ...], bool], int] = {}
     threads: dict[Thread, int] = {}
     samples = [
         Sample(stacks.setdefault(key, len(stacks)), threads.setdefault(where, len(threads)), weight)
         for key, where, weight in draw(
-            st.lists(st.tuples(stack, thread, st.one_of(st.just(1), INT64)), max_size=12)
+            st.lists(
+                st.tuples(st.tuples(stack, st.booleans()), thread, st.one_of(st.just(1), INT64)), max_size=12
+            )
         )
     ]
     return Profile(
         unit=draw(st.sampled_from(Unit)),
         period_ns=draw(st.floats(0, 1e12)),
         frames=frames,
-        stacks=tuple(stacks),
+        stacks=tuple(stack for stack, _ in stacks),
         threads=tuple(threads),
         samples=tuple(samples),
         ordered=draw(st.booleans()),
         totals=draw(st.tuples(*[TOTALS] * len(frames)) | st.just(())),
+        idle=frozenset(number for (_, idle), number in stacks.items() if idle),
     )
 
 
@@ -385,3 +388,14 @@ def test_starts_that_are_too_long_are_ignored() -> None:
     long = base64.b64encode(zlib.compress(bytes(10**6))).decode("ascii")
     message.string_table[place] = f"#profkit.starts/1 {long}"
     assert pprof.decode(gzip.compress(message.SerializeToString())).starts == ()
+
+
+def test_samples_of_idle_threads_have_a_label() -> None:
+    builder = ProfileBuilder()
+    for idle in (False, True):
+        builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), idle=idle)
+    message = message_of(pprof.encode(builder.build()))
+    text = message.string_table
+    labels = [{text[label.key]: text[label.str] for label in sample.label} for sample in message.sample]
+    assert [found.get("state") for found in labels] == [None, "idle"]
+    assert message.sample[0].location_id == message.sample[1].location_id

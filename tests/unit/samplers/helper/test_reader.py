@@ -22,10 +22,11 @@ from profkit.samplers.helper.reader import (
     Unexpected,
     frames_of,
 )
+from profkit.samplers.helper.thread_states import ThreadStates
 from tests.unit.samplers.helper.remote_processes import FakeReader, frame, interpreter, old_frame, thread
 
 PID = os.getpid()
-GIL, CPU, BOTH, WAITS = 1, 2, 3, 0
+GIL, CPU, BOTH, WAITS, UNKNOWN, REQUESTS = 1, 2, 3, 0, 4, 8
 
 
 def raising(error: Exception) -> Any:
@@ -83,6 +84,39 @@ def test_threads_by_their_state(only: str, tids: set[int], monkeypatch: pytest.M
     threads = [thread(tid, "a", status) for tid, status in ((1, BOTH), (2, CPU), (3, GIL), (4, WAITS))]
     fake.read = lambda: [interpreter(0, *threads)]
     assert Process(PID, only).threads().keys() == tids
+
+
+@pytest.mark.parametrize("off_processors", [True, False])
+def test_a_thread_is_idle_off_the_processors_if_it_does_not_want_the_gil(
+    off_processors: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeReader(monkeypatch)
+    asked = []
+
+    def state_of(states: ThreadStates, tid: int) -> bool:
+        asked.append(tid)
+        return off_processors
+
+    monkeypatch.setattr(ThreadStates, "is_off_processors", state_of)
+    statuses = {1: GIL, 2: REQUESTS, 3: WAITS, 4: WAITS | UNKNOWN, 5: CPU}
+    fake.read = lambda: [
+        interpreter(0, *(thread(tid, "a", status) for tid, status in statuses.items())),
+        interpreter(3, thread(3, "b", GIL)),
+    ]
+    process = Process(PID, ALL_THREADS)
+    process.threads()
+    assert [tid for tid in statuses if process.is_idle(tid)] == ([4] if off_processors else [])
+    assert asked == [4], "the kernel is asked about no other"
+
+
+def test_states_of_3_14_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeReader(monkeypatch, has_states=False)
+    found = thread(7, [], WAITS)
+    found.frame_info = [old_frame("leaf")]
+    fake.read = lambda: [found]
+    process = Process(PID, ALL_THREADS)
+    process.threads()
+    assert not process.is_idle(7)
 
 
 def test_a_thread_that_runs_several_interpreters_has_their_stacks(monkeypatch: pytest.MonkeyPatch) -> None:

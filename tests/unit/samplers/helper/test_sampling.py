@@ -55,7 +55,7 @@ class Scripted(Process):
     def is_running(self) -> bool:
         return self.running
 
-    def is_idle(self, tid: int) -> bool:
+    def is_idle(self, tid: int, *, is_new: bool = True) -> bool:
         return next(self.idle)
 
     def close(self) -> None:
@@ -114,6 +114,18 @@ def test_each_round_is_a_sample(tmp_path: Path) -> None:
     assert [journal.profile.frames[f].name for f in journal.profile.stacks[0]] == ["a", "b"]
     assert sum(sample.weight for sample in journal.profile.samples) == 4
     assert (journal.rounds, journal.repeated, journal.skipped) == (4, 0, 0)
+
+
+def test_samples_of_idle_threads_are_marked(tmp_path: Path) -> None:
+    process = Scripted(["ab", "ab", "ab", "ac"])
+    process.idle = iter([False, True, True, False])
+    stage = Stage(tmp_path, process)
+    stage.run(4)
+    profile = stage.read().profile
+    assert [(sample.stack in profile.idle, sample.weight) for sample in profile.samples] == [
+        (False, 1), (True, 2), (False, 1)
+    ]  # fmt: skip
+    assert len(set(profile.stacks)) == 2
 
 
 def test_the_first_stack_is_written_at_once_and_later_ones_twice_a_second(tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""States of real threads, read from /proc."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.samplers.helper import thread_states
+from profkit.samplers.helper.thread_states import ThreadStates
+
+PID = os.getpid()
+
+
+@pytest.fixture
+def sleeping() -> Iterator[int]:
+    """Process id of a program that waits in the kernel."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def open_files() -> set[str]:
+    links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+    return {os.readlink(link) for link in links if os.path.lexists(link)}
+
+
+def eventually(states: ThreadStates, tid: int, expected: bool) -> bool:
+    for _ in range(100):
+        if states.is_off_processors(tid) is expected:
+            return True
+        SYSTEM_CLOCK.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("keep_open", [True, False])
+def test_a_thread_that_sleeps_is_off_the_processors(sleeping: int, keep_open: bool) -> None:
+    states = ThreadStates(sleeping, keep_open=keep_open)
+    assert eventually(states, sleeping, expected=True)
+    assert (f"/proc/{sleeping}/task/{sleeping}/stat" in open_files()) is keep_open
+    states.close()
+    assert f"/proc/{sleeping}/task/{sleeping}/stat" not in open_files()
+
+
+def test_this_thread_is_on_a_processor() -> None:
+    assert not ThreadStates(PID, keep_open=False).is_off_processors(PID)
+
+
+@pytest.mark.parametrize("keep_open", [True, False])
+def test_the_state_of_an_ended_thread_is_not_known(keep_open: bool) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    ) as process:
+        states = ThreadStates(process.pid, keep_open=keep_open)
+        assert eventually(states, process.pid, expected=True)
+    states.forget(process.pid)
+    assert not states.is_off_processors(process.pid)
+    assert f"/proc/{process.pid}/task/{process.pid}/stat" not in open_files()
+
+
+def test_files_of_ended_threads_are_closed_if_they_are_many(
+    sleeping: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thread_states, "_MOST_UNUSED", 0)
+    states = ThreadStates(sleeping, keep_open=True)
+    states.is_off_processors(sleeping)
+    states.close_others({sleeping, 2})
+    assert f"/proc/{sleeping}/task/{sleeping}/stat" in open_files()
+    states.close_others(set())
+    assert f"/proc/{sleeping}/task/{sleeping}/stat" not in open_files()
+
+
+def test_few_files_stay_open(sleeping: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_states, "_FILES_END", 0)
+    states = ThreadStates(sleeping, keep_open=True)
+    assert eventually(states, sleeping, expected=True)
+    assert f"/proc/{sleeping}/task/{sleeping}/stat" not in open_files()
+
+
+def test_a_state_that_stays_is_looked_up_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, looked_up = [True], [0]
+
+    def look_up(states: ThreadStates, tid: int) -> bool:
+        looked_up[0] += 1
+        return found[0]
+
+    monkeypatch.setattr(ThreadStates, "_look_up", look_up)
+    states = ThreadStates(PID, keep_open=False)
+    assert all(states.is_off_processors(1) for _ in range(8))
+    assert looked_up == [8], "a state that is new is looked up in each round"
+    assert all(states.is_off_processors(1) for _ in range(992))
+    assert looked_up[0] < 120
+    found[0] = False
+    late = sum(states.is_off_processors(1) for _ in range(100))
+    assert late < 16
+    states.forget(1)
+    found[0] = True
+    assert states.is_off_processors(1), "at once, if something else has changed"
+
+
+def test_a_change_is_noticed_after_an_eighth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [True]
+    monkeypatch.setattr(ThreadStates, "_look_up", lambda states, tid: found[0])
+    for rounds in range(1, 200):
+        found[0], states = True, ThreadStates(PID, keep_open=False)
+        for _ in range(rounds):
+            states.is_off_processors(1)
+        found[0] = False
+        assert sum(states.is_off_processors(1) for _ in range(50)) <= rounds / 8
