@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats import firefox, speedscope
-from profkit.model.profile import Profile
+from profkit.formats.limits import gunzipped, unlimited
+from profkit.formats.registry import FORMATS as FORMATS_BY_NAME
+from profkit.formats.registry import lost_in, read_any
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from tests.support.profile_strategies import profile_of, profiles
 
 FORMATS = [speedscope, firefox]
@@ -60,3 +63,18 @@ def test_states_of_other_samples_are_ignored(runs: list[int]) -> None:
     document = json.loads(speedscope.encode(timed()))
     document["profkit"]["idle"] = runs
     assert speedscope.decode(json.dumps(document).encode()) == timed()
+
+
+def test_formats_that_lose_states_say_so() -> None:
+    builder = ProfileBuilder()
+    builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), idle=True)
+    profile = builder.build()
+    written = [known for known in FORMATS_BY_NAME.values() if known.encode is not None]
+    told = {known.name for known in written if any("idle" in lost for lost in lost_in(known, profile))}
+    assert told == {"chrome-trace", "collapsed"}
+    for known in written:
+        assert known.encode is not None
+        content = gunzipped(known.encode(profile), unlimited())
+        kept = read_any(content, known.name).profile.idle
+        assert bool(kept) is (known.name not in told)
+        assert not any("idle" in lost for lost in lost_in(known, timed()))

@@ -62,9 +62,11 @@ def test_children_have_a_frame_of_their_own_without_secrets(tmp_path: Path) -> N
     written = journal(tmp_path)
     written.add_child(8, "python work.py --token=abcd1234efgh")
     written.add(7, 7, written.stack(HERE))
-    written.add(8, 8, written.stack(HERE))
+    written.add(8, 8, written.stack(HERE), idle=True)
     written.write(1, 0, 0, ASKED)
     profile = read(tmp_path, WITH_CHILDREN).profile
+    idle = [profile.threads[sample.thread].pid for sample in profile.samples if sample.stack in profile.idle]
+    assert idle == [8]
     stacks = {
         profile.threads[sample.thread].pid: [
             profile.frames[number] for number in profile.stacks[sample.stack]

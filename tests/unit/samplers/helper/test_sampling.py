@@ -250,6 +250,7 @@ def test_a_child_that_ends_is_forgotten(tmp_path: Path, monkeypatch: pytest.Monk
 
     stage = Stage(tmp_path, Scripted([]), opened=opened)
     stage.run(50)
+    assert child.closed
     assert stage.read().dropped == {}
     assert (
         sum(s.weight for s in stage.read().profile.samples if stage.read().profile.threads[s.thread].pid == 8)
