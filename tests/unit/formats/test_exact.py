@@ -68,7 +68,7 @@ def test_states_of_other_samples_are_ignored(runs: list[int]) -> None:
 def test_formats_that_lose_states_say_so() -> None:
     builder = ProfileBuilder()
     builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), idle=True)
-    profile = builder.build()
+    profile = builder.build(period_ns=1e6)
     written = [known for known in FORMATS_BY_NAME.values() if known.encode is not None]
     told = {known.name for known in written if any("idle" in lost for lost in lost_in(known, profile))}
     assert told == {"chrome-trace", "collapsed"}
