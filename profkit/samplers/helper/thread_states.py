@@ -25,7 +25,7 @@ _KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP = 8, 15
 A change is then noticed late by at most an eighth of the time that it took to come.
 """
 _MOST_UNUSED = 16
-"""Open files of ended threads that are tolerated, since looking for them takes time."""
+"""Ended threads whose files stay open, since looking for them takes time."""
 
 
 class _State:
@@ -77,9 +77,9 @@ class ThreadStates:
         return stat[state : state + 1] in _OFF_PROCESSORS
 
     def close_others(self, tids: Set[int]) -> None:
-        """Close the files of threads that are not among `tids`, unless there are few."""
-        if len(self._files) > len(tids) + _MOST_UNUSED:
-            for tid in self._files.keys() - tids:
+        """Forget threads that are not among `tids`, and close their files, unless there are few."""
+        if max(len(self._files), len(self._known)) > len(tids) + _MOST_UNUSED:
+            for tid in (self._files.keys() | self._known.keys()) - tids:
                 self._close(tid)
                 self.forget(tid)
 

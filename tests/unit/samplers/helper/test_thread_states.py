@@ -50,6 +50,15 @@ def test_this_thread_is_on_a_processor() -> None:
     assert not ThreadStates(PID, keep_open=False).is_off_processors(PID)
 
 
+def test_ended_threads_are_forgotten_in_the_sampled_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ThreadStates, "_look_up", lambda states, tid: True)
+    states = ThreadStates(PID, keep_open=False)
+    for tid in range(1000):
+        states.is_off_processors(tid)
+        states.close_others({tid})
+    assert len(states._known) < 20
+
+
 @pytest.mark.parametrize("keep_open", [True, False])
 def test_the_state_of_an_ended_thread_is_not_known(keep_open: bool) -> None:
     with subprocess.Popen(
