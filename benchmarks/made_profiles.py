@@ -10,7 +10,7 @@ of each thread: the main thread, which has its own stacks, and three threads of 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
@@ -36,6 +36,8 @@ _FILES = (
 )
 _PER_FILE = 10
 """Functions per file."""
+_MANY_FUNCTIONS = 20_000
+"""Functions of a profile with many lines."""
 _MAIN_PART = 0.4
 """Part of all stacks that belongs to the main thread."""
 _PASSES = 10
@@ -70,13 +72,7 @@ def made_profile(samples: int, stacks: int, depth: int = 60, seed: int = 1) -> P
         iter(_turns(range(main, stacks), samples - of_main, random)),
     )
     threads = [number % len(THREADS) for number in range(samples)]
-    return Profile(
-        period_ns=PERIOD_NS,
-        frames=graph.frames,
-        stacks=tuple(found),
-        threads=tuple(Thread(PID, PID + number, name) for number, name in enumerate(THREADS)),
-        samples=tuple(Sample(next(turns[thread > 0]), thread) for thread in threads),
-    )
+    return _of_threads(graph.frames, found, (Sample(next(turns[thread > 0]), thread) for thread in threads))
 
 
 def _graph(random: Random) -> _Graph:
@@ -123,6 +119,43 @@ def _walk(graph: _Graph, start: int, depth: int, random: Random) -> Iterator[tup
         del stack[depth - 1 - int((depth - 1) * random.random() ** 2) :]
 
 
+def made_profile_of_lines(samples: int, stacks: int, depth: int = 40, seed: int = 1) -> Profile:
+    """Return a profile as `made_profile` does, whose stacks have half their depth in lines of their own.
+
+    A stack continues a random part of the one before with lines that no other has, of 20,000 functions:
+    100,000 stacks of 40 frames have two million distinct lines.
+    """
+    random = Random(seed)
+    names = [f"Class{number % 3}.method_{number}" for number in range(_MANY_FUNCTIONS)]
+    files = [f"{_FILES[number % len(_FILES)]}/part_{number // 1000}.py" for number in range(_MANY_FUNCTIONS)]
+    following = [0] * _MANY_FUNCTIONS
+    frames: list[Frame] = []
+    found: list[tuple[int, ...]] = []
+    stack: list[int] = []
+    for _ in range(stacks):
+        del stack[random.randrange(depth) if stack else 0 :]
+        for _ in range(depth - len(stack)):
+            function = random.randrange(_MANY_FUNCTIONS)
+            following[function] += 1
+            stack.append(len(frames))
+            frames.append(Frame(names[function], files[function], following[function]))
+        found.append(tuple(stack))
+    turns = _turns(range(stacks), samples, random)
+    return _of_threads(frames, found, (Sample(turn, n % len(THREADS)) for n, turn in enumerate(turns)))
+
+
+def _of_threads(
+    frames: Sequence[Frame], stacks: Sequence[tuple[int, ...]], samples: Iterable[Sample]
+) -> Profile:
+    return Profile(
+        period_ns=PERIOD_NS,
+        frames=tuple(frames),
+        stacks=tuple(stacks),
+        threads=tuple(Thread(PID, PID + number, name) for number, name in enumerate(THREADS)),
+        samples=tuple(samples),
+    )
+
+
 def _turns(stacks: range, samples: int, random: Random) -> list[int]:
     """Return samples in passes; each stack occurs, some far more often than others."""
     if samples < len(stacks):
@@ -134,7 +167,12 @@ def _turns(stacks: range, samples: int, random: Random) -> list[int]:
 
 def made_run(samples: int, stacks: int, depth: int = 60) -> Run:
     """Return a run with such a profile, labelled with its size: `10000-samples`."""
-    label = f"{samples}-samples"
+    return run_of(made_profile(samples, stacks, depth), f"{samples}-samples")
+
+
+def run_of(profile: Profile, label: str) -> Run:
+    """Return a run with a generated profile; its id depends on the label only."""
+    samples = profile.total_weight
     covered_s = samples / len(THREADS) * PERIOD_NS / 1e9
     return Run(
         RunInfo(
@@ -152,5 +190,5 @@ def made_run(samples: int, stacks: int, depth: int = 60) -> Run:
             session_s=covered_s,
             samples=samples,
         ),
-        made_profile(samples, stacks, depth),
+        profile,
     )

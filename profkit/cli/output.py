@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -291,3 +292,15 @@ def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> 
         write(runs_text(infos, terminal()))
     runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
     say("note", f"{runs} would be removed" if dry_run else f"{runs} removed")
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Disable Python's collector, which would traverse a large tree without cycles repeatedly."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

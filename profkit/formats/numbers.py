@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import itemgetter
 
 from profkit.formats import wire
@@ -18,6 +19,10 @@ _ENDS = bytes(128) + b"\1" * 128
 """Translation table: the last byte of an integer becomes 0, every other 1."""
 _BEFORE_SINGLE = re.compile(rb"(?<![\x80-\xff])(?=[\x00-\x7f])")
 _MISSING = -1
+_BATCH = 1 << 12
+"""Number of packed fields that are read at once."""
+_NOT_LAST = bytes(range(0x80, 0x100))
+"""Bytes of integers that others follow."""
 
 
 class PackedLookup:
@@ -49,6 +54,36 @@ class PackedLookup:
             return tuple([self._meanings[number] for number in wire.integers(packed)])
         except KeyError as error:
             raise ValueError(f"{error} is not a known id") from error
+
+
+def look_up_each(
+    fields: Iterable[bytes], meanings: Mapping[int, int] | None, count: int
+) -> Iterator[tuple[int, ...]]:
+    """Yield the values for the integers of each packed field, as `PackedLookup.all` returns them.
+
+    `meanings` has the value of each of `count` integers; None means n - 1 for each n from 1 on. Raises
+    ValueError for an unknown integer.
+    """
+    if count < _TWO_BYTES or meanings is not None:
+        numbered = {n: n - 1 for n in range(1, count + 1)} if meanings is None else meanings
+        yield from map(PackedLookup(numbered).all, fields)
+        return
+    # Equal values are one object, which saves memory.
+    values, pending = list(range(count)), iter(fields)
+    while batch := list(islice(pending, _BATCH)):
+        found = _counted_from_one(wire.many_integers(b"".join(batch)), values)
+        end = 0
+        for field in batch:
+            start, end = end, end + len(field.translate(None, _NOT_LAST))
+            yield tuple(found[start:end])
+
+
+def _counted_from_one(numbers: Sequence[int], values: Sequence[int]) -> list[int]:
+    """Return `values[n - 1]` for each number."""
+    least, most = min(numbers, default=1), max(numbers, default=1)
+    if least < 1 or most > len(values):
+        raise ValueError(f"{least if least < 1 else most} is not a known id")
+    return [values[number - 1] for number in numbers]
 
 
 def sample_time_ns(profile: Profile) -> int | float | None:

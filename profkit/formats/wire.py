@@ -6,6 +6,7 @@ fields in ascending order, no zeros and empty values, repeated integers packed.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -81,17 +82,23 @@ class Repeated(NamedTuple):
     order: list[int]
     """All of the field's values, as indexes into `distinct`."""
     others: dict[int, list[int | bytes]]
+    whole: list[bytes]
+    """All fields of the second kind, with their tags and sizes, in order; each piece has one or more."""
 
 
-def repeated(chunks: Iterable[bytes], field: int, budget: Budget | None = None) -> Repeated:
-    """Parse a message in pieces for one of its fields, whose number is below 16.
+def repeated(
+    chunks: Iterable[bytes], field: int, second: int | None = None, budget: Budget | None = None
+) -> Repeated:
+    """Parse a message in pieces for one of its fields, and for a second one; their numbers are below 16.
 
     Raises ValueError as `fields` does, and LimitExceeded.
     """
     numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
     order: list[int] = []
     others: dict[int, list[int | bytes]] = {}
+    whole: list[bytes] = []
     tag, left = field << 3 | _BYTES, b""
+    second_tag = None if second is None else second << 3 | _BYTES
     budget = budget or unlimited()
     counted = other_fields = size_so_far = 0
     for chunk in chunks:
@@ -101,6 +108,11 @@ def repeated(chunks: Iterable[bytes], field: int, budget: Budget | None = None) 
         at, end = 0, len(data)
         with suppress(_CutShort):
             while at < end:
+                if data[at] == second_tag:
+                    after, count_of_run = _end_of_run(data, at)
+                    whole.append(data[at:after])
+                    other_fields, at = other_fields + count_of_run, after
+                    continue
                 if data[at] != tag:
                     other, value, at = _field(data, at)
                     others.setdefault(other, []).append(value)
@@ -125,7 +137,24 @@ def repeated(chunks: Iterable[bytes], field: int, budget: Budget | None = None) 
     if left:
         # Incomplete data is left: reading it again raises the error.
         _field(left, 0)
-    return Repeated(tuple(numbers), order, others)
+    return Repeated(tuple(numbers), order, others, whole)
+
+
+def _end_of_run(data: bytes, at: int) -> tuple[int, int]:
+    """Return the position after a field of bytes and the short ones that follow with its tag; their number.
+
+    The field's number is below 16. Raises _CutShort if there is none.
+    """
+    tag, end = data[at], len(data) - 1
+    _, _, at = _field(data, at)
+    found = 1
+    # A call for each field would double the time.
+    while at < end and data[at] == tag and (size := data[at + 1]) < 0x80:
+        after = at + 2 + size
+        if after > end + 1:
+            break
+        at, found = after, found + 1
+    return at, found
 
 
 def first_blob(data: bytes, field: int) -> tuple[bytes, bytes]:
@@ -157,6 +186,41 @@ def integers(value: int | bytes) -> list[int]:
     if shift:
         raise ValueError("an integer is cut short")
     return numbers
+
+
+_WIDEST = 4
+"""Maximum size in bytes of the integers that `many_integers` reads at once."""
+_LOW_BITS = bytes(byte & 0x7F for byte in range(256))
+"""Translation table: a byte of an integer becomes its seven bits."""
+_LONGER = [re.compile(rb"[\x80-\xff]{%d}" % size) for size in range(_WIDEST + 1)]
+"""By size: a part of an integer that is longer."""
+_AFTER = [
+    re.compile(rb"(?<=[\x00-\x7f][\x80-\xff]{%d}[\x00-\x7f])" % (size - 1)) for size in range(1, _WIDEST)
+]
+"""By size, from 1: the place after an integer."""
+
+
+def many_integers(value: bytes) -> list[int]:
+    """Return what `integers` does, several times as fast for thousands of integers.
+
+    Zeros after shorter integers make all equally wide. Then each column of bytes is read at once.
+    """
+    width = next((size for size in range(1, _WIDEST + 1) if not _LONGER[size].search(value)), None)
+    if width is None:
+        return integers(value)
+    if value and value[-1] >= 0x80:
+        raise ValueError("an integer is cut short")
+    wide = b"\0" + value
+    for size in range(1, width):
+        wide = _AFTER[size - 1].sub(bytes(width - size), wide)
+    first, *others = (wide[1 + place :: width].translate(_LOW_BITS) for place in range(width))
+    if not others:
+        return list(first)
+    if width == 2:
+        return [a | b << 7 for a, b in zip(first, *others, strict=True)]
+    if width == 3:
+        return [a | b << 7 | c << 14 for a, b, c in zip(first, *others, strict=True)]
+    return [a | b << 7 | c << 14 | d << 21 for a, b, c, d in zip(first, *others, strict=True)]
 
 
 def _field(data: bytes, at: int) -> tuple[int, int | bytes, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.output import Showing, showing_options, source_root_option
+from profkit.cli.output import Showing, showing_options, source_root_option, uncollected
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config
@@ -186,7 +186,7 @@ def compare_command(
 def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
     from profkit.cli.sides import open_sides
 
-    with open_sides(config) as found:
+    with open_sides(config) as found, uncollected():
         a, b = (found.side(text) for text in texts)
         if bool(a.sampled) != bool(b.sampled):
             sampled, measured = (a, b) if a.sampled else (b, a)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +11,15 @@ from typing import TypedDict, cast
 
 import click
 
-from profkit.cli.output import Showing, merged_name, name_of, say, showing_options, source_root_option
+from profkit.cli.output import (
+    Showing,
+    merged_name,
+    name_of,
+    say,
+    showing_options,
+    source_root_option,
+    uncollected,
+)
 from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
 from profkit.config import Config
@@ -228,13 +234,13 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
     with open_workspace(config) as workspace:
         if wanted is not None:
             parts = runs_to_merge(workspace, run, wanted)
-            with _uncollected():
+            with uncollected():
                 showing.show_parts(_merged(parts, showing, asked, workspace), merged_name(parts))
             for part in parts:
                 _check(part, workspace)
             return
         infos = workspace.find_all(run)
-        with _uncollected():
+        with uncollected():
             loaded = [workspace.load(info, in_order=showing.format in IN_ORDER) for info in infos]
             runs = tuple(with_notes_of_label(loaded, workspace))
             text = _rendered(runs, showing.format, _options(asked), showing.terminal(), workspace)
@@ -314,18 +320,6 @@ def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> No
             f"run {info.id} ({info.label}) was measured, and {wrong} applies only to samples",
             f"leave out {wrong}",
         )
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Disable Python's collector, which would traverse a large tree without cycles repeatedly."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _check(info: AnyInfo, workspace: Workspace) -> None:

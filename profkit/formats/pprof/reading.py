@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from profkit.errors import DamagedFile
 from profkit.formats import wire
 from profkit.formats.limits import Budget, unlimited
-from profkit.formats.numbers import PackedLookup
+from profkit.formats.numbers import look_up_each
+from profkit.formats.pprof.locations import Locations, read_locations
+from profkit.formats.pprof.messages import Fields, bytes_of, fields_of, integer, integers_of
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
@@ -19,8 +21,6 @@ from profkit.formats.pprof.schema import (
     STATE,
     InFunction,
     InLabel,
-    InLine,
-    InLocation,
     InProfile,
     InSample,
     unescape_text,
@@ -34,7 +34,6 @@ from profkit.units import Unit
 _PIECE = 1 << 14
 """Size of a piece of compressed data, in bytes."""
 
-_Fields = Mapping[int, Sequence[int | bytes]]
 _T = TypeVar("_T")
 
 
@@ -72,13 +71,14 @@ def _inflated(data: bytes) -> Iterator[bytes]:
 
 def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile:
     # Identify samples by their bytes: of a million, few are distinct.
-    found = wire.repeated(chunks, int(InProfile.SAMPLE), budget)
-    if InProfile.SAMPLE in found.others:
-        raise ValueError("a sample is not a message")
-    strings = [unescape_text(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
-    frames, places = _frames(found.others, strings)
-    tables = _Tables(places, strings, budget)
-    samples = list(tables.samples(found.distinct))
+    found = wire.repeated(chunks, int(InProfile.SAMPLE), int(InProfile.LOCATION), budget)
+    if not found.others.keys().isdisjoint((InProfile.SAMPLE, InProfile.LOCATION)):
+        raise ValueError("a sample or a location is not a message")
+    strings = [unescape_text(bytes_of(text).decode()) for text in found.others.get(InProfile.STRING, ())]
+    locations = read_locations(found.whole)
+    frames = _frames(locations, found.others, strings)
+    tables = _Tables(locations.places(), len(frames), strings, budget)
+    samples = tables.samples(found.distinct)
     about = _about(found.others, strings)
     taken = _taken(samples, found, strings, about.turns, budget) if in_order else None
     profile = Profile(
@@ -104,7 +104,7 @@ def _taken(
     taken = turns_in(_comments(found.others, strings), budget)
     if taken is None:
         fields = (InProfile.OLD_TURNS, InProfile.OLD_TURN_WEIGHTS)
-        taken = Turns(*(_bytes(found.others.get(field, [b""])[-1]) for field in fields))
+        taken = Turns(*(bytes_of(found.others.get(field, [b""])[-1]) for field in fields))
         budget.count_records(taken.length)
     return samples_in_order(samples, taken)
 
@@ -132,67 +132,74 @@ class _Rest(NamedTuple):
 class _Tables:
     """Stacks and threads by their numbers, filled as samples are read; equal bytes are read once."""
 
-    def __init__(self, places: Mapping[int, int], strings: Sequence[str], budget: Budget) -> None:
+    def __init__(
+        self, places: Mapping[int, int] | None, frames: int, strings: Sequence[str], budget: Budget
+    ) -> None:
         self.stacks: list[tuple[int, ...]] = []
         self.idle: set[int] = set()
         """Numbers of the stacks of idle threads."""
         self.threads: dict[Thread, int] = {}
-        self._lookup, self._strings = PackedLookup(places), strings
+        self._places, self._frames, self._strings = places, frames, strings
         self._numbers: tuple[dict[tuple[int, ...], int], ...] = ({}, {})
         """Numbers of the stacks that are not idle, and of those that are."""
-        self._numbers_of_bytes: tuple[dict[bytes, int], ...] = ({}, {})
         self._rests: dict[bytes, _Rest] = {}
         self._budget = budget
 
-    def samples(self, messages: Iterable[bytes]) -> Iterator[Sample]:
-        """Yield the sample of each message; new stacks and threads take the next numbers."""
+    def samples(self, messages: Iterable[bytes]) -> list[Sample]:
+        """Return the sample of each message; new stacks and threads take the next numbers."""
         field = int(InSample.LOCATIONS)
+        distinct: dict[tuple[bytes, bool], int] = {}
+        numbered: list[tuple[int, _Rest]] = []
         for message in messages:
             first, rest = wire.first_blob(message, field)
-            more, thread, weight, idle = self._rests.get(rest) or self._rest(rest)
-            packed = first + more if more else first
-            stack = self._numbers_of_bytes[idle].get(packed)
-            yield Sample(self._stack(packed, idle) if stack is None else stack, thread, weight)
+            known = self._rests.get(rest) or self._rest(rest)
+            packed = first + known.locations if known.locations else first
+            numbered.append((distinct.setdefault((packed, known.idle), len(distinct)), known))
+        stacks = self._add_stacks(distinct)
+        return [Sample(stacks[number], rest.thread, rest.weight) for number, rest in numbered]
 
-    def _stack(self, packed: bytes, idle: bool) -> int:
-        """Return the number of a stack whose bytes are new; with other bytes it may be known."""
-        self._budget.check_depth(len(packed) // wire.LONGEST_VARINT)
-        root_first = self._lookup.all(packed)[::-1]
-        number = self._numbers[idle].setdefault(root_first, len(self.stacks))
+    def _add_stacks(self, distinct: Collection[tuple[bytes, bool]]) -> list[int]:
+        """Return the number of each stack, given by its bytes and whether it is idle; two may be equal."""
+        longest = max((len(packed) for packed, _ in distinct), default=0)
+        self._budget.check_depth(longest // wire.LONGEST_VARINT)
+        found = look_up_each((packed for packed, _ in distinct), self._places, self._frames)
+        return [self._number(stack[::-1], idle) for stack, (_, idle) in zip(found, distinct, strict=True)]
+
+    def _number(self, stack: tuple[int, ...], idle: bool) -> int:
+        number = self._numbers[idle].setdefault(stack, len(self.stacks))
         if number == len(self.stacks):
-            self.stacks.append(root_first)
+            self.stacks.append(stack)
             self.idle |= {number} if idle else set()
-            self._budget.count_stack(len(root_first))
-        self._numbers_of_bytes[idle][packed] = number
+            self._budget.count_stack(len(stack))
         return number
 
     def _rest(self, rest: bytes) -> _Rest:
-        fields = _fields(rest)
+        fields = fields_of(rest)
         labels = _labels(fields.get(InSample.LABEL, ()), self._strings)
         thread = _thread(labels, self._strings)
         self._rests[rest] = found = _Rest(
-            b"".join(map(wire.varint, _integers(fields.get(InSample.LOCATIONS, ())))),
+            b"".join(map(wire.varint, integers_of(fields.get(InSample.LOCATIONS, ())))),
             self.threads.setdefault(thread, len(self.threads)),
-            _at(_integers(fields.get(InSample.VALUES, ())), 0, "value"),
+            _at(integers_of(fields.get(InSample.VALUES, ())), 0, "value"),
             _text(labels, STATE, self._strings) == IDLE,
         )
         return found
 
 
-def _labels(labels: Iterable[int | bytes], strings: Sequence[str]) -> Mapping[str, _Fields]:
-    return {_at(strings, _integer(label, InLabel.KEY), "string"): label for label in map(_fields, labels)}
+def _labels(labels: Iterable[int | bytes], strings: Sequence[str]) -> Mapping[str, Fields]:
+    return {_at(strings, integer(label, InLabel.KEY), "string"): label for label in map(fields_of, labels)}
 
 
-def _thread(labels: Mapping[str, _Fields], strings: Sequence[str]) -> Thread:
-    pid, tid = (_integer(labels.get(key, {}), InLabel.NUMBER) for key in ("pid", "tid"))
+def _thread(labels: Mapping[str, Fields], strings: Sequence[str]) -> Thread:
+    pid, tid = (integer(labels.get(key, {}), InLabel.NUMBER) for key in ("pid", "tid"))
     return Thread(pid, tid, _text(labels, "thread", strings))
 
 
-def _text(labels: Mapping[str, _Fields], key: str, strings: Sequence[str]) -> str:
-    return _at(strings, _integer(labels.get(key, {}), InLabel.STRING), "string")
+def _text(labels: Mapping[str, Fields], key: str, strings: Sequence[str]) -> str:
+    return _at(strings, integer(labels.get(key, {}), InLabel.STRING), "string")
 
 
-def _about(fields: _Fields, strings: Sequence[str]) -> _About:
+def _about(fields: Fields, strings: Sequence[str]) -> _About:
     """Parse the comment of `schema.FORMAT`; a tool may have added others."""
     comments = _comments(fields, strings)
     for comment in comments:
@@ -207,58 +214,26 @@ def _about(fields: _Fields, strings: Sequence[str]) -> _About:
     raise ValueError(f"none of its comments {comments} begins with {FORMAT!r}")
 
 
-def _comments(fields: _Fields, strings: Sequence[str]) -> list[str]:
-    numbers = _integers(fields.get(InProfile.COMMENT, ()))
+def _comments(fields: Fields, strings: Sequence[str]) -> list[str]:
+    numbers = integers_of(fields.get(InProfile.COMMENT, ()))
     return [_at(strings, number, "string") for number in numbers]
 
 
-def _frames(fields: _Fields, strings: Sequence[str]) -> tuple[tuple[Frame, ...], Mapping[int, int]]:
-    """Return the frame of each location in order, and its index by the location's id."""
+def _frames(locations: Locations, fields: Fields, strings: Sequence[str]) -> tuple[Frame, ...]:
+    """Return the frame of each location in order."""
     functions: dict[int, tuple[str, str]] = {}
     for message in fields.get(InProfile.FUNCTION, ()):
-        function = _fields(message)
-        name = _at(strings, _integer(function, InFunction.NAME), "string")
-        file = _at(strings, _integer(function, InFunction.FILE), "string")
-        functions[_integer(function, InFunction.ID)] = (name, file)
-    frames: list[Frame] = []
-    places: dict[int, int] = {}
-    for message in fields.get(InProfile.LOCATION, ()):
-        location = _fields(message)
-        (line,) = location.get(InLocation.LINE, ()) or (b"",)
-        in_line = _fields(line)
-        function_id = _integer(in_line, InLine.FUNCTION)
-        if function_id not in functions:
-            raise ValueError(f"there is no function {function_id}")
-        name, file = functions[function_id]
-        places[_integer(location, InLocation.ID)] = len(frames)
-        frames.append(Frame(name, file, _integer(in_line, InLine.NUMBER)))
-    return tuple(frames), places
-
-
-def _fields(message: int | bytes) -> _Fields:
-    fields: dict[int, list[int | bytes]] = {}
-    for field, value in wire.fields(_bytes(message)):
-        fields.setdefault(field, []).append(value)
-    return fields
-
-
-def _integer(fields: _Fields, field: int) -> int:
-    """Return an integer field; 0 if it is absent."""
-    value = fields.get(field, (0,))[-1]
-    if isinstance(value, bytes):
-        raise ValueError(f"field {field} contains bytes instead of a number")
-    return value
-
-
-def _integers(values: Iterable[int | bytes]) -> list[int]:
-    """Return a repeated integer field, packed or not."""
-    return [number for value in values for number in wire.integers(value)]
-
-
-def _bytes(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise ValueError("a field contains a number instead of bytes")
-    return value
+        function = fields_of(message)
+        name = _at(strings, integer(function, InFunction.NAME), "string")
+        file = _at(strings, integer(function, InFunction.FILE), "string")
+        functions[integer(function, InFunction.ID)] = (name, file)
+    try:
+        named = map(functions.__getitem__, locations.functions)
+        return tuple(
+            [Frame(name, file, line) for (name, file), line in zip(named, locations.lines, strict=True)]
+        )
+    except KeyError as error:
+        raise ValueError(f"there is no function {error}") from error
 
 
 def _at(items: Sequence[_T], number: int, what: str) -> _T:

@@ -260,10 +260,12 @@ def diff_rows(comparison: SampledComparison, *, show_all: bool, most: int | None
     changed = {(function.name, function.file) for function in comparison.changed}
     if not changed:
         return ()
-    root = _joined(*_trees(comparison, show_all), changed)
+    # Shares of calls do not exceed their callers', unless weights are negative.
+    least = _LEAST if all(sample.weight >= 0 for sample in comparison.both.samples) else 0.0
+    root = _joined(*_trees(comparison, show_all), changed, least)
     found = sorted(_differences(root), reverse=True)
-    least = found[most - 1] if most is not None and len(found) > most else 0.0
-    _cut(root, least)
+    smallest = found[most - 1] if most is not None and len(found) > most else 0.0
+    _cut(root, smallest)
     return _rows(root)
 
 
@@ -278,8 +280,11 @@ def _side(both: Profile, thread: int) -> Profile:
     return replace(both, samples=samples, starts=())
 
 
-def _joined(a: Node, b: Node, changed: set[tuple[str, str]]) -> _Call:
-    """Join both trees: calls of the same function below the same callers are one call."""
+def _joined(a: Node, b: Node, changed: set[tuple[str, str]], least: float) -> _Call:
+    """Join both trees: calls of the same function below the same callers are one call.
+
+    Calls whose share is below `least` on both sides are left out, with their callees.
+    """
     totals = a.total_weight or 1, b.total_weight or 1
     root = _Call(a.frame, 1.0, 1.0, False, [])
     pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
@@ -288,6 +293,8 @@ def _joined(a: Node, b: Node, changed: set[tuple[str, str]]) -> _Call:
         left, right = _children(of_a), _children(of_b)
         for key in dict.fromkeys((*left, *right)):
             child = _call(left.get(key), right.get(key), totals, key in changed)
+            if least and max(child.a, child.b) < least:
+                continue
             call.children.append(child)
             pending.append((child, left.get(key), right.get(key)))
     return root
