@@ -20,6 +20,7 @@ from profkit.transforms.origin import (
     package_of,
 )
 from profkit.transforms.trees import (
+    Functions,
     SortedStacks,
     Stack,
     number_functions,
@@ -166,27 +167,33 @@ _NATIVE = "native code"
 """Package of machine code: the sources of one library are in many folders."""
 
 
-def fold_libraries(profile: Profile, is_library: Callable[[str], bool] = is_library_file) -> Profile:
+def fold_libraries(
+    profile: Profile,
+    is_library: Callable[[str], bool] = is_library_file,
+    functions: Functions | None = None,
+) -> Profile:
     """Return the profile with each run of frames of one library in a stack folded into its first one.
 
     In its call tree, a library frame represents everything reached from it through its own package only. A
     function in which such calls end with at least 5 % of all weight is below it, so that no fold hides where
-    most time is spent. `is_library` takes a file.
+    most time is spent. `is_library` takes a file. `functions` are those of the profile's frames, if known.
     """
-    packages = _packages(profile.frames, is_library)
+    functions = functions or number_functions(profile.frames)
+    packages = _packages(functions, is_library)
     users = [package < 0 for package in packages]
     folded = [_folded(stack, packages, users) for stack in profile.stacks]
-    return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile)))
+    return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile, functions.of)))
 
 
-def _packages(frames: Iterable[Frame], is_library: Callable[[str], bool]) -> list[int]:
+def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[int]:
     """Return a number for the package of each library frame, -1 for a frame of the user's."""
     of_file: dict[str, int] = {}
     numbers: dict[str, int] = {}
-    for _, file, _ in frames:
+    for _, file in functions.keys:
         if file not in of_file:
             of_file[file] = numbers.setdefault(_package(file), len(numbers)) if is_library(file) else -1
-    return [of_file[file] for _, file, _ in frames]
+    of_function = [of_file[file] for _, file in functions.keys]
+    return list(map(of_function.__getitem__, functions.of))
 
 
 def _package(file: str) -> str:
@@ -200,9 +207,8 @@ def _folded(stack: Stack, packages: Sequence[int], users: Sequence[bool]) -> Sta
     return tuple(compress(stack, map(or_, picked(stack, users), entered)))
 
 
-def _with_heavy_ends(folded: Sequence[Stack], profile: Profile) -> Iterator[Stack]:
+def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Sequence[int]) -> Iterator[Stack]:
     """Yield folded stacks, those that end heavily in a function inside a fold with its frame."""
-    functions = number_functions(profile.frames).of
     ends: dict[int, tuple[Stack, int]] = {}
     weights: Counter[tuple[Stack, int]] = Counter()
     for number, weight in stack_weights(profile).items():
@@ -223,7 +229,7 @@ def leave_out_libraries(
 
     `folded` is the result of `fold_libraries`, if known; it saves time.
     """
-    users = [int(not is_library(frame.file)) for frame in profile.frames]
+    users = [int(not is_library(file)) for _, file, _ in profile.frames]
     shorter = profile.stacks if folded is None else folded.stacks
     stacks = [
         tuple(compress(short, picked(short, users))) or stack

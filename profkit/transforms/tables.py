@@ -7,17 +7,20 @@ part of the self weight in which the thread waited.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from operator import sub
+from itertools import chain, compress
+from operator import or_, sub
 from typing import Generic, TypeVar
 
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.transforms.trees import Functions, Stack, number_functions, stack_weights
 
 _Row = TypeVar("_Row")
+_NumberOf = Sequence[int] | Mapping[int, int]
+"""Numbers by frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +110,16 @@ def heat(row: FunctionRow | LineRow, selection: Selection) -> tuple[int, int, in
 
 def line_table(profile: Profile, selection: Selection = EVERYTHING) -> Table[LineRow]:
     """Return the known lines by self weight, then total weight, then place."""
-    frames = profile.frames
-    numbers = _line_numbers(frames)
+    if (few := _hottest_lines(profile, selection)) is not None:
+        return _line_rows(profile.frames, *few, selection)
+    numbers = _line_numbers(profile.frames)
     weights = _weigh(profile, numbers, max(numbers, default=-1) + 1, selection)
+    return _line_rows(profile.frames, numbers, weights, selection)
+
+
+def _line_rows(
+    frames: Sequence[Frame], numbers: _NumberOf, weights: _Weights, selection: Selection
+) -> Table[LineRow]:
     heaviest: dict[int, int] = {}
     for frame in sorted(weights.frames, key=lambda n: (-weights.frames[n], frames[n].name)):
         heaviest.setdefault(numbers[frame], frame)
@@ -138,6 +148,65 @@ def _line_numbers(frames: Sequence[Frame]) -> list[int]:
     ]
 
 
+def _hottest_lines(profile: Profile, selection: Selection) -> tuple[_NumberOf, _Weights] | None:
+    """Return the numbers of the hottest lines by frame, and their weights; None if any line can be hottest.
+
+    Of millions of lines, only those at the end of a stack have self weight, and the others need no numbers.
+    """
+    if selection.hottest is None or profile.totals:
+        return None
+    frames, stacks = profile.frames, _used_stacks(profile)
+    own, waiting = (_of_last_lines(frames, of) for of in (stacks, _waiting_stacks(profile, selection)))
+    ranked = own if not selection.working_first else own - waiting
+    ranked = Counter({line: weight for line, weight in ranked.items() if weight > 0})
+    if len(ranked) < selection.hottest:
+        return None
+    least = min(nlargest(selection.hottest, ranked.values()))
+    wanted = [line for line, weight in ranked.items() if weight >= least]
+    number_of = _frames_of_lines(frames, {line: number for number, line in enumerate(wanted)})
+    among = frozenset(number_of)
+    total, of_frames = _totals(stacks, number_of, among, _doubles(frames, among), len(wanted))
+    return number_of, _Weights(
+        keys=_count_lines(compress(frames, _seen(stacks, len(frames)))),
+        own=[own[line] for line in wanted],
+        waiting=[waiting[line] for line in wanted],
+        total=total,
+        frames=of_frames,
+    )
+
+
+_Line = tuple[str, int]
+"""File and line."""
+
+
+def _of_last_lines(frames: Sequence[Frame], stacks: Iterable[tuple[Stack, int]]) -> Counter[_Line]:
+    """Return the weight of the stacks that end in each known line."""
+    weights: Counter[_Line] = Counter()
+    for stack, weight in stacks:
+        if stack and frames[stack[-1]].line:
+            weights[frames[stack[-1]][1:]] += weight
+    return weights
+
+
+def _frames_of_lines(frames: Iterable[Frame], numbers: Mapping[_Line, int]) -> dict[int, int]:
+    """Return the number of the line of each frame whose line has one."""
+    lines = {line for _, line in numbers}
+    return {
+        place: numbers[file, line]
+        for place, (_, file, line) in enumerate(frames)
+        if line in lines and (file, line) in numbers
+    }
+
+
+def _count_lines(frames: Iterable[Frame]) -> int:
+    """Return the number of known lines; lists by file take less memory than a set of all lines."""
+    of_file: defaultdict[str, list[int]] = defaultdict(list)
+    for _, file, line in frames:
+        if line:
+            of_file[file].append(line)
+    return sum(len(set(lines)) for lines in of_file.values())
+
+
 def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
     """Return the threads with samples, sorted by weight, then id."""
     weights: Counter[int] = Counter()
@@ -162,20 +231,38 @@ class _Weights:
 
 def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Selection) -> _Weights:
     """Return weights by number: frame n counts for `number_of[n]`, or for nothing if that is -1."""
-    weights = stack_weights(profile)
-    stacks = [(profile.stacks[stack], weight) for stack, weight in weights.items() if weight]
+    stacks = _used_stacks(profile)
     own = _of_leaves(stacks, number_of, count)
-    waits = [(profile.stacks[stack], weights.get(stack, 0)) for stack in selection.waiting]
-    waiting = _of_leaves(waits, number_of, count)
+    waiting = _of_leaves(_waiting_stacks(profile, selection), number_of, count)
     ranked = list(map(sub, own, waiting)) if selection.working_first else own
     among = _frames_of(_leading(ranked, selection.hottest), number_of, count)
     total, frames = _totals(stacks, number_of, among, _doubles(profile.frames, among), count)
-    seen: set[int] = set().union(*(stack for stack, _ in stacks))
+    seen: Iterable[object] = _seen(stacks, len(number_of))
     if profile.totals:
         _state(profile.totals, number_of, among, total, frames)
-        seen.update(frame for frame, stated in enumerate(profile.totals) if stated)
-    keys = len({number_of[frame] for frame in seen} - {-1})
+        seen = map(or_, seen, map(bool, profile.totals))
+    keys = len(set(compress(number_of, seen)) - {-1})
     return _Weights(keys=keys, own=own, waiting=waiting, total=total, frames=frames)
+
+
+def _used_stacks(profile: Profile) -> list[tuple[Stack, int]]:
+    """Return the stacks with weight."""
+    return [(profile.stacks[stack], weight) for stack, weight in stack_weights(profile).items() if weight]
+
+
+def _waiting_stacks(profile: Profile, selection: Selection) -> list[tuple[Stack, int]]:
+    if not selection.waiting:
+        return []
+    weights = stack_weights(profile)
+    return [(profile.stacks[stack], weights.get(stack, 0)) for stack in selection.waiting]
+
+
+def _seen(stacks: Iterable[tuple[Stack, int]], count: int) -> bytearray:
+    """Return whether each frame is on a stack; a set of millions would take a hundred times the memory."""
+    seen = bytearray(count)
+    for frame in chain.from_iterable(stack for stack, _ in stacks):
+        seen[frame] = 1
+    return seen
 
 
 def _of_leaves(stacks: Iterable[tuple[Stack, int]], number_of: Sequence[int], count: int) -> list[int]:
@@ -232,20 +319,25 @@ def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]
 
 
 def _totals(
-    stacks: Sequence[tuple[Stack, int]],
-    number_of: Sequence[int],
+    stacks: Iterable[tuple[Stack, int]],
+    number_of: _NumberOf,
     among: frozenset[int],
     doubles: Mapping[int, int],
     count: int,
 ) -> tuple[list[int], dict[int, int]]:
     """Return the total weight of each number with frames among these, and of each of the frames."""
     total, frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
+    by_weight: defaultdict[int, list[Stack]] = defaultdict(list)
     for stack, weight in stacks:
-        matching: Collection[int] = among.intersection(stack)
-        if doubles and not doubles.keys().isdisjoint(matching):
-            matching = {doubles.get(frame, frame) for frame in matching}
-        for frame in matching:
-            frames[frame] += weight
-        for number in {number_of[frame] for frame in matching}:
-            total[number] += weight
+        by_weight[weight].append(stack)
+    for weight, of_weight in by_weight.items():
+        # Stacks of equal weight can be counted, which is fast.
+        matching: Iterable[Collection[int]] = map(among.intersection, of_weight)
+        numbers = (set(map(number_of.__getitem__, found)) for found in map(among.intersection, of_weight))
+        if doubles:
+            matching = ({doubles.get(frame, frame) for frame in found} for found in matching)
+        for frame, times in Counter(chain.from_iterable(matching)).items():
+            frames[frame] += weight * times
+        for number, times in Counter(chain.from_iterable(numbers)).items():
+            total[number] += weight * times
     return total, frames
