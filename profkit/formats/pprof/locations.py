@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Iterable, Mapping
 from itertools import count
-from operator import eq
+from operator import add, eq
 from typing import NamedTuple
 
 from profkit.formats import wire
@@ -37,6 +37,10 @@ _AS_WRITTEN = re.compile(
     + rb")?"
 )
 """A whole field as profkit writes it: two sizes, id, function, and line unless that is 0."""
+
+
+_LESS_1, _LESS_3 = (bytes((byte - tags) % 256 for byte in range(256)) for tags in (1, 3))
+"""Translation tables: the size of a message without its tags."""
 
 
 class Locations(NamedTuple):
@@ -83,9 +87,11 @@ def _add_all(piece: bytes, found: Locations, known: _Integers) -> bool:
     # Sizes that match and add up leave no room for anything else.
     if sum(outer_sizes) + 2 * len(matches) != len(piece):
         return False
-    of_lines = [1 + len(f) + (n and 1 + n) for f, n in zip(functions, map(len, lines), strict=True)]
-    of_locations = [3 + len(i) + n for i, n in zip(ids, inner_sizes, strict=True)]
-    if of_lines != list(inner_sizes) or of_locations != list(outer_sizes):
+    of_lines = map(add, map(add, map(len, functions), map(len, lines)), map(bool, lines))
+    of_locations = map(add, map(len, ids), inner_sizes)
+    if bytes(of_lines) != inner_sizes.translate(_LESS_1) or bytes(of_locations) != outer_sizes.translate(
+        _LESS_3
+    ):
         return False
     found.ids.extend(wire.many_integers(b"".join(ids)))
     found.functions.extend(map(known.__getitem__, functions))
