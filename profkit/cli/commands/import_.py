@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from profkit.cli.files import import_formats, runs_of_file
-from profkit.cli.output import say, terminal, write
+from profkit.cli.output import say, terminal, uncollected, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
@@ -135,7 +135,8 @@ def import_command(
     from profkit.store.runs import open_store
 
     limits = limits_of(max_bytes, max_depth, max_records, max_frames, max_seconds)
-    runs = [run for file in files for run in runs_of_file(file, name, label, limits, value)]
+    with uncollected():
+        runs = [run for file in files for run in runs_of_file(file, name, label, limits, value)]
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]

@@ -12,7 +12,15 @@ from typing import NamedTuple
 from profkit.errors import DamagedFile
 from profkit.formats import exact
 from profkit.formats.exact import distinct_threads
-from profkit.formats.json_members import bounded, member, number, optional, read_json, scaled, whole
+from profkit.formats.json_members import (
+    bounded,
+    member,
+    number,
+    optional,
+    read_json_with_stacks,
+    scaled,
+    whole,
+)
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.numbers import weight_of, whole_steps
 from profkit.formats.pprof.schema import unescape_text
@@ -203,7 +211,7 @@ def select(data: bytes, source: Path, budget: Budget | None = None, value: str |
     """
     budget = budget or unlimited()
     try:
-        document = read_json(data, budget)
+        document = read_json_with_stacks(data, budget)
         if isinstance(document, dict) and exact.MEMBER in document:
             return only_value(_as_written(document, budget), value, source)
         listed = member(document, "the file", "profiles", list)
