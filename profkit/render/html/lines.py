@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from heapq import nlargest
+from itertools import chain, compress, count
 from typing import NamedTuple
 
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile
 from profkit.render.html.document import Columns
 from profkit.render.html.samples import add_small, add_weights
-from profkit.transforms.trees import picked, stack_weights
+from profkit.transforms.trees import stack_weights
 
 MAX_LINES = 20_000
 """Maximum number of lines of a run in a page: those with the largest totals."""
@@ -50,42 +51,80 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
 
     `waiting` has the indexes of the stacks of waiting threads. A line that is out of range is line 0.
     """
-    places, of_frame = _number_lines(profile, keys)
-    stacks = _stacks(profile, of_frame)
-    threads = _Threads.of(profile, stacks, waiting) if len(places) <= MAX_LINES else None
-    total = [0] * len(places)
-    if threads is None:
-        _add(stack_weights(profile).items(), stacks, _Sums([0] * len(places), total))
-    else:
-        threads.add_totals(total)
-    for number, stated in zip(of_frame, profile.totals, strict=False):
-        total[number] = total[number] if stated is None else stated
-    heaviest = sorted(filter(total.__getitem__, range(len(total))), key=total.__getitem__, reverse=True)
-    by_function: dict[int, list[int]] = {}
-    for number in heaviest:
-        function, line = divmod(places[number], _NO_LINE)
-        by_function.setdefault(function, []).append(line)
-    kept = [number for number in heaviest if places[number] % _NO_LINE][:MAX_LINES]
-    threads = threads or _Threads.of(profile, _only(stacks, frozenset(kept)), waiting)
+    first_of = _first_frames(profile.frames, keys)
+    total = _totals(profile, first_of)
+    by_function = _by_function(total, keys, profile.frames)
+    kept = _heaviest(total, profile.frames)
+    stacks = _stacks(profile, first_of, frozenset(kept))
+    threads = _Threads.of(profile, stacks, waiting)
+    places = {frame: (keys[frame], profile.frames[frame].line) for frame in kept}
     stated_totals = total if profile.totals and len(threads.all) == 1 else ()
     return Lines(tuple(sorted(_rows(threads, kept, places, stated_totals))), by_function)
 
 
-def _number_lines(profile: Profile, keys: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the place of each number, function * _NO_LINE + line, and the number of each frame.
+def _line_of(line: int) -> int:
+    return line if 0 < line < _NO_LINE else 0
 
-    There can be millions, and integers take less memory than pairs.
+
+def _first_frames(frames: Sequence[Frame], keys: Sequence[int]) -> Mapping[int, int]:
+    """Return the first frame of the same function and line for each frame that repeats one.
+
+    Frames are lines, nearly always. So a line is identified by its first frame; millions need no numbers.
     """
-    numbers: dict[int, int] = {}
-    of_frame = [
-        numbers.setdefault(key * _NO_LINE + (line if 0 < line < _NO_LINE else 0), len(numbers))
-        for key, (_, _, line) in zip(keys, profile.frames, strict=True)
-    ]
-    return list(numbers), of_frame
+    lines: defaultdict[int, list[int]] = defaultdict(list)
+    for key, (_, _, line) in zip(keys, frames, strict=True):
+        lines[key].append(line if 0 < line < _NO_LINE else 0)
+    repeating = {key for key, of_key in lines.items() if len(set(of_key)) < len(of_key)}
+    if not repeating:
+        return {}
+    first: dict[tuple[int, int], int] = {}
+    of_repeating = (n for n, key in enumerate(keys) if key in repeating)
+    pairs = ((n, first.setdefault((keys[n], _line_of(frames[n].line)), n)) for n in of_repeating)
+    return {frame: same for frame, same in pairs if frame != same}
+
+
+def _totals(profile: Profile, first_of: Mapping[int, int]) -> list[int]:
+    """Return the total of each line by its first frame, as stated if it is; 0 for frames that repeat one."""
+    total = [0] * len(profile.frames)
+    for number, weight in stack_weights(profile).items():
+        for frame in _lines_of(profile.stacks[number], first_of):
+            total[frame] += weight
+    for frame, stated in enumerate(profile.totals):
+        if stated is not None:
+            total[first_of.get(frame, frame)] = stated
+    return total
+
+
+def _lines_of(stack: Sequence[int], first_of: Mapping[int, int]) -> set[int]:
+    """Return the lines of a stack, each once, also if it is recursive."""
+    lines = set(stack)
+    if first_of and not lines.isdisjoint(first_of):
+        return {first_of.get(frame, frame) for frame in lines}
+    return lines
+
+
+def _by_function(
+    total: Sequence[int], keys: Sequence[int], frames: Sequence[Frame]
+) -> dict[int, Sequence[int]]:
+    """Return the lines of each function, heaviest first; functions are ordered by their heaviest line."""
+    of_key: defaultdict[int, list[int]] = defaultdict(list)
+    for frame in compress(count(), total):
+        of_key[keys[frame]].append(frame)
+    for of_function in of_key.values():
+        of_function.sort(key=total.__getitem__, reverse=True)
+    # As sorting all lines would: of equal weights, the first line.
+    order = sorted(of_key, key=lambda key: (-total[of_key[key][0]], of_key[key][0]))
+    return {key: [_line_of(frames[frame].line) for frame in of_key[key]] for key in order}
+
+
+def _heaviest(total: Sequence[int], frames: Sequence[Frame]) -> list[int]:
+    """Return the lines that a page has, heaviest first."""
+    known = (frame for frame in compress(count(), total) if _line_of(frames[frame].line))
+    return nlargest(MAX_LINES, known, key=total.__getitem__)
 
 
 class _Stack(NamedTuple):
-    """Lines of a stack by number."""
+    """Lines of a stack, each identified by its first frame."""
 
     last: int
     lines: tuple[int, ...]
@@ -96,27 +135,23 @@ _Stacks = Mapping[int, _Stack]
 """Nonempty stacks by index."""
 
 
-def _stacks(profile: Profile, of_frame: Sequence[int]) -> _Stacks:
+def _stacks(profile: Profile, first_of: Mapping[int, int], kept: frozenset[int]) -> _Stacks:
+    """Return the stacks with the kept lines only."""
     used = {sample.stack for sample in profile.samples}
     frames = ((number, profile.stacks[number]) for number in sorted(used) if profile.stacks[number])
     return {
-        number: _Stack(of_frame[stack[-1]], tuple(set(picked(stack, of_frame)))) for number, stack in frames
-    }
-
-
-def _only(stacks: _Stacks, kept: frozenset[int]) -> _Stacks:
-    """Return the stacks with the kept lines only."""
-    return {
-        number: _Stack(stack.last, tuple(filter(kept.__contains__, stack.lines)))
-        for number, stack in stacks.items()
+        number: _Stack(
+            first_of.get(stack[-1], stack[-1]), tuple(kept.intersection(_lines_of(stack, first_of)))
+        )
+        for number, stack in frames
     }
 
 
 class _Sums(NamedTuple):
-    """Own and total weights by number of the line."""
+    """Own and total weights by line."""
 
-    own: Counter[int] | list[int]
-    total: Counter[int] | list[int]
+    own: Counter[int]
+    total: Counter[int]
 
 
 def _add(weights: Iterable[tuple[int, int]], stacks: _Stacks, sums: _Sums) -> None:
@@ -153,20 +188,14 @@ class _Threads(NamedTuple):
                 _add(weights, stacks, threads.waiting.setdefault(thread, _Sums(Counter(), Counter())))
         return threads
 
-    def add_totals(self, total: list[int]) -> None:
-        """Add the totals of all threads."""
-        for sums in self.all.values():
-            for number in sums.total:
-                total[number] += sums.total[number]
-
 
 def _rows(
-    threads: _Threads, kept: Sequence[int], places: Sequence[int], stated: Sequence[int]
+    threads: _Threads, kept: Sequence[int], places: Mapping[int, tuple[int, int]], stated: Sequence[int]
 ) -> list[LineWeights]:
     """Return the rows of the heaviest lines, of whole lines only; `stated` has totals that hold instead."""
     rows: list[LineWeights] = []
     for number in kept:
-        of_line = list(_rows_of(threads, number, divmod(places[number], _NO_LINE)))
+        of_line = list(_rows_of(threads, number, places[number]))
         if stated:
             of_line = [row._replace(total=stated[number]) for row in of_line]
         if len(rows) + len(of_line) > MAX_ROWS:
