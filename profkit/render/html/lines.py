@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import chain, compress, count
+from itertools import chain, compress, count, islice
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
@@ -18,6 +18,8 @@ MAX_LINES = 20_000
 """Maximum number of lines of a run in a page: those with the largest totals."""
 MAX_ROWS = 60_000
 """Maximum number of rows, one per line and thread."""
+MAX_FUNCTIONS = 500
+"""Maximum number of functions of a run whose source is looked up."""
 _NO_LINE = 2**32
 """Limit of line numbers: those of damaged or hostile profiles may not fit 32 bits."""
 
@@ -43,7 +45,9 @@ class Lines:
     rows: tuple[LineWeights, ...]
     """By function, line and thread; without unknown lines, and at most `MAX_ROWS`."""
     by_function: Mapping[int, Sequence[int]]
-    """All lines of each function, heaviest first; functions are ordered by their heaviest line."""
+    """All lines of the first `MAX_FUNCTIONS` functions, heaviest first, ordered by their heaviest line."""
+    heaviest: Mapping[int, int]
+    """The heaviest line of each function, in the same order."""
 
 
 def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int] = ()) -> Lines:
@@ -53,13 +57,15 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
     """
     first_of = _first_frames(profile.frames, keys)
     total = _totals(profile, first_of)
-    by_function = _by_function(total, keys, profile.frames)
+    heaviest = _heaviest_of_functions(total, keys)
+    by_function = _by_function(islice(heaviest, MAX_FUNCTIONS), total, keys, profile.frames)
     kept = _heaviest(total, profile.frames)
     stacks = _stacks(profile, first_of, frozenset(kept))
     threads = _Threads.of(profile, stacks, waiting)
     places = {frame: (keys[frame], profile.frames[frame].line) for frame in kept}
+    lines = {key: _line_of(profile.frames[frame].line) for key, frame in heaviest.items()}
     stated_totals = total if profile.totals and len(threads.all) == 1 else ()
-    return Lines(tuple(sorted(_rows(threads, kept, places, stated_totals))), by_function)
+    return Lines(tuple(sorted(_rows(threads, kept, places, stated_totals))), by_function, lines)
 
 
 def _line_of(line: int) -> int:
@@ -103,18 +109,28 @@ def _lines_of(stack: Sequence[int], first_of: Mapping[int, int]) -> set[int]:
     return lines
 
 
-def _by_function(
-    total: Sequence[int], keys: Sequence[int], frames: Sequence[Frame]
-) -> dict[int, Sequence[int]]:
-    """Return the lines of each function, heaviest first; functions are ordered by their heaviest line."""
-    of_key: defaultdict[int, list[int]] = defaultdict(list)
+def _heaviest_of_functions(total: Sequence[int], keys: Sequence[int]) -> dict[int, int]:
+    """Return the heaviest line of each function; functions are ordered by it, as sorting all would."""
+    found: dict[int, int] = {}
     for frame in compress(count(), total):
-        of_key[keys[frame]].append(frame)
-    for of_function in of_key.values():
-        of_function.sort(key=total.__getitem__, reverse=True)
-    # As sorting all lines would: of equal weights, the first line.
-    order = sorted(of_key, key=lambda key: (-total[of_key[key][0]], of_key[key][0]))
-    return {key: [_line_of(frames[frame].line) for frame in of_key[key]] for key in order}
+        key = keys[frame]
+        if key not in found or total[frame] > total[found[key]]:
+            found[key] = frame
+    return dict(sorted(found.items(), key=lambda item: (-total[item[1]], item[1])))
+
+
+def _by_function(
+    functions: Iterable[int], total: Sequence[int], keys: Sequence[int], frames: Sequence[Frame]
+) -> dict[int, Sequence[int]]:
+    """Return the lines of these functions, heaviest first."""
+    of_key: dict[int, list[int]] = {key: [] for key in functions}
+    for frame in compress(count(), total):
+        if keys[frame] in of_key:
+            of_key[keys[frame]].append(frame)
+    return {
+        key: [_line_of(frames[frame].line) for frame in sorted(found, key=total.__getitem__, reverse=True)]
+        for key, found in of_key.items()
+    }
 
 
 def _heaviest(total: Sequence[int], frames: Sequence[Frame]) -> list[int]:

@@ -15,7 +15,7 @@ from profkit.model.session import ResourcePoint
 from profkit.render.escape import short, visible
 from profkit.render.html.document import Columns
 from profkit.render.html.functions import FunctionTable
-from profkit.render.html.lines import add_lines, line_weights
+from profkit.render.html.lines import MAX_FUNCTIONS, add_lines, line_weights
 from profkit.render.html.samples import add_order, add_stacks, add_totals, resource_curves
 from profkit.render.json.sampled import merged_object
 from profkit.render.views.header import Fact
@@ -28,8 +28,6 @@ _BEFORE_AND_AFTER = 4
 _MAX_LINES = 400
 """Maximum number of source lines of one function."""
 _LONGEST_LINE = 300
-_MAX_FUNCTIONS = 500
-"""Maximum number of functions of a run whose source is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class SourceBudget:
     def excerpts(self, heaviest: Iterable[Seen]) -> dict[str, dict[str, object]]:
         """Return `first` and `lines` by function number; omit functions that do not fit."""
         excerpts: dict[str, dict[str, object]] = {}
-        for seen in islice(heaviest, _MAX_FUNCTIONS):
+        for seen in islice(heaviest, MAX_FUNCTIONS):
             first, lines = _excerpt(seen, self._source.lines(seen.file))
             size = sum(map(len, lines))
             if lines and size <= self._left:
@@ -151,8 +149,8 @@ class PageRuns:
         self._add_totals(run, prefix, keys)
         lines = line_weights(summed, keys, run.waiting)
         add_lines(self.columns, prefix, lines.rows)
-        for function, heaviest in lines.by_function.items():
-            self._lines.setdefault(function, heaviest[0])
+        for function, line in lines.heaviest.items():
+            self._lines.setdefault(function, line)
         self._objects.append(self._object(run, scale_of(summed), lines.by_function))
 
     def head(self, kind: str, title: str) -> dict[str, object]:
