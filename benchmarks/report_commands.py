@@ -1,4 +1,4 @@
-"""`profkit report` of generated runs as commands: time and memory."""
+"""Commands of profkit on generated runs, such as `profkit report`: time and memory."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Taken:
     """Time and memory of one command, Python's own start included."""
 
     wall_s: float
+    cpu_s: float
+    """Processor time, in which other load does not count."""
     peak_bytes: int
     """Peak of its resident memory."""
 
@@ -45,8 +47,13 @@ def _kept_run(samples: int) -> str:
 
 
 def report(arguments: Sequence[str]) -> Taken:
-    """Run `profkit report ARGUMENTS`; compile modules once for all. Raise RuntimeError if it fails."""
-    command = [sys.executable, "-m", "profkit", "report", *arguments]
+    """Run `profkit report ARGUMENTS` as `run_command` does."""
+    return run_command(["report", *arguments])
+
+
+def run_command(arguments: Sequence[str]) -> Taken:
+    """Run `profkit ARGUMENTS`; compile modules once for all. Raise RuntimeError if it fails."""
+    command = [sys.executable, "-m", "profkit", *arguments]
     start_s = perf_counter()
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, env=caching_environment(Path("compiled"))
@@ -58,7 +65,7 @@ def report(arguments: Sequence[str]) -> Taken:
     if child.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}")
     # The kernel counts it in kilobytes, see getrusage(2).
-    return Taken(taken_s, usage.ru_maxrss * 1024)
+    return Taken(taken_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from io import BytesIO
@@ -39,8 +40,6 @@ def _count_records(data: bytes, budget: Budget) -> None:
 
 
 _STRING_OR_NUMBERS = re.compile(rb'"(?:[^"\\]|\\.)*+"|\[[0-9,\s]++\]', re.DOTALL)
-_SHARED = b"profkit: shared list"
-"""Member that replaces a list of whole numbers."""
 
 
 def read_json_with_stacks(data: bytes, budget: Budget) -> object:
@@ -49,7 +48,7 @@ def read_json_with_stacks(data: bytes, budget: Budget) -> object:
     Python's parser makes an object of each number: it takes nine times the memory of such a text. The lists
     must not be changed.
     """
-    if _SHARED in data or not json.detect_encoding(data).startswith("utf-8"):
+    if not json.detect_encoding(data).startswith("utf-8"):
         return read_json(data, budget)
     _count_records(data, budget)
     lists = _SharedLists()
@@ -68,6 +67,8 @@ class _SharedLists:
         self._places: dict[bytes, int] = {}
         self._lists: list[list[int]] = []
         self._numbers: dict[int, int] = {}
+        # No file can have this member.
+        self._member = os.urandom(16).hex()
 
     def replaced(self, match: re.Match[bytes]) -> bytes:
         """Return the object that represents a list; strings are unchanged."""
@@ -78,11 +79,11 @@ class _SharedLists:
         if place == len(self._lists):
             numbers = json.loads(text)
             self._lists.append(list(map(self._numbers.setdefault, numbers, numbers)))
-        return b'{"%b":%d}' % (_SHARED, place)
+        return f'{{"{self._member}":{place}}}'.encode()
 
     def restored(self, found: dict[str, object]) -> object:
         """Return the list that an object represents; other objects are unchanged."""
-        place = found.get(_SHARED.decode())
+        place = found.get(self._member)
         return self._lists[place] if isinstance(place, int) else found
 
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from profkit.formats import wire
-from profkit.formats.numbers import PackedLookup
+from profkit.formats.numbers import PackedLookup, look_up_each
 
 NUMBERS = st.one_of(st.integers(0, 300), st.integers(0, 40_000), st.integers(2**14 - 2, 2**14 + 2))
 
@@ -93,3 +93,46 @@ def test_pieces_of_a_message_are_read_like_the_whole(
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)))))
     pieces = [whole[start:end] for start, end in pairwise((0, *cuts, len(whole)))]
     assert wire.repeated(pieces, 2) == wire.repeated([whole], 2)
+
+
+@given(st.lists(st.one_of(NUMBERS, st.integers(0, 2**22), st.integers(0, 2**40))))
+def test_many_integers_are_those_read_one_by_one(numbers: list[int]) -> None:
+    packed = b"".join(map(wire.varint, numbers))
+    assert wire.many_integers(packed) == numbers
+
+
+@given(st.binary(max_size=16))
+def test_any_bytes_are_read_at_once_as_one_by_one(packed: bytes) -> None:
+    try:
+        expected = wire.integers(packed)
+    except ValueError:
+        with pytest.raises(ValueError, match="cut short"):
+            wire.many_integers(packed)
+        return
+    assert wire.many_integers(packed) == expected
+
+
+@given(st.lists(st.lists(st.integers(1, 20_000), max_size=6).map(tuple), max_size=20))
+def test_fields_with_many_ids_are_looked_up_at_once(stacks: list[tuple[int, ...]]) -> None:
+    fields = [b"".join(map(wire.varint, stack)) for stack in stacks]
+    places = [tuple(number - 1 for number in stack) for stack in stacks]
+    assert list(look_up_each(fields, None, 20_000)) == places
+
+
+@pytest.mark.parametrize("unknown", [0, 20_001])
+def test_an_unknown_one_of_many_ids_is_reported(unknown: int) -> None:
+    with pytest.raises(ValueError, match=f"{unknown} is not a known id"):
+        list(look_up_each([wire.varint(unknown)], None, 20_000))
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.binary(max_size=200)), max_size=30), st.integers(1, 50))
+def test_a_second_field_is_kept_whole(fields: list[tuple[int, bytes]], size: int) -> None:
+    data = b"".join(wire.blob(field, value) for field, value in fields)
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    found = wire.repeated(pieces, 2, 3)
+    assert list(wire.fields(b"".join(found.whole))) == [one for one in fields if one[0] == 3]
+    assert [value for piece in found.whole for value in wire.fields(piece)] == [
+        one for one in fields if one[0] == 3
+    ]
+    assert found.others.get(1, []) == [value for field, value in fields if field == 1]
+    assert [found.distinct[index] for index in found.order] == [v for field, v in fields if field == 2]
