@@ -54,6 +54,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         session.config.add_cleanup(stack.close)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def playwright_is_not_in_the_program() -> Iterator[None]:
+    """Let `auto` choose samplers as if no test imported Playwright, which uses greenlets."""
+    from profkit.samplers import registry
+
+    others = tuple(name for name in registry._GREENLETS if name != "playwright.sync_api")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_GREENLETS", others)
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Wait for the test's turn."""

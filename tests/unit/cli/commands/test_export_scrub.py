@@ -104,7 +104,7 @@ def everything_in(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     if text.startswith('{"schema": "profkit.runs-file/1"'):
         runs = decode_runs(data, Path("x"))
-        text += "".join(json.dumps(to_json(run)) for run in runs)
+        text += "".join(json.dumps(to_json(run), default=sorted) for run in runs)
     return text
 
 
@@ -181,7 +181,7 @@ def test_no_folder_is_left_of_any_path(user: str, host: str, secret: str, parts:
     note = Note.of(NoteCode.RUN_FAILED, detail=f"see {file} on {host}_z")
     info = replace(run.info, process=process, region=region, notes=(note,))
     clean: tuple[AnyRun, ...] = scrubbed([replace(run, info=info, profile=builder.build())])
-    text = json.dumps(to_json(clean))
+    text = json.dumps(to_json(clean), default=sorted)
     assert f"{user}_x" not in text
     assert f"{secret}_y" not in text
     assert f"{host}_z" not in text
