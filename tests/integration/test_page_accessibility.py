@@ -54,7 +54,7 @@ PAGES = {
 
 
 @pytest.mark.npm
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.full)])
 @pytest.mark.parametrize("kind", PAGES)
 def test_axe_finds_nothing(page_of: PageOf, axe: str, kind: str, scheme: str) -> None:
     selected = "" if kind in ("history", "measured_comparison") else "#selected=2"

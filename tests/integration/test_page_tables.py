@@ -17,7 +17,10 @@ from tests.support.example_runs import made_run
 
 __all__ = ["chromium", "page_of"]
 
-WIDTHS = (1920, *(DESKTOP[0], 1000, 901, 899, 700, 520), PHONE[0], 320)
+WIDTHS = (
+    *(1920, DESKTOP[0], 901, 899, PHONE[0], 320),
+    *(pytest.param(width, marks=pytest.mark.full) for width in (1000, 700, 520)),
+)
 
 BARS = """(selector) => [...document.querySelectorAll(`${selector} .bar`)]
   .filter((bar) => bar.offsetParent)
