@@ -1,4 +1,4 @@
-"""Sums of what a file says, for formats without a reader of their own: collapsed stacks, V8, sampled traces.
+"""Sums of samples in formats without a second reader: collapsed stacks, V8 profiles, sampled traces.
 
 The code shares nothing with `profkit/formats`, and checks nothing.
 """

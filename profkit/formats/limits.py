@@ -206,19 +206,16 @@ class BoundedBuilder(ProfileBuilder):
         idle: bool = False,
     ) -> None:
         """See `ProfileBuilder.add_indexed`; a deep stack may be shortened."""
-        self.add_fitted(self.fitted(stack), thread, weight, start, idle=idle)
+        fitted = self.fitted(stack)
+        super().add_indexed(fitted, thread, weight, start, idle=idle)
+        self._count_sample(fitted)
 
-    def add_fitted(
-        self,
-        stack: tuple[int, ...],
-        thread: int,
-        weight: int = 1,
-        start: int | None = None,
-        *,
-        idle: bool = False,
-    ) -> None:
+    def add_fitted(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
         """Append one sample with a stack that `fitted` has returned."""
-        super().add_indexed(stack, thread, weight, start, idle=idle)
+        super().add_indexed(stack, thread, weight)
+        self._count_sample(stack)
+
+    def _count_sample(self, stack: tuple[int, ...]) -> None:
         if len(self._table) != self._counted_stacks:
             self._counted_stacks += 1
             self.budget.count_stack(len(stack))

@@ -155,8 +155,10 @@ def _hottest_lines(profile: Profile, selection: Selection) -> tuple[_NumberOf, _
     """
     if selection.hottest is None or profile.totals:
         return None
-    frames, stacks = profile.frames, _used_stacks(profile)
-    own, waiting = (_of_last_lines(frames, of) for of in (stacks, _waiting_stacks(profile, selection)))
+    frames, weights = profile.frames, stack_weights(profile)
+    stacks = _used_stacks(profile, weights)
+    own = _of_last_lines(frames, stacks)
+    waiting = _of_last_lines(frames, _waiting_stacks(profile, weights, selection))
     ranked = own if not selection.working_first else own - waiting
     ranked = Counter({line: weight for line, weight in ranked.items() if weight > 0})
     if len(ranked) < selection.hottest:
@@ -231,9 +233,10 @@ class _Weights:
 
 def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Selection) -> _Weights:
     """Return weights by number: frame n counts for `number_of[n]`, or for nothing if that is -1."""
-    stacks = _used_stacks(profile)
+    weights = stack_weights(profile)
+    stacks = _used_stacks(profile, weights)
     own = _of_leaves(stacks, number_of, count)
-    waiting = _of_leaves(_waiting_stacks(profile, selection), number_of, count)
+    waiting = _of_leaves(_waiting_stacks(profile, weights, selection), number_of, count)
     ranked = list(map(sub, own, waiting)) if selection.working_first else own
     among = _frames_of(_leading(ranked, selection.hottest), number_of, count)
     total, frames = _totals(stacks, number_of, among, _doubles(profile.frames, among), count)
@@ -245,15 +248,14 @@ def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Se
     return _Weights(keys=keys, own=own, waiting=waiting, total=total, frames=frames)
 
 
-def _used_stacks(profile: Profile) -> list[tuple[Stack, int]]:
+def _used_stacks(profile: Profile, weights: Mapping[int, int]) -> list[tuple[Stack, int]]:
     """Return the stacks with weight."""
-    return [(profile.stacks[stack], weight) for stack, weight in stack_weights(profile).items() if weight]
+    return [(profile.stacks[stack], weight) for stack, weight in weights.items() if weight]
 
 
-def _waiting_stacks(profile: Profile, selection: Selection) -> list[tuple[Stack, int]]:
-    if not selection.waiting:
-        return []
-    weights = stack_weights(profile)
+def _waiting_stacks(
+    profile: Profile, weights: Mapping[int, int], selection: Selection
+) -> list[tuple[Stack, int]]:
     return [(profile.stacks[stack], weights.get(stack, 0)) for stack in selection.waiting]
 
 

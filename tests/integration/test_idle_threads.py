@@ -1,4 +1,4 @@
-"""Idle threads of real programs count as waiting, whatever function they are in."""
+"""Idle threads of real programs count as waiting, even in functions that are not known to wait."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_all_bars_of_a_table_have_one_scale(page_of: PageOf, width: int) -> None
     scales = [bar["widthPx"] / share_of(bar["text"]) for bar in found if share_of(bar["text"]) >= 20]
     assert len(scales) > 5
     assert max(scales) / min(scales) < 1.03, "shares are rounded"
-    # Whoever has the larger share has the longer bar, whatever the column.
+    # In all columns, a larger share has a longer bar.
     by_share = sorted(found, key=lambda bar: share_of(bar["text"]))
     lengths = [bar["widthPx"] for bar in by_share]
     assert all(one <= other + 1 for one, other in pairwise(lengths))

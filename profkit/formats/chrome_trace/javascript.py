@@ -2,8 +2,7 @@
 
 They have a CPU profile of V8 in pieces (src/profiler in V8): nodes that name their parents, samples, and the
 microseconds between them. The event `Profile` has the thread that was sampled; the pieces have that of the
-sampler, and the same `id`. Chrome up to version 66 writes the profile of a
-thread as one event, `CpuProfile`.
+sampler, and the same `id`. Chrome up to version 66 writes the profile of a thread as one event, `CpuProfile`.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from profkit.errors import DamagedFile
 from profkit.formats import wire
 from profkit.formats.limits import BoundedBuilder, Budget, gunzipped, unlimited
 from profkit.formats.pprof import reading
+from profkit.formats.pprof.messages import Fields, fields_of, integer, integers_of
 from profkit.formats.pprof.schema import FORMAT, GZIP, states_totals, unescape_text
 from profkit.formats.registry import Origin
 from profkit.formats.values import Selection, Values, only_value
@@ -24,8 +25,6 @@ _TIME_NS, _DURATION_NS, _PERIOD_TYPE, _PERIOD, _COMMENT, _DEFAULT_TYPE = range(9
 
 _LARGE = 1 << 20
 """Minimum size in bytes of a message whose fields are counted; a location or a sample has hundreds."""
-
-Fields = Mapping[int, Sequence[int | bytes]]
 
 
 class ValueType(NamedTuple):
@@ -58,31 +57,31 @@ class Messages:
     def default_type(self) -> int:
         """Return the index of the type to show first: the one that the file names, else the last."""
         kinds = [kind.kind for kind in self.types()]
-        wanted = self.text(number(self.fields, _DEFAULT_TYPE))
+        wanted = self.text(integer(self.fields, _DEFAULT_TYPE))
         return kinds.index(wanted) if wanted in kinds else len(kinds) - 1
 
     def period(self) -> tuple[ValueType, int]:
         """Return the type and size of the period between two samples; an empty type and 0 if unknown."""
         (message,) = self.fields.get(_PERIOD_TYPE, ())[-1:] or (b"",)
-        return self._value_type(message), number(self.fields, _PERIOD)
+        return self._value_type(message), integer(self.fields, _PERIOD)
 
     def started_ns(self) -> int | None:
         """Return the Unix time of the first sample."""
-        return number(self.fields, _TIME_NS) or None
+        return integer(self.fields, _TIME_NS) or None
 
     def samples(self) -> Iterable[RawSample]:
         """Yield all samples, as written in the file."""
         for message in self.fields.get(_SAMPLE, ()):
             fields = self._fields_of(message)
             labels = dict(map(self._label, fields.get(3, ())))
-            yield RawSample(self._ids(fields.get(1, ())), _numbers(fields.get(2, ())), labels)
+            yield RawSample(self._ids(fields.get(1, ())), tuple(integers_of(fields.get(2, ()))), labels)
 
     def locations(self) -> Mapping[int, tuple[Frame, ...]]:
         """Return frames by location id, from the leaf on: inlined functions come before their callers."""
-        functions = {number(function, 1): function for function in self._all(_FUNCTION)}
-        files = {number(mapping, 1): self.text(number(mapping, 5)) for mapping in self._all(_MAPPING)}
+        functions = {integer(function, 1): function for function in self._all(_FUNCTION)}
+        files = {integer(mapping, 1): self.text(integer(mapping, 5)) for mapping in self._all(_MAPPING)}
         return {
-            number(location, 1): self._frames(location, functions, files.get(number(location, 2), ""))
+            integer(location, 1): self._frames(location, functions, files.get(integer(location, 2), ""))
             for location in self._all(_LOCATION)
         }
 
@@ -105,16 +104,16 @@ class Messages:
         """Read the locations of a sample; raise LimitExceeded if they exceed the depth of a stack."""
         size = sum(len(value) // wire.LONGEST_VARINT if isinstance(value, bytes) else 1 for value in values)
         self.budget.check_depth(size)
-        return _numbers(values)
+        return tuple(integers_of(values))
 
     def _value_type(self, message: int | bytes) -> ValueType:
         fields = fields_of(message)
-        return ValueType(self.text(number(fields, 1)), self.text(number(fields, 2)))
+        return ValueType(self.text(integer(fields, 1)), self.text(integer(fields, 2)))
 
     def _label(self, message: int | bytes) -> tuple[str, int | str]:
         label = fields_of(message)
-        text = number(label, 2)
-        return self.text(number(label, 1)), self.text(text) if text else number(label, 3)
+        text = integer(label, 2)
+        return self.text(integer(label, 1)), self.text(text) if text else integer(label, 3)
 
     def _frames(self, location: Fields, functions: Mapping[int, Fields], mapped: str) -> tuple[Frame, ...]:
         """Return a location's frames: an address without symbols; the mapped file without a source file."""
@@ -122,15 +121,15 @@ class Messages:
         self.budget.check_depth(len(messages))
         lines = [self._fields_of(line) for line in messages]
         if not lines:
-            return (Frame(f"{number(location, 3) & (2**64 - 1):#x}", mapped),)
+            return (Frame(f"{integer(location, 3) & (2**64 - 1):#x}", mapped),)
         frames = []
         for line in lines:
-            function = functions.get(number(line, 1))
+            function = functions.get(integer(line, 1))
             if function is None:
-                raise ValueError(f"there is no function {number(line, 1)}")
-            name = self.text(number(function, 2)) or self.text(number(function, 3))
-            file = self.text(number(function, 4)) or mapped
-            frames.append(Frame(name, file, max(0, number(line, 2))))
+                raise ValueError(f"there is no function {integer(line, 1)}")
+            name = self.text(integer(function, 2)) or self.text(integer(function, 3))
+            file = self.text(integer(function, 4)) or mapped
+            frames.append(Frame(name, file, max(0, integer(line, 2))))
         return tuple(frames)
 
 
@@ -143,29 +142,6 @@ def read_messages(data: bytes, budget: Budget | None = None) -> Messages:
         raise ValueError("a string is a number")
     strings = (bytes(text).decode("utf-8", "surrogateescape") for text in texts)
     return Messages(fields, tuple(map(unescape_text, strings)) or ("",), budget)
-
-
-def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:
-    """Return a message's values by field number; fields are counted if there is a budget."""
-    if isinstance(message, int):
-        raise ValueError("a field contains a number instead of a message")
-    fields: dict[int, list[int | bytes]] = {}
-    found = wire.fields(message) if budget is None else wire.counted_fields(message, budget)
-    for field, value in found:
-        fields.setdefault(field, []).append(value)
-    return fields
-
-
-def number(fields: Fields, field: int) -> int:
-    """Return an integer field; 0 if it is absent."""
-    value = fields.get(field, (0,))[-1]
-    if isinstance(value, bytes):
-        raise ValueError(f"field {field} contains bytes instead of a number")
-    return value
-
-
-def _numbers(values: Iterable[int | bytes]) -> tuple[int, ...]:
-    return tuple(one for value in values for one in wire.integers(value))
 
 
 _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
@@ -228,7 +204,7 @@ def origin_of(data: bytes) -> Origin:
     try:
         if _is_own(data):
             notes = (Note(NoteCode.STACKS_APPROXIMATED),) if states_totals(data) else ()
-            return Origin("profkit", number(fields_of(data), _TIME_NS) or None, notes)
+            return Origin("profkit", integer(fields_of(data), _TIME_NS) or None, notes)
         messages = read_messages(data)
         return Origin("", messages.started_ns(), tuple(_notes(messages)))
     except ValueError:

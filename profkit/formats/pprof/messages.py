@@ -1,18 +1,23 @@
-"""Fields of the messages in a pprof file that profkit wrote, by number."""
+"""Fields of the messages in a pprof file, by number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from profkit.formats import wire
+from profkit.formats.limits import Budget
 
 Fields = Mapping[int, Sequence[int | bytes]]
 
 
-def fields_of(message: int | bytes) -> Fields:
-    """Return the values of a message; raises ValueError for a number, and as `wire.fields` does."""
+def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:
+    """Return the values of a message; fields are counted if there is a budget.
+
+    Raises ValueError for a number, and as `wire.fields` does.
+    """
     fields: dict[int, list[int | bytes]] = {}
-    for field, value in wire.fields(bytes_of(message)):
+    data = bytes_of(message)
+    for field, value in wire.fields(data) if budget is None else wire.counted_fields(data, budget):
         fields.setdefault(field, []).append(value)
     return fields
 

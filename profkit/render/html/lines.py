@@ -79,7 +79,7 @@ def _first_frames(frames: Sequence[Frame], keys: Sequence[int]) -> Mapping[int, 
     """
     lines: defaultdict[int, list[int]] = defaultdict(list)
     for key, (_, _, line) in zip(keys, frames, strict=True):
-        lines[key].append(line if 0 < line < _NO_LINE else 0)
+        lines[key].append(_line_of(line))
     repeating = {key for key, of_key in lines.items() if len(set(of_key)) < len(of_key)}
     if not repeating:
         return {}
