@@ -39,9 +39,9 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     ("name", "figures"),
     [
         ("first_result", 3),
-        pytest.param("accuracy", 4, marks=pytest.mark.torch),
+        pytest.param("accuracy", 4, marks=[pytest.mark.torch, pytest.mark.full]),
         pytest.param("attribution", 36 if PREFERS_READER else 24, marks=pytest.mark.full),
-        ("recovery", 3),
+        pytest.param("recovery", 3, marks=pytest.mark.full),
     ],
 )
 @pytest.mark.gil
@@ -66,6 +66,7 @@ def test_denials_reach_the_samplers_that_are_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.outside
+@pytest.mark.full
 def test_slowdown_has_a_ratio_for_each_case(tmp_path: Path) -> None:
     found = json.loads(sampling(tmp_path, "--json", "--only", "slowdown", "many_processes")[0])["figures"]
     bounds = {figure["what"]: figure["bound"] for figure in found if figure["bound"] is not None}
@@ -89,6 +90,7 @@ def test_an_unknown_measurement_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.alone  # it counts processes and their memory
+@pytest.mark.full
 def test_measuring_has_a_suite_of_its_own(tmp_path: Path) -> None:
     done = run_program(tmp_path, ["-m", "benchmarks.measuring", "--quick", "--json", "--only", "many_orders"])
     assert done.returncode == 0, done.stderr
@@ -97,6 +99,7 @@ def test_measuring_has_a_suite_of_its_own(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
 
 
+@pytest.mark.full
 def test_reporting_has_a_suite_of_its_own(tmp_path: Path) -> None:
     arguments = ["-m", "benchmarks.reporting", "--quick", "--json", "--only", "large_reports"]
     done = run_program(tmp_path, arguments)
