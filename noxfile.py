@@ -31,18 +31,21 @@ def neighbours(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def types(session: nox.Session) -> None:
-    """Run Ruff, its formatter and mypy --strict."""
+    """Run Ruff, its formatter and mypy --strict; the types of public names with pyright, too."""
     session.install(*CONSTRAINTS, "-e", ".[test,neighbours,dev,benchmark]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
+    session.run("mypy", "--strict", "tests/types")
+    session.run("pyright")
 
 
 @nox.session(python=FIRST_PYTHON)
 def docs(session: nox.Session) -> None:
-    """Run every example and every code block of the docs."""
-    session.install(*CONSTRAINTS, "-e", ".[test]")
+    """Run every example and every code block of the docs, and build the site."""
+    session.install(*CONSTRAINTS, "-e", ".[test,docs]")
     session.run("python", "-m", "pytest", "tests/docs", *session.posargs)
+    session.run("python", "docs/build.py")
 
 
 @nox.session(python=FIRST_PYTHON)

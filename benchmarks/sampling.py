@@ -13,6 +13,7 @@ MEASUREMENTS = {
     "first_result": "the first block and its result, compared with py-spy by hand",
     "slowdown": "the slowdown by sampling, by options and threads",
     "profilers": "the slowdown by other profilers of the same program",
+    "whole_programs": "a CPU-bound script under `profkit run` and under other profilers of whole programs",
     "sampler_rates": "the slowdown by sampler and rate, and how long samplers take to start",
     "torn_stacks": "stacks that never existed, by sampler",
     "tiny_calls": "the share of tiny calls, by sampler",

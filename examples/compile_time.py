@@ -1,15 +1,14 @@
-"""Where does torch.compile spend its time? profkit attached to PyTorch's own compile-time hook.
+"""Where does torch.compile spend its time? Each phase of the compiler is a run of profkit.
 
-Run it, then `profkit list` and `profkit report`: there is one run for each phase of the compiler.
+`profkit report --compile` shows the same again, and `profkit list` the runs.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import nn
-from torch._strobelight.compile_time_profiler import StrobelightCompileTimeProfiler
 
-from profkit import FunctionProfiler
+from profkit.integrations import torch_compile
 
 
 def make_model() -> nn.Module:
@@ -19,7 +18,7 @@ def make_model() -> nn.Module:
 
 
 if __name__ == "__main__":
-    StrobelightCompileTimeProfiler.enable(profiler_class=FunctionProfiler)
-    compiled = torch.compile(make_model(), backend="aot_eager")
-    print("output", tuple(compiled(torch.ones(8, 64)).shape))
-    print("compilations profiled:", StrobelightCompileTimeProfiler.success_profile_count)
+    with torch_compile.enable() as compilations:
+        compiled = torch.compile(make_model(), backend="aot_eager")
+        print("output", tuple(compiled(torch.ones(8, 64)).shape))
+    print(compilations.report())

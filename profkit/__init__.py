@@ -1,4 +1,8 @@
-"""profkit: a sampling profiler that also measures time and instruction counts of code."""
+"""profkit: a sampling profiler that also measures time and instruction counts of code.
+
+PYTEST_DONT_REWRITE: pytest rewrites the assertions of its plugins' packages. It warns if they were imported
+before, as this one is by `profkit run -m pytest`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ if TYPE_CHECKING:
     from profkit import isolated
     from profkit.decorators import profile, profiled
     from profkit.errors import ProfkitError
+    from profkit.integrations.ipython.shell import Shell
     from profkit.measuring.api import measure, measure_all, submit, wait, warm_pool
     from profkit.measuring.definitions import Variants, expand
     from profkit.measuring.orders import work_order
@@ -104,3 +109,17 @@ def _decorator(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(shell: Shell) -> None:
+    """Load the magics `%profiled` and `%measure`; `%load_ext profkit` calls this."""
+    from profkit.integrations.ipython.extension import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Shell) -> None:
+    """Remove the magics; `%unload_ext profkit` calls this."""
+    from profkit.integrations.ipython.extension import unload
+
+    unload(shell)

@@ -1,11 +1,19 @@
-"""Configuration from environment variables and the current folder, read once when profkit is imported."""
+"""Configuration: from a project's file, environment variables and the current folder.
+
+It is read once, when profkit is imported. A variable overrides the file; options in code and flags override
+both.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+from profkit.errors import UnknownOption, UsageError
+from profkit.project_file import NO_FILE, ProjectFile, as_text, find_project_file
 
 HOME = ".profkit"
 """Folder that profkit creates in the current folder; its `.gitignore` contains `*`."""
@@ -16,6 +24,23 @@ NO_FOLDER = "the current folder did not exist when profkit was imported"
 
 SPOOL_LIMIT = "1GB"
 """Default maximum size of the spool, above which the oldest sessions are deleted (PROFKIT_SPOOL_LIMIT)."""
+
+DEFAULT = "default"
+"""Source of a value that is set nowhere."""
+PREFIX = "PROFKIT_"
+"""Beginning of the names of all variables."""
+PROFILE = "profile"
+"""Name of the table, and part of the names of variables, with default options of `profile()`."""
+
+_SQLITE = "sqlite:///"
+_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class Setting(NamedTuple):
+    """A value and where it is from: DEFAULT, a variable's name, or a file's path."""
+
+    value: object
+    source: str = DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +59,50 @@ class Config:
     """PROFKIT_SPOOL_LIMIT, not parsed; "0" and "off" mean no limit."""
     exit_timeout: str = ""
     """PROFKIT_EXIT_TIMEOUT, not parsed: time limit for measuring when the program exits, in seconds."""
+    launch: str = ""
+    """PROFKIT_LAUNCH: id of the `profkit run` that started this process."""
     owner: int | None = None
     """Id of the user who must own the spool (`profkit --owner`); None is the user of this process."""
+    file: ProjectFile = NO_FILE
+    """The project's file."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where each of `SETTINGS` is from."""
+    profile: Mapping[str, Setting] = field(default_factory=dict)
+    """Default options of `profile()`, not checked, by name; only those that are set."""
+    problems: tuple[UsageError, ...] = ()
+    """Mistakes in the project's file; what is wrong is ignored."""
 
 
-def read_config(environ: Mapping[str, str], cwd: Path | None) -> Config:
-    """Return the configuration for an environment and a current folder, which is None if deleted."""
+SETTINGS: Mapping[str, str] = {
+    "store": "PROFKIT_STORE",
+    "spool": "PROFKIT_SPOOL",
+    "spool-limit": "PROFKIT_SPOOL_LIMIT",
+    "children": "PROFKIT_CHILDREN",
+    "disable": "PROFKIT_DISABLE",
+    "exit-timeout": "PROFKIT_EXIT_TIMEOUT",
+}
+"""Names in the project's file, each with its variable."""
+_SWITCHES = ("children", "disable")
+
+
+def read_config(environ: Mapping[str, str], cwd: Path | None, file: ProjectFile = NO_FILE) -> Config:
+    """Return the configuration for an environment, a current folder (None if deleted), and a file."""
     home = (cwd or NOWHERE) / HOME
-    spool = environ.get("PROFKIT_SPOOL")
+    problems = [*filter(None, [file.error]), *_problems(file)]
+    found = {name: _setting(name, environ, file) for name in SETTINGS}
+    text = {name: setting.value if isinstance(setting.value, str) else "" for name, setting in found.items()}
     return Config(
-        spool=(cwd or NOWHERE) / spool if spool else home / "spool",
-        store_url=environ.get("PROFKIT_STORE") or f"sqlite:///{home / 'runs.db'}",
-        disabled=_is_on(environ.get("PROFKIT_DISABLE"), default=False),
-        children=_is_on(environ.get("PROFKIT_CHILDREN"), default=True),
-        spool_limit=environ.get("PROFKIT_SPOOL_LIMIT", "").strip() or SPOOL_LIMIT,
-        exit_timeout=environ.get("PROFKIT_EXIT_TIMEOUT", "").strip(),
+        spool=(cwd or NOWHERE) / text["spool"] if text["spool"] else home / "spool",
+        store_url=text["store"] or f"{_SQLITE}{home / 'runs.db'}",
+        disabled=_is_on(text["disable"], default=False),
+        children=_is_on(text["children"], default=True),
+        spool_limit=text["spool-limit"] or SPOOL_LIMIT,
+        exit_timeout=text["exit-timeout"],
+        launch=environ.get("PROFKIT_LAUNCH", ""),
+        file=file,
+        sources={name: setting.source for name, setting in found.items()},
+        profile=_profile_options(environ, file),
+        problems=tuple(problems),
     )
 
 
@@ -57,10 +111,67 @@ def is_nowhere(path: Path) -> bool:
     return NOWHERE in (path, *path.parents)
 
 
-def _is_on(value: str | None, *, default: bool) -> bool:
-    if value is None or not value.strip():
-        return default
-    return value.strip().lower() not in ("0", "false", "no", "off")
+def _setting(name: str, environ: Mapping[str, str], file: ProjectFile) -> Setting:
+    variable = SETTINGS[name]
+    given = environ.get(variable, "")
+    if given.strip():
+        return Setting(given if name in ("store", "spool") else given.strip(), variable)
+    text = None if _problem(name, file) else as_text(_by_name(file.settings).get(name))
+    return Setting(_in_place(name, text, file), str(file.path)) if text else Setting("")
+
+
+def _in_place(name: str, text: str, file: ProjectFile) -> str:
+    """Return a setting whose path, if it has a relative one, is relative to the file's folder."""
+    folder = NOWHERE if file.path is None else file.path.parent
+    if name == "spool":
+        return str(folder / text)
+    database = text.removeprefix(_SQLITE)
+    if name == "store" and database != text and not database.startswith((":", "file:")):
+        return _SQLITE + str(folder / database)
+    return text
+
+
+def _by_name(table: Mapping[str, object]) -> dict[str, object]:
+    """Return a table whose names have `-` where they have `_`."""
+    return {name.replace("_", "-"): value for name, value in table.items()}
+
+
+def _problems(file: ProjectFile) -> Iterator[UsageError]:
+    for name in _by_name(file.settings):
+        problem = _problem(name, file)
+        if problem is not None:
+            yield problem
+
+
+def _problem(name: str, file: ProjectFile) -> UsageError | None:
+    """Return what is wrong with a setting of a file; None if it is right, or not there."""
+    values = _by_name(file.settings)
+    if name not in values:
+        return None
+    if name not in SETTINGS:
+        return UnknownOption(name, SETTINGS, f" in {file.path}")
+    text = as_text(values[name])
+    if text is None:
+        return UsageError(f"{file.path}: {name} is not a text, number or switch", "write one value")
+    if name in _SWITCHES and text.lower() not in (*_ON, *_OFF):
+        return UsageError(f"{file.path}: {name} = {text!r} is not a switch", "write true or false")
+    return None
+
+
+def _profile_options(environ: Mapping[str, str], file: ProjectFile) -> dict[str, Setting]:
+    start = f"{PREFIX}{PROFILE.upper()}_"
+    found = {
+        name.replace("-", "_"): Setting(value, str(file.path))
+        for name, value in file.tables.get(PROFILE, {}).items()
+    }
+    for variable, value in environ.items():
+        if variable.startswith(start) and value.strip():
+            found[variable.removeprefix(start).lower()] = Setting(value.strip(), variable)
+    return found
+
+
+def _is_on(value: str, *, default: bool) -> bool:
+    return value.strip().lower() not in _OFF if value.strip() else default
 
 
 def _current_folder() -> Path | None:
@@ -70,5 +181,10 @@ def _current_folder() -> Path | None:
         return None
 
 
-CONFIG = read_config(os.environ, _current_folder())
+def _read() -> Config:
+    folder = _current_folder()
+    return read_config(os.environ, folder, find_project_file(folder))
+
+
+CONFIG = _read()
 """Configuration of this process, resolved at import: a later chdir has no effect."""

@@ -19,11 +19,11 @@ from typing import (
 
 from profkit import inert
 from profkit.calls.blocks import Block
-from profkit.calls.options import ProfilerOptions
+from profkit.calls.options import MemoryOptions, ProfilerOptions
 from profkit.calls.regions import check_callable
 from profkit.calls.wrapper import decorated, wrapper_of
 from profkit.config import CONFIG
-from profkit.errors import ProfkitError, UsageError
+from profkit.errors import InvalidOption, ProfkitError, UsageError
 from profkit.process.guard import ignore
 from profkit.profiler import FunctionProfiler
 from profkit.session.activity import is_spawned
@@ -32,7 +32,10 @@ from profkit.tracing import trace_instead
 if TYPE_CHECKING:
     from profkit.measuring.decorated.options import MeasuredMode, MeasuredOptions
     from profkit.model.measurement import MeasuredRun
+    from profkit.model.region import Region
     from profkit.model.run import Run
+    from profkit.pytorch.recorder import TraceOptions
+    from profkit.session.counters import Tracer
 
 _P = ParamSpec("_P")
 _Rest = ParamSpec("_Rest")
@@ -108,6 +111,18 @@ def profile(
 
 @overload
 def profile(
+    function: Callable[_P, _R], /, *, mode: Literal["trace"], **options: Unpack[TraceOptions]
+) -> ProfiledFunction[_P, _R]: ...
+
+
+@overload
+def profile(
+    function: None = None, /, *, mode: Literal["trace"], **options: Unpack[TraceOptions]
+) -> Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]: ...
+
+
+@overload
+def profile(
     function: Callable[_P, _R], /, *, mode: MeasuredMode, **options: Unpack[MeasuredOptions]
 ) -> MeasuredFunction[_P, _R]: ...
 
@@ -118,10 +133,25 @@ def profile(
 ) -> Callable[[Callable[_P, _R]], MeasuredFunction[_P, _R]]: ...
 
 
+@overload
+def profile(
+    function: Callable[_P, _R], /, *, mode: Literal["memory"], **options: Unpack[MemoryOptions]
+) -> ProfiledFunction[_P, _R]: ...
+
+
+@overload
+def profile(
+    function: None = None, /, *, mode: Literal["memory"], **options: Unpack[MemoryOptions]
+) -> Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]: ...
+
+
 def profile(
     function: Callable[..., Any] | None = None, /, *, mode: str = "samples", **options: Any
 ) -> Callable[..., Any]:
     """Profile every call of a function, with or without parentheses: `@profile`, `@profile(rate=50)`.
+
+    With `mode="trace"`, torch.profiler also records the operators of the first calls (`TraceOptions`). With
+    `mode="memory"`, memray tracks the memory that each call allocates (`MemoryOptions`).
 
     With `mode="timer"`, "callgrind" or "timer+callgrind", calls are measured in isolated processes instead.
     Only the first call of each signature is measured, later, in the background or when the program ends,
@@ -133,7 +163,7 @@ def profile(
     `FunctionProfiler`, or of `MeasuredOptions`. Raises `UsageError` for invalid options when decorating.
     """
     try:
-        decorator = _sampled(options) if mode == "samples" else _measured(mode, options)
+        decorator = _in_place(mode, options) if mode in _IN_PLACE else _measured(mode, options)
     except BaseException as error:  # noqa: BLE001 - raised if it is a usage error or the program's
         _check_use(error)
         return inert.profile(function)
@@ -158,12 +188,36 @@ def _check_use(error: BaseException) -> None:
     ignore(error, "decorating a function")
 
 
-def _sampled(options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    if not options.keys() <= ProfilerOptions.__annotations__.keys():
+def _in_place(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    if mode == "samples" and not options.keys() <= ProfilerOptions.__annotations__.keys():
         from profkit.measuring.decorated.options import refuse_with_samples
 
         refuse_with_samples(options, ProfilerOptions.__annotations__)
-    return _decorator(FunctionProfiler(**options))
+    return _decorator(_IN_PLACE[mode](options))
+
+
+class _TracingProfiler(FunctionProfiler):
+    """Profiler with mode="trace": torch.profiler records the first calls of each region."""
+
+    def __init__(self, **options: Unpack[TraceOptions]) -> None:
+        from profkit.pytorch.recorder import TRACE_CALLS, check_calls
+
+        self._calls = options.pop("trace_calls", TRACE_CALLS)
+        check_calls(self._calls)
+        super().__init__(**cast(ProfilerOptions, options))
+
+    def _tracer(self, region: Region) -> Tracer:
+        from profkit.pytorch.recorder import TorchTracer
+
+        return TorchTracer(region, self._calls)
+
+
+_IN_PLACE: Mapping[str, Callable[[Mapping[str, Any]], FunctionProfiler]] = {
+    "samples": lambda options: FunctionProfiler(**options),
+    "memory": lambda options: FunctionProfiler.of_memory(cast(MemoryOptions, options)),
+    "trace": lambda options: _TracingProfiler(**options),
+}
+"""Modes that profile calls and blocks in place, by their profilers."""
 
 
 def _measured(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -221,12 +275,33 @@ class profiled(Block):
     """Profiled block: `with profiled("loading") as session: …`, then `session.run`.
 
     Also a decorator: `@profiled("loading")` is `@profile(label="loading")`. Create one for each `with`
-    statement, or reuse one; it cannot be entered while it is active.
+    statement, or reuse one; it cannot be entered while it is active. Its mode is "samples", "memory" or
+    "trace", as of `profile`; other modes measure calls of functions, and blocks do not have them.
     """
 
     __slots__ = ("_options",)
 
-    def __init__(self, label: str | None = None, /, **options: Unpack[ProfilerOptions]) -> None:
+    @overload
+    def __init__(
+        self,
+        label: str | None = None,
+        /,
+        *,
+        mode: Literal["samples"] = ...,
+        **options: Unpack[ProfilerOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, label: str | None = None, /, *, mode: Literal["trace"], **options: Unpack[TraceOptions]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, label: str | None = None, /, *, mode: Literal["memory"], **options: Unpack[MemoryOptions]
+    ) -> None: ...
+
+    def __init__(self, label: str | None = None, /, **options: Any) -> None:
         if label is not None:
             if callable(label):
                 raise UsageError("@profiled needs parentheses", "write @profiled() or @profile")
@@ -236,22 +311,28 @@ class profiled(Block):
 
     def __call__(self, function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
         """Decorate a function as `profile` with these options does."""
-        return profile(function, **self._options)
+        return cast("ProfiledFunction[_P, _R]", profile(function, **self._options))
 
 
 _PROFILERS: dict[tuple[tuple[str, object], ...], FunctionProfiler] = {}
-"""Profilers of `profiled()` by their options, so that a block in a loop reuses one."""
+"""Profilers of `profiled()` by their mode and options, so that a block in a loop reuses one."""
 
 
-def _profiler_for(options: ProfilerOptions) -> FunctionProfiler:
+def _profiler_for(options: Mapping[str, Any]) -> FunctionProfiler:
     key = tuple(options.items())
     try:
         known = _PROFILERS.get(key)
     except TypeError:  # an unhashable option, such as a list: not cached
-        return FunctionProfiler(**options)
+        return _new_profiler(**options)
     if known is None:
-        known = _PROFILERS[key] = FunctionProfiler(**options)
+        known = _PROFILERS[key] = _new_profiler(**options)
     return known
+
+
+def _new_profiler(mode: str = "samples", **options: Any) -> FunctionProfiler:
+    if mode not in _IN_PLACE:
+        raise InvalidOption("mode", mode, f"a block has one of {', '.join(map(repr, _IN_PLACE))}")
+    return _IN_PLACE[mode](options)
 
 
 def _traced_init(self: object, *args: object, **options: object) -> None: ...

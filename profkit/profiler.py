@@ -7,13 +7,14 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
+from profkit.calls.defaults import settings_over_defaults
 from profkit.calls.markers import Marker, make_marker
-from profkit.calls.options import ProfilerOptions, settings
-from profkit.calls.regions import block_region, check_callable, function_region
+from profkit.calls.options import MemoryOptions, ProfilerOptions, Settings, memory_settings
+from profkit.calls.regions import block_region, check_callable, check_tracked, function_region
 from profkit.calls.slow_path import results_of
 from profkit.config import CONFIG
 from profkit.model.region import Region, RegionKey, code_of
-from profkit.session.counters import Counters
+from profkit.session.counters import Counters, Tracer
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -31,7 +32,17 @@ class FunctionProfiler:
     """
 
     def __init__(self, **options: Unpack[ProfilerOptions]) -> None:
-        self.settings = settings(options)
+        self._begin(settings_over_defaults(options))
+
+    @classmethod
+    def of_memory(cls, options: MemoryOptions) -> FunctionProfiler:
+        """Return a profiler that tracks memory and takes no samples; raises `UsageError`."""
+        profiler = cls.__new__(cls)
+        profiler._begin(memory_settings(options))
+        return profiler
+
+    def _begin(self, settings: Settings) -> None:
+        self.settings = settings
         self._all_counters: dict[tuple[RegionKey, str], Counters] = {}
         self._markers: dict[CodeType, tuple[Counters, Marker]] = {}
         self._last: Counters | None = None
@@ -60,6 +71,8 @@ class FunctionProfiler:
         """Return the counters of a function with this profiler's options; raises `UsageError`."""
         check_callable(function)
         chosen = self.settings
+        if chosen.sampler.tracks_memory:
+            check_tracked(function)
         return self._counters(function_region(function, chosen.label, chosen.extras))
 
     def block_counters(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Counters:
@@ -83,7 +96,7 @@ class FunctionProfiler:
         counters, run = self._last, self.last_run
         if counters is None or counters.refused or run is None or run.info.error is not None:
             return None
-        from profkit.model.session import CALLS_ONLY
+        from profkit.model.sampler_names import CALLS_ONLY
         from profkit.render.text.summary import summary_lines
         from profkit.session.manager import MANAGER
         from profkit.session.results import is_lost
@@ -122,8 +135,13 @@ class FunctionProfiler:
         counters = self._all_counters.get(version)
         if counters is None:
             counters = Counters(region, self.settings.sampler, self.settings.policy, code)
+            counters.tracer = self._tracer(region)
             self._all_counters[version] = counters
         return counters
+
+    def _tracer(self, region: Region) -> Tracer | None:
+        """Return what traces the calls of a region; None for sampling alone."""
+        return None
 
     def _marker(self, function: Callable[..., object]) -> Marker:
         """Return the marker of a function, cached by code: a lambda is a new object each time."""

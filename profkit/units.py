@@ -1,4 +1,4 @@
-"""Units of weights, and formatting and parsing of durations and sizes."""
+"""Units of weights, and formatting and parsing of durations, sizes and percentages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ class Unit(enum.Enum):
     NANOSECONDS = "nanoseconds"
     INSTRUCTIONS = "instructions"
     BYTES = "bytes"
+    ALLOCATIONS = "allocations"
+
+    @property
+    def is_time(self) -> bool:
+        """Whether weights are time, or samples, which represent some."""
+        return self in (Unit.SAMPLES, Unit.NANOSECONDS)
 
 
 SECONDS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
@@ -62,6 +68,14 @@ def parse_bytes(text: str) -> int:
         raise ValueError(f"{text!r} is not a size such as 500000, 512MiB or 2GiB")
     power = " kmgt".index(match.group(2) or " ")
     return round(float(match.group(1)) * float(1024**power))
+
+
+def parse_percentage(text: str) -> float:
+    """Parse a percentage from 0 on, such as `5%`, `5 %` or `2.5`, into a part of 1; raises ValueError."""
+    part = float(text.strip().removesuffix("%")) / 100
+    if not 0 <= part < 100:
+        raise ValueError(f"{text!r} is not a percentage from 0 on")
+    return part
 
 
 def short_repr(text: str, most: int = 60) -> str:

@@ -11,8 +11,10 @@ import pytest
 ROOT = Path(__file__).parent.parent / "profkit"
 
 FLOORS = {
-    "originals": -1,
-    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0, "tracing": 0, "inert": 0,
+    "originals": -3,
+    "version": -2, "errors": -2, "units": -2, "clock": -2, "tracing": -2, "inert": -2,
+    "project_file": -1,
+    "config": 0,
     "model": 1,
     "transforms": 2, "stats": 2,
     "process": 3, "formats": 3, "comparing": 3,
@@ -20,11 +22,12 @@ FLOORS = {
     "ingest": 5, "measuring": 5,
     "session": 6, "isolated": 6,
     "calls": 7,
-    "profiler": 8,
-    "decorators": 9,
-    "doctor": 10,
+    "profiler": 8, "pytorch": 8,
+    "decorators": 9, "program": 9,
+    "doctor": 10, "live": 10,
     "cli": 11,
-    "__init__": 12, "__main__": 12,
+    "integrations": 12,
+    "__init__": 13, "__main__": 13,
 }  # fmt: skip
 
 LAYERS = {
@@ -33,7 +36,7 @@ LAYERS = {
         {"cpp", "pool", "transfer", "variants"},
         {"definitions", "results"},
         {"runner"},
-        {"api"},
+        {"api", "programs"},
         {"decorated"},
     ),
     "render": (
@@ -50,8 +53,9 @@ LAYERS = {
         {"failures", "joining", "results"},
         {"ladder", "starting"},
         {"session"},
-        {"opening", "ticker"},
-        {"manager"},
+        {"delivery"},
+        {"memory_session", "opening", "ticker"},
+        {"manager", "memory"},
     ),
 }
 """The floors inside packages, lowest first: modules and packages import lower ones only."""
@@ -65,10 +69,13 @@ NAMED_FREELY = {"model", "commands"}
 HOMES = {
     "sqlalchemy": {"store/database.py", "store/runs.py"},
     "rich": {"render", "cli"},
-    "click": {"cli"},
+    "click": {"cli", "integrations/ipython"},
+    "IPython": {"integrations/ipython"},
+    "textual": {"cli/top"},
     "subprocess": {"process", "samplers", "measuring/cpp"},
-    "wrapt": {"calls/wrapper.py", "tracing.py", "measuring/decorated"},
-    "torch": {"measuring/worker", "measuring/transfer"},
+    "memray": {"samplers/memray"},
+    "wrapt": {"calls/wrapper.py", "tracing.py", "measuring/decorated", "pytorch"},
+    "torch": {"measuring/worker", "measuring/transfer", "pytorch"},
     "numpy": set(),
     "pickle": {"measuring/worker", "measuring/transfer"},
     "cloudpickle": {"measuring/worker", "measuring/transfer"},

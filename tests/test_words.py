@@ -45,7 +45,7 @@ _WORD = re.compile(rf"\b({'|'.join(PLAIN)})\b", re.IGNORECASE)
 
 def prose_files() -> list[Path]:
     pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
-    return [*pages, *sorted((ROOT / "docs").glob("*.md"))]
+    return [*pages, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def code_files() -> list[Path]:

@@ -69,7 +69,7 @@ _FORK_WARNING = re.compile(
     re.MULTILINE,
 )
 """Warning of CPython since 3.12, for the thread that measures functions."""
-_TIMEOUT_S = 60.0
+_TIMEOUT_S, _EXIT_S = 60.0, 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,9 @@ def _run(box: Sandbox, snippet: Snippet, mode: str, *, disabled: bool) -> Seen:
     for file, content in snippet.files.items():
         (folder / file).write_text(content, "utf-8")
     argv, stdin = _launched(snippet, text, folder)
-    changes = {**snippet.environ, "PROFKIT_DISABLE": "1" if disabled else "0"}
+    # A call that is not measured in time leaves a file open, and busy machines take long to measure.
+    waiting = {"PROFKIT_EXIT_TIMEOUT": str(_EXIT_S)}
+    changes = {**waiting, **snippet.environ, "PROFKIT_DISABLE": "1" if disabled else "0"}
     with (box.own / "stdin").open("w+") as given:
         given.write(stdin)
         given.seek(0)

@@ -26,8 +26,8 @@ _SAMPLERS = ("auto", "auto", "inprocess")
 """Samplers to choose from; one in three targets is sampled from inside."""
 _LOST_S = {"auto": 0.0, "inprocess": 1.0}
 """Maximum time of samples in the memory of the target, which end with it."""
-_OWN_THREADS = "Exception in thread Thread-"
-"""Message of the target's own threads, which run out of memory, too."""
+_SHORT_OF_MEMORY = ("Exception in thread Thread-", "Exception ignored in")
+"""Messages of threads that run out of memory: the target's own, and those of profkit that cannot begin."""
 _NO_RUNS = 6
 _LATEST_S = {"auto": 2.5, "inprocess": 4.0}
 _ENDS_WITHIN_S = 30.0
@@ -48,7 +48,7 @@ def inject(injection: Injection) -> Outcome:
             outcome = outcome.with_problem(f"{where}: exit status {status}: {box.output()[-600:]}", changed=1)
         short_of_memory = variant == "memory"
         for line in odd_lines(box.output(), warnings=2 if short_of_memory else 0):
-            if short_of_memory and line.startswith(_OWN_THREADS):
+            if short_of_memory and line.startswith(_SHORT_OF_MEMORY):
                 continue
             outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
         box.await_end()

@@ -6,7 +6,10 @@ speed. A headless Chromium shows the pages.
 
 from __future__ import annotations
 
+import asyncio
+import html
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +18,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
 from playwright.sync_api import Browser, sync_playwright
+
+from profkit.cli.commands.top import showing_of
+from profkit.cli.top.app import Actions, TopApp
+from profkit.live.source import LiveSource
+from profkit.program.target import find_target
+from profkit.render.options import Activity
+from profkit.samplers.options import SamplerOptions
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -59,6 +72,29 @@ ORDERS = {
 }
 """
 
+SERVICE = """
+import json, threading, time
+
+def parse(rows):
+    return [json.loads(row) for row in rows]
+
+def score(items):
+    return sum(item["n"] ** 0.5 for item in items if item["n"] % 3)
+
+def handle(rows):
+    items = parse(rows)
+    return score(items), json.dumps(items)
+
+def heartbeat():
+    while True:
+        time.sleep(0.05)
+
+threading.Thread(target=heartbeat, name="heartbeat", daemon=True).start()
+rows = ['{"n": %d, "tags": ["a", "b"]}' % number for number in range(2000)]
+while True:
+    handle(rows)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -81,7 +117,15 @@ PICTURES = (
     Picture("measured", "measured.html", size=(1280, 1000)),
     Picture("comparison", "comparison.html"),
     Picture("history", "history.html", size=(1280, 700)),
+    Picture("notebook", "notebook.html", size=(1100, 790)),
 )
+NOTEBOOK = """
+body { margin: 20px; background: white; font: 14px monospace; }
+div { display: flex; margin-bottom: 8px; }
+i { flex: 0 0 56px; color: #616161; font-style: normal; padding-top: 9px; }
+pre { flex: 1; margin: 0; padding: 8px; background: #f5f5f5; border: 1px solid #e0e0e0; }
+.value { background: none; border: 0; }
+"""
 SELECT = "const select = name => profkit.setState({selected: profkit.head.functions.name.indexOf(name)});"
 
 
@@ -92,10 +136,14 @@ def main() -> None:
         make_report(folder)
         make_measured(folder)
         make_commits(folder)
+        asyncio.run(make_terminal(folder))
+
+        make_notebook(folder)
         with sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for picture in PICTURES:
                 take(browser, folder, picture)
+            take_terminal(browser, folder)
             browser.close()
 
 
@@ -115,6 +163,27 @@ def make_measured(folder: Path) -> None:
     profkit(folder, "report", "--html", "-o", "measured.html")
 
 
+def make_notebook(folder: Path) -> None:
+    """Make a page like a notebook, with the first cells of the page on notebooks, executed by a kernel."""
+    text = (ROOT / "docs" / "notebooks.md").read_text("utf-8")
+    cells = re.findall(r"^```ipython\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[:3]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell.strip()) for cell in cells])
+    NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
+    shown = "".join(map(_cell_html, notebook.cells[-1:]))
+    (folder / "notebook.html").write_text(f"<!doctype html><style>{NOTEBOOK}</style>{shown}", "utf-8")
+
+
+def _cell_html(cell: NotebookNode) -> str:
+    """Return a cell and its outputs as HTML."""
+    number = f"<i>[{cell.execution_count}]:</i>"
+    parts = [f"<div>{number}<pre>{html.escape(cell.source)}</pre></div>"]
+    for output in cell.outputs:
+        page = output.data.get("text/html")
+        text = f"<pre class=value>{html.escape(output.data['text/plain'])}</pre>"
+        parts.append(f"<div>{number if page is None else '<i></i>'}{page or text}</div>")
+    return "".join(parts)
+
+
 def make_commits(folder: Path) -> None:
     """Make the pages of a comparison of two commits, and of the history of six."""
     repository = folder / "shop"
@@ -131,12 +200,42 @@ def make_commits(folder: Path) -> None:
     profkit(repository, "history", "serve", "--html", "-o", "../history.html")
 
 
+async def make_terminal(folder: Path) -> None:
+    """Draw the flame graph of `profkit top` on a program that reads JSON."""
+    (folder / "service.py").write_text(SERVICE, "utf-8")
+    with subprocess.Popen([sys.executable, "service.py"], cwd=folder, env=environment()) as program:
+        await asyncio.sleep(1)
+        source = LiveSource(find_target(program.pid), SamplerOptions(rate_hz=100), folder, print)
+        try:
+            source.begin()
+            source.start_thread()
+            showing = showing_of(source, Activity.WORKING)
+            app = TopApp(source, showing, Actions(lambda run: None, lambda: False))
+            async with app.run_test(size=(100, 20)) as pilot:
+                app.theme = "textual-dark"
+                await asyncio.sleep(8)
+                await pilot.press("2", "down", "down")
+                await pilot.pause()
+                (folder / "top.svg").write_text(app.export_screenshot(title="profkit top"), "utf-8")
+        finally:
+            source.close()
+            program.kill()
+
+
+def take_terminal(browser: Browser, folder: Path) -> None:
+    """Take the picture of the screen of `profkit top`."""
+    page = browser.new_page(viewport={"width": 1240, "height": 600})
+    page.goto((folder / "top.svg").as_uri())
+    page.locator("svg").screenshot(path=HERE / "top.png")
+    page.close()
+
+
 def take(browser: Browser, folder: Path, picture: Picture) -> None:
     """Take one screenshot."""
     width, height = picture.size
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=picture.scheme)
     page.goto((folder / picture.page).as_uri())
-    page.wait_for_selector("#profkit:not([aria-busy])")
+    page.frames[-1].wait_for_selector("#profkit:not([aria-busy])")  # a notebook has a frame for it
     page.evaluate(f"() => {{ {SELECT} {picture.step} }}")
     page.wait_for_timeout(500)
     page.screenshot(path=HERE / f"{picture.name}.png")

@@ -135,7 +135,7 @@ class Block:
             counters.durations.append(wall_ns)
         if kind is not None:
             counters.raised.append(None)
-        if counters.covers:
+        if counters.covers or counters.ranged:
             leave(counters, self._tid)
 
     @property

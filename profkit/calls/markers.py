@@ -36,8 +36,8 @@ class Marker(Protocol):
         """Call `called` with its arguments."""
 
 
-def make_marker(counters: Counters, function: Call, every: int = 1) -> Marker:
-    """Return a marker of the region's kind for `function` or others with its code.
+def make_marker(counters: Counters, function: Call, every: int = 1, kind: RegionKind | None = None) -> Marker:
+    """Return a marker of the region's kind, or of another, for `function` or others with its code.
 
     It profiles the first of each `every` calls; the others run unprofiled and are counted as skipped.
     """
@@ -46,7 +46,7 @@ def make_marker(counters: Counters, function: Call, every: int = 1) -> Marker:
         RegionKind.GENERATOR: _generator,
         RegionKind.ASYNC_GENERATOR: _async_generator,
     }
-    marker = makers.get(counters.region.kind, _function)(counters, function)
+    marker = makers.get(kind or counters.region.kind, _function)(counters, function)
     return marker if every == 1 else _some(counters, marker, every)
 
 
@@ -78,7 +78,7 @@ def _function(counters: Counters, function: Call) -> Marker:
     def marker(called: Call, /, *args: Any, **kwargs: Any) -> Any:
         caller = current_caller()
         if caller in callers:
-            if counters.live:
+            if counters.live or counters.ranged:
                 nested(None)
             return called(*args, **kwargs)
         callers[caller] = None  # no interrupt can occur between this and `try`: there is no call
@@ -95,7 +95,7 @@ def _function(counters: Counters, function: Call) -> Marker:
                 raise
             finally:
                 record(now() - start)
-                if covers:
+                if covers or counters.ranged:
                     leave(counters)
         finally:
             del callers[caller]
@@ -146,8 +146,10 @@ def _coroutine(counters: Counters, function: Call) -> Marker:
         nested = bool(runs) and _is_nested(sys._getframe())
         try:
             runs.append(None)
-            if not counters.live and not await enter_off_loop(counters, sys._getframe()):
-                return await unstarted.take()
+            if not counters.live:
+                if not await enter_off_loop(counters, sys._getframe()):
+                    return await unstarted.take()
+                start = now()  # without the start of a sampler
             coroutine = unstarted.take()
             steps = Steps(coroutine)
             try:
@@ -179,7 +181,9 @@ def _generator(counters: Counters, function: Call) -> Marker:
         nested = bool(runs) and _is_nested(sys._getframe())
         try:
             runs.append(None)
-            joined = counters.live or enter(counters, sys._getframe())
+            joined = counters.live
+            if not joined:
+                joined, start = enter(counters, sys._getframe()), now()  # without the start of a sampler
             steps = Steps(generator)
             try:
                 while True:
@@ -218,7 +222,9 @@ def _async_generator(counters: Counters, function: Call) -> Marker:
         nested = bool(runs) and _is_nested(sys._getframe())
         try:
             runs.append(None)
-            joined = counters.live or await enter_off_loop(counters, sys._getframe())
+            joined = counters.live
+            if not joined:
+                joined, start = await enter_off_loop(counters, sys._getframe()), now()
             steps = Steps(first_step(generator))
             try:
                 while True:

@@ -5,12 +5,14 @@ They are checked before anything starts, and split by the component that needs t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from profkit.calls.regions import RegionExtras
 from profkit.errors import InvalidOption, UnknownOption
+from profkit.model.sampler_names import MEMRAY
+from profkit.process.imports import IMPORTING
 from profkit.samplers.options import (
     Blocking,
     SamplerOptions,
@@ -20,6 +22,13 @@ from profkit.samplers.options import (
     check_positive,
 )
 from profkit.session.counters import ON_BUSY, OnBusy, Policy
+
+if TYPE_CHECKING:
+    from profkit.model.run import Run
+
+
+MEMORY = "memory"
+"""The mode that tracks memory."""
 
 
 class ProfilerOptions(TypedDict, total=False):
@@ -50,6 +59,22 @@ class ProfilerOptions(TypedDict, total=False):
     on_busy: OnBusy
     enabled: bool
     every: int
+    on_run: Callable[[Run], object] | None
+
+
+class MemoryOptions(TypedDict, total=False):
+    """Keyword arguments of `profile` and `profiled` with `mode="memory"`; explained in docs/memory.md."""
+
+    stop_at_error: bool
+    run_user_name: str
+    recorded_env_variables: Sequence[str] | None
+    sample_tags: Iterable[str | None] | None
+    stack_max_len: int | None
+    label: str | None
+    python_allocators: bool
+    enabled: bool
+    every: int
+    on_run: Callable[[Run], object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +111,10 @@ def settings(options: ProfilerOptions) -> Settings:
     )
     check_common(sampler)
     if sampler != SamplerOptions():
-        from profkit.samplers import registry
+        with IMPORTING:
+            from profkit.samplers import registry
 
-        registry.check(sampler)
+            registry.check(sampler)
     return Settings(
         sampler=sampler,
         policy=_policy(options),
@@ -99,12 +125,39 @@ def settings(options: ProfilerOptions) -> Settings:
     )
 
 
+_OWN = "python_allocators"
+"""The option of memory that samples do not have."""
+
+
+def memory_settings(options: MemoryOptions) -> Settings:
+    """Return the settings for options of `mode="memory"`; raises `UsageError` for invalid ones."""
+    known = MemoryOptions.__annotations__
+    for name in options:
+        if name not in known and name in ProfilerOptions.__annotations__:
+            raise InvalidOption("mode", MEMORY, f"{name} is an option of mode='samples'")
+        if name not in known:
+            raise UnknownOption(name, known, f" with mode={MEMORY!r}")
+    common = cast(ProfilerOptions, {name: value for name, value in options.items() if name != _OWN})
+    _check_values(common)
+    python_allocators = options.get("python_allocators", False)
+    check_choice("python_allocators", python_allocators, (True, False))
+    return Settings(
+        sampler=SamplerOptions(MEMRAY, scope="process", python_allocators=python_allocators),
+        policy=_policy(common),
+        extras=_extras(common, "process"),
+        label=common.get("label"),
+        enabled=common.get("enabled", True),
+        every=common.get("every", 1),
+    )
+
+
 def _policy(options: ProfilerOptions) -> Policy:
     return Policy(
         on_busy=options.get("on_busy", "share"),
         strict=options.get("stop_at_error", False),
         running_timeout_s=options.get("timeout_wait_for_running_sec", 60.0),
         finished_timeout_s=options.get("timeout_wait_for_finished_sec"),
+        on_run=options.get("on_run"),
     )
 
 
@@ -150,6 +203,8 @@ def _check_values(options: ProfilerOptions) -> None:
     check_choice("on_busy", options.get("on_busy", "share"), ON_BUSY)
     if options.get("on_busy") == "raise" and not options.get("stop_at_error"):
         raise InvalidOption("on_busy", "raise", "it needs stop_at_error=True, which raises errors")
+    if options.get("on_run") is not None and not callable(options["on_run"]):
+        raise InvalidOption("on_run", options["on_run"], "give a function that takes a run")
     for name in ("label", "run_user_name", "sampler"):
         value = options.get(name)
         if value is not None and not isinstance(value, str):

@@ -41,6 +41,20 @@ def check_callable(function: object) -> None:
         )
 
 
+def check_tracked(function: object) -> None:
+    """Raise `UsageError` for a function whose memory cannot be tracked, because it can be suspended."""
+    kind = kind_of(getattr(function, "__func__", function))
+    if kind in _SUSPENDING:
+        raise UsageError(
+            f"the memory of {function!r} cannot be tracked: other code allocates while it is suspended",
+            "set mode='memory' on a function that it calls, or write `with profiled(mode='memory'):` around "
+            "the code that runs it",
+        )
+
+
+_SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
+
+
 def function_region(function: Callable[..., object], label: str | None, extras: RegionExtras) -> Region:
     """Return the region of a decorated function, method or other callable."""
     target = getattr(function, "__func__", function)  # of static, class and bound methods
@@ -97,11 +111,11 @@ def _region(
         tags=extras.tags,
         user=extras.user,
         code=digest,
-        env=_recorded(extras.env_names),
+        env=recorded(extras.env_names),
     )
 
 
-def _recorded(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def recorded(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return environment variables, with the values of secrets hidden."""
     if not names:
         return ()

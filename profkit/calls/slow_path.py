@@ -14,10 +14,12 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from profkit import tracing
+from profkit.calls.ranges import close_range, has_range, open_range
 from profkit.errors import ProfkitError
 from profkit.originals import REAL
 from profkit.process.background import BackgroundThread
 from profkit.process.guard import LOG, explained, ignore, reraise_program_error, say_once
+from profkit.process.imports import IMPORTING, is_importing
 from profkit.session.activity import own_calls
 from profkit.session.counters import Counters
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from profkit.model.run import Run
     from profkit.session.manager import SessionManager
+    from profkit.session.memory import MemoryRecorder
 
 
 def refuse(counters: Counters, error: BaseException) -> bool:
@@ -45,11 +48,11 @@ def refuse(counters: Counters, error: BaseException) -> bool:
     return False
 
 
-_IMPORTING = REAL.rlock()
 _IN_IMPORT_LOCK: Mapping[int, object] = getattr(sys.modules["_frozen_importlib"], "_blocking_on", {})
 """Threads that are acquiring a module's lock. CPython 3.11 loses track of one that imports meanwhile, as a
 finalizer may (python/cpython#106176)."""
 _known_manager: SessionManager | None = None
+_recorder: MemoryRecorder | None = None
 _import_failure: ProfkitError | None = None
 
 
@@ -62,8 +65,12 @@ def enter(counters: Counters, frame: FrameType, tid: int | None = None) -> bool:
 
 
 def leave(counters: Counters, tid: int | None = None) -> None:
-    """See `SessionManager.leave`."""
+    """Close a range of a region, and see `SessionManager.leave`."""
     try:
+        if counters.ranged:
+            tracing.unseen(close_range, counters)
+        if not counters.covers:
+            return
         tracing.unseen(_leave, counters, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "ending the segment of a region")
@@ -72,25 +79,28 @@ def leave(counters: Counters, tid: int | None = None) -> None:
 def note_traced(counters: Counters) -> None:
     """Count a compilation of the function in place of its wrapper: calls of that code are not profiled."""
     counters.traced.append(None)
-    if _known_manager is not None:
+    manager = _recorder if counters.options.tracks_memory else _known_manager
+    if manager is not None:
         try:
-            _known_manager.mention(counters)
+            manager.mention(counters)
         except BaseException as error:  # noqa: BLE001 - raised if it is the program's
             ignore(error, "recording a compiled function")
 
 
-def results_of(counters: Counters) -> tuple[Run, ...]:
+def results_of(counters: Counters, first_segment: int = 0) -> tuple[Run, ...]:
     """Return this process's runs of a region, oldest first; end the current segment if necessary.
 
-    Raises ProfkitError if the recordings cannot be read.
+    Of a session that goes on, segments before `first_segment` are left out: the region began later. Raises
+    ProfkitError if the recordings cannot be read.
     """
     if not counters.sessions:
         return ()
     try:
-        from profkit.session.manager import MANAGER
         from profkit.session.results import runs_in
 
-        return runs_in(MANAGER.settle(counters), counters.region.id)
+        manager = _manager_of(counters)
+        folders = () if manager is None else manager.settle(counters)
+        return runs_in(folders, counters.region.id, first_segment)
     except Exception as error:
         reraise_program_error(error)
         raise explained(error, "reading a result") from error
@@ -99,19 +109,24 @@ def results_of(counters: Counters) -> tuple[Run, ...]:
 def _enter(counters: Counters, frame: FrameType, tid: int | None) -> bool:
     if _IN_IMPORT_LOCK.get(REAL.get_ident()):  # starting a session imports: this call runs unprofiled
         return False
-    manager = _manager()
-    return manager is not None and manager.enter(counters, own_calls(frame), tid)
+    if not counters.ranged or counters.covers:  # else it has joined since the trace began
+        manager = _manager_of(counters)
+        if manager is None or not manager.enter(counters, own_calls(frame), tid):
+            return False
+    if has_range(counters):
+        open_range(counters)
+    return True
 
 
 def _leave(counters: Counters, tid: int | None) -> None:
-    manager = _manager()
+    manager = _manager_of(counters)
     if manager is not None:
         manager.leave(counters, tid)
 
 
 async def enter_off_loop(counters: Counters, frame: FrameType) -> bool:
     """Call `enter`, in another thread if an asyncio loop runs and a sampler has to be started."""
-    loop = _running_loop()
+    loop = running_loop()
     try:
         manager = tracing.unseen(_manager)
         if loop is None or manager is None or not manager.must_wait(counters):
@@ -124,7 +139,7 @@ async def enter_off_loop(counters: Counters, frame: FrameType) -> bool:
 
 def leave_off_loop(counters: Counters) -> None:
     """Call `leave`, without waiting if an asyncio loop runs: a `finally` must not await."""
-    if _running_loop() is None:
+    if running_loop() is None:
         leave(counters)
         return
     try:
@@ -158,6 +173,21 @@ def _answer_of_thread(
     return answer
 
 
+def _manager_of(counters: Counters) -> SessionManager | MemoryRecorder | None:
+    """Return what profiles a region: the session manager, or the recorder of memory."""
+    return _memory_recorder() if counters.options.tracks_memory else _manager()
+
+
+def _memory_recorder() -> MemoryRecorder | None:
+    """Return the process's recorder, as `_manager`."""
+    global _recorder
+    if _recorder is None and not is_importing():
+        with IMPORTING:
+            from profkit.session.memory import RECORDER
+        _recorder = RECORDER
+    return _recorder
+
+
 def _manager() -> SessionManager | None:
     """Return the process's manager; None for a signal handler or a finalizer that interrupts its import.
 
@@ -166,9 +196,9 @@ def _manager() -> SessionManager | None:
     global _known_manager, _import_failure
     if _import_failure is not None:
         raise _import_failure.with_traceback(None)
-    if _known_manager is None and not _IMPORTING._is_owned():  # type: ignore[attr-defined]
+    if _known_manager is None and not is_importing():
         try:
-            with _IMPORTING:
+            with IMPORTING:
                 from profkit.session.manager import MANAGER
         except Exception as error:
             reraise_program_error(error)
@@ -178,7 +208,8 @@ def _manager() -> SessionManager | None:
     return _known_manager
 
 
-def _running_loop() -> AbstractEventLoop | None:
+def running_loop() -> AbstractEventLoop | None:
+    """Return this thread's running event loop; import nothing if the program has none."""
     events = sys.modules.get("asyncio.events")
     return events._get_running_loop() if events is not None else None
 

@@ -15,14 +15,20 @@ from pathlib import Path
 from typing import cast
 
 import click
+from click.core import ParameterSource
 from click.exceptions import NoArgsIsHelpError
 
+from profkit.cli.defaults import command_defaults, let_variables_set
 from profkit.cli.output import ReaderGone, say
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfkitError, UsageError
 from profkit.version import VERSION
 
 COMMANDS: Mapping[str, str] = {
+    "run": "run:run_command",
+    "attach": "attach:attach_command",
+    "dump": "dump:dump_command",
+    "top": "top:top_command",
     "report": "report:report_command",
     "measure": "measure:measure_command",
     "compare": "compare:compare_command",
@@ -33,9 +39,12 @@ COMMANDS: Mapping[str, str] = {
     "import": "import_:import_command",
     "rm": "rm:rm_command",
     "gc": "gc:gc_command",
+    "config": "config:config_command",
     "doctor": "doctor:doctor_command",
 }
 """Module and function of each command, the most used first."""
+_ALWAYS = ("config", "doctor")
+"""Commands that run even if the project's file is wrong, without defaults from it."""
 
 EXIT_USAGE = 2
 EXIT_UNEXPECTED = 70
@@ -57,26 +66,41 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return command_named(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called; its defaults are from the project's file, if that has some."""
+        name, command, others = super().resolve_command(ctx, args)
+        if name is not None and name in COMMANDS and command is not None and name not in _ALWAYS:
+            ctx.default_map = {name: command_defaults(command, cast(Config, ctx.obj), COMMANDS)}
+        return name, command, others
+
 
 def command_named(name: str) -> click.Command:
     """Import and return one of the commands; raises KeyError for others."""
     module, _, function = COMMANDS[name].partition(":")
-    return cast("click.Command", getattr(importlib.import_module(f"profkit.cli.commands.{module}"), function))
+    imported = importlib.import_module(f"profkit.cli.commands.{module}")
+    command = cast(click.Command, getattr(imported, function))
+    let_variables_set(command)
+    return command
 
 
 @click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+    cls=_Commands,
+    context_settings={
+        "help_option_names": ["-h", "--help"], "max_content_width": 100
+    },
+)  # fmt: skip
 @click.version_option(VERSION, message="profkit %(version)s")
 @click.option(
     "--owner", metavar="USER", help="Collect the spool of this user; for collectors that run as root."
 )
 @click.pass_context
 def cli(context: click.Context, owner: str | None) -> None:
-    """Show, compare and keep runs of `@profkit.profile()` and `profkit measure`.
+    """Profile and measure programs and code; show, compare and keep the runs.
 
     Runs are in the folder .profkit of the current folder, unless PROFKIT_SPOOL and PROFKIT_STORE name other
-    places.
+    places. `profkit config` shows all settings, and where each is from.
     """
     if owner is not None:
         context.obj = replace(context.obj, owner=_user_id(owner))
@@ -173,11 +197,22 @@ def _hint(error: click.NoSuchOption) -> str:
     return f"`profkit {others[0]}` has it" if others else ""
 
 
+def _variable(error: click.BadParameter) -> str:
+    """Return the variable that a value is from; empty if it is from an option."""
+    parameter, context = error.param, error.ctx
+    if not isinstance(parameter, click.Option) or parameter.name is None or context is None:
+        return ""
+    given = context.get_parameter_source(parameter.name) is ParameterSource.ENVIRONMENT
+    return str(parameter.envvar) if given else ""
+
+
 def _sentence(error: click.ClickException) -> str:
     """Return click's error as one line in profkit's style, with the command to run for help."""
     message = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption) and (hint := _hint(error)):
         message = f"no such option: {error.option_name}; {hint}"
+    if isinstance(error, click.BadParameter) and (variable := _variable(error)):
+        message = f"invalid value of {variable}: {error.message.rstrip('.')}"
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = context.command_path if context is not None else "profkit"
     return f"{message[:1].lower()}{message[1:]}; see `{where} --help`"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
+from profkit.cli.options import Command, together
 from profkit.units import parse_bytes, parse_duration
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions
 
 _T = TypeVar("_T")
-_Command = TypeVar("_Command", bound=Callable[..., object])
 _MODES = ("timer", "callgrind", "timer+callgrind")
 _LANGUAGES = ("python", "c++")
 _LEVELS = ("function", "module")
@@ -48,114 +49,148 @@ def _pairs(text: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-_OPTIONS = {
-    "setup": click.option(
-        "--setup", multiple=True, metavar="CODE", help="Code that runs once in each process; may be repeated."
+_OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
+    "setup": partial(
+        click.option,
+        "--setup",
+        multiple=True,
+        metavar="CODE",
+        help="Code that runs once in each process; may be repeated.",
     ),
-    "global_setup": click.option(
+    "global_setup": partial(
+        click.option,
         "--global-setup",
         multiple=True,
         metavar="CODE",
         help="Code at module level, in C++ at file scope; may be repeated.",
     ),
-    "mode": click.option(
+    "mode": partial(
+        click.option,
         "--mode",
         type=click.Choice(_MODES),
         help="Measure times, instruction counts or both.  [default: timer]",
     ),
-    "threads": click.option(
+    "threads": partial(
+        click.option,
         "--threads",
         callback=_read_by(_counts),
         metavar="N,N",
         help="Numbers of threads, one order for each.  [default: 1]",
     ),
-    "language": click.option(
-        "--language", type=click.Choice(_LANGUAGES), help="Language of the statement.  [default: python]"
+    "language": partial(
+        click.option,
+        "--language",
+        type=click.Choice(_LANGUAGES),
+        help="Language of the statement.  [default: python]",
     ),
-    "level": click.option(
-        "--level", type=click.Choice(_LEVELS), help="Scope of the statement's names.  [default: function]"
+    "level": partial(
+        click.option,
+        "--level",
+        type=click.Choice(_LEVELS),
+        help="Scope of the statement's names.  [default: function]",
     ),
-    "label": click.option("--label", metavar="LABEL", help="Label of the runs.  [default: the statement]"),
-    "quick": click.option(
-        "--quick", is_flag=True, help="Use one zygote and few processes, for comparisons only."
+    "label": partial(
+        click.option, "--label", metavar="LABEL", help="Label of the runs.  [default: the statement]"
     ),
-    "number": click.option(
-        "--number", type=click.IntRange(1), metavar="N", help="Number of executions per block."
+    "quick": partial(
+        click.option, "--quick", is_flag=True, help="Use one zygote and few processes, for comparisons only."
     ),
-    "repeats": click.option(
+    "number": partial(
+        click.option, "--number", type=click.IntRange(1), metavar="N", help="Number of executions per block."
+    ),
+    "repeats": partial(
+        click.option,
         "--repeats",
         type=click.IntRange(1),
         metavar="N",
         help="Number of blocks that Callgrind counts.  [default: 2]",
     ),
-    "processes": click.option(
+    "processes": partial(
+        click.option,
         "--processes",
         type=click.IntRange(1),
         metavar="N",
         help="Number of timing, and of counting, processes.  "
         "[default: 10 for timing, or 3 with --quick; 1 to 4 for counting]",
     ),
-    "runs": click.option(
+    "runs": partial(
+        click.option,
         "--runs",
         type=click.IntRange(1),
         metavar="N",
         help="Maximum total number of executions, including warm-ups.",
     ),
-    "min_run_time": click.option(
+    "min_run_time": partial(
+        click.option,
         "--min-run-time",
         callback=_read_by(parse_duration),
         metavar="TIME",
         help="Minimum measuring time of all processes together.",
     ),
-    "timeout": click.option(
+    "timeout": partial(
+        click.option,
         "--timeout",
         callback=_read_by(parse_duration),
         metavar="TIME",
         help="Timeout per worker process.  [default: 10min]",
     ),
-    "retries": click.option(
+    "retries": partial(
+        click.option,
         "--retries",
         type=click.IntRange(0),
         metavar="N",
         help="Number of retries after a timeout.  [default: 2, or 0 with --runs]",
     ),
-    "python": click.option(
-        "--python", type=click.Path(), metavar="PATH", help="Python interpreter of the worker processes."
+    "python": partial(
+        click.option,
+        "--python",
+        type=click.Path(),
+        metavar="PATH",
+        help="Python interpreter of the worker processes.",
     ),
-    "source_cmd": click.option(
-        "--source-cmd", metavar="WORDS", help="Command before `python` that selects another environment."
+    "source_cmd": partial(
+        click.option,
+        "--source-cmd",
+        metavar="WORDS",
+        help="Command before `python` that selects another environment.",
     ),
-    "env": click.option(
+    "env": partial(
+        click.option,
         "--env",
         multiple=True,
         metavar="NAME=VALUE",
         help="Environment variable of the worker processes; may be repeated.",
     ),
-    "imports": click.option(
+    "imports": partial(
+        click.option,
         "--imports",
         callback=_read_by(_words),
         metavar="NAMES",
         help="Modules that zygotes import: torch, numpy or ''.",
     ),
-    "simulate": click.option(
+    "simulate": partial(
+        click.option,
         "--simulate",
         callback=_read_by(_words),
         metavar="WHAT",
         help="Simulate cache, branch or both, to estimate cycles.",
     ),
-    "python_functions": click.option(
+    "python_functions": partial(
+        click.option,
         "--python-functions/--no-python-functions",
         default=None,
         help="Count instructions by Python function as well, in a run of its own (from Python 3.12), or do "
         "not.  [default: --python-functions]",
     ),
-    "fresh": click.option(
+    "fresh": partial(
+        click.option,
         "--fresh/--shared",
         default=None,
         help="Give each execution its own arguments or setup, or share them.  "
         "[default: fresh if an execution changes them]",
     ),
-    "memory_limit": click.option(
+    "memory_limit": partial(
+        click.option,
         "--memory-limit",
         callback=_read_by(parse_bytes),
         metavar="SIZE",
@@ -163,19 +198,17 @@ _OPTIONS = {
         "[default: half of the machine's]",
     ),
 }
-"""Options by the names under which commands get them."""
+"""Options by the names under which commands get them; each makes a decorator, and takes another `help`."""
 
 
-def measuring_options(*, without: Collection[str] = ()) -> Callable[[_Command], _Command]:
+def measuring_options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
     """Add the options that make orders to a command, except those named; it gets them by keyword."""
+    return together([option() for name, option in _OPTIONS.items() if name not in without])
 
-    def decorate(command: _Command) -> _Command:
-        for name, option in reversed(_OPTIONS.items()):
-            if name not in without:
-                command = option(command)
-        return command
 
-    return decorate
+def measuring_option(name: str, help: str | None = None) -> Callable[[Command], Command]:
+    """Add one of these options to a command that measures something else, with a help text of its own."""
+    return _OPTIONS[name]() if help is None else _OPTIONS[name](help=help)
 
 
 _NAMES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import sys
@@ -10,10 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TextIO
 
 import click
 
+from profkit.cli.options import Command, together
 from profkit.errors import UsageError
 from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.run import RunInfo
@@ -67,6 +67,16 @@ def write_parts(parts: Iterable[str]) -> None:
     with _to_stdout():
         sys.stdout.write("\n")
         sys.stdout.flush()
+
+
+def write_message(parts: Iterable[str]) -> None:
+    """Write a text in pieces to stderr, for people; do nothing if stderr is closed or has no reader."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError):
+        for part in parts:
+            sys.stderr.write(_encodable(part, sys.stderr))
+        sys.stderr.write("\n")
 
 
 def write_bytes(data: bytes) -> None:
@@ -198,9 +208,6 @@ def _slug(text: str) -> str:
     return _UNSAFE.sub("-", text)[:_LONGEST].strip("-.")
 
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
-
-
 @dataclass(frozen=True, slots=True)
 class Showing:
     """The format and the target of a report."""
@@ -249,7 +256,7 @@ class Showing:
         deliver(parts, self.target(name), named=self.output is not None, opens=self.opens)
 
 
-def source_root_option() -> Callable[[_Command], _Command]:
+def source_root_option() -> Callable[[Command], Command]:
     """Add --source-root to a command, for reports that show source lines."""
     return click.option(
         "--source-root",
@@ -259,7 +266,7 @@ def source_root_option() -> Callable[[_Command], _Command]:
     )
 
 
-def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Command]:
+def showing_options(formats: Sequence[str] = ()) -> Callable[[Command], Command]:
     """Add the options of a `Showing` to a command; --format only if formats are named."""
     options = [
         click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs."),
@@ -272,12 +279,7 @@ def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Comman
         shown = "Output format.  [default: by FILE's ending, or text]"
         options.insert(0, click.option("--format", "renderer", type=choice, help=shown))
 
-    def decorate(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return together(options)
 
 
 def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:
@@ -292,15 +294,3 @@ def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> 
         write(runs_text(infos, terminal()))
     runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
     say("note", f"{runs} would be removed" if dry_run else f"{runs} removed")
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Disable Python's collector, which would traverse a large tree without cycles repeatedly."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -70,13 +70,13 @@ def several_regions(infos: Sequence[AnyInfo]) -> dict[str, str]:
     regions: dict[str, dict[str, RunInfo]] = {}
     for info in infos:
         if isinstance(info, RunInfo) and info.imported is None:
-            regions.setdefault(info.label, {}).setdefault(info.region.id, info)
+            regions.setdefault(info.label, {}).setdefault(info.region.version, info)
     return {label: _phrase(tuple(found.values())) for label, found in regions.items() if len(found) > 1}
 
 
 def others_phrase(info: RunInfo, others: Iterable[RunInfo]) -> str:
     """Describe the regions of other runs with the same label: "2 other versions of the code"."""
-    found = {other.region.id: other for other in others}
+    found = {other.region.version: other for other in others}
     relations = {relation_of(info, other) for other in found.values()}
     if relations == {"python"}:
         pythons = sorted({other.process.python for other in found.values()})
@@ -101,7 +101,7 @@ def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
     others = [
         one
         for one in of_label
-        if isinstance(one, RunInfo) and one.imported is None and one.region.id != info.region.id
+        if isinstance(one, RunInfo) and one.imported is None and one.region.version != info.region.version
     ]
     if not others:
         return
@@ -112,15 +112,15 @@ def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
         figures = {"file": newest.region.file, "line": newest.region.key.line}
     if relation == "python":
         figures = {"python": newest.process.python}
-    more = len({one.region.id for one in others}) - 1
+    more = len({one.region.version for one in others}) - 1
     yield Note.of(_OTHERS[relation], run=newest.id, started_ns=newest.started_ns, more=more, **figures)
 
 
 def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
     """Yield a note that other processes or sessions have samples, if this run has few."""
-    same = [one for one in of_label if isinstance(one, RunInfo) and one.region.id == info.region.id]
+    same = [one for one in of_label if isinstance(one, RunInfo) and one.region.version == info.region.version]
     together = sum(one.samples for one in same)
-    if info.samples < _FEW and together >= 2 * max(1, info.samples):
+    if info.memory is None and info.samples < _FEW and together >= 2 * max(1, info.samples):
         runs = {"runs" if len(of_label) < _SEARCHED else "runs_at_least": len(same)}
         yield Note.of(
             NoteCode.MORE_SAMPLES, label=info.label, samples=info.samples, all_samples=together, **runs

@@ -63,10 +63,10 @@ class Workspace:
             return (info,)
         return tuple(one for one in self.store.batch(info.batch) if wanted in (None, one.label))
 
-    def load(self, info: AnyInfo, *, in_order: bool = True) -> AnyRun:
-        """Return the run with its samples or numbers; samples out of order are loaded faster."""
+    def load(self, info: AnyInfo, *, in_order: bool = True, trace_file: bool = False) -> AnyRun:
+        """Return the run with its samples or numbers, as `Store.load` does."""
         live = [run for run in self.recording if run.info.id == info.id]
-        return live[0] if live else self.store.load(info.id, in_order=in_order)
+        return live[0] if live else self.store.load(info.id, in_order=in_order, trace_file=trace_file)
 
     def others_of_session(self, info: RunInfo) -> tuple[Run, ...]:
         """Return the other regions of a run's session, those with the most samples, up to a limit.

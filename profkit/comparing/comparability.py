@@ -22,6 +22,11 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
     """Raise UsageError if the runs cannot be compared."""
     if not a or not b:
         raise UsageError("a side has no runs", "name at least one run for each side")
+    if len({run.info.memory is None for run in (*a, *b)}) > 1:
+        raise UsageError(
+            "bytes of memory are not compared with time",
+            "compare runs with mode='memory' with each other, and samples with samples",
+        )
     for run in (*a, *b):
         if run.profile is None or not run.profile.total_weight:
             raise UsageError(
@@ -78,7 +83,7 @@ def _biased(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
 
 def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[Finding, ...]:
     """Return notes on other differences between the runs."""
-    return (*_loads(a, b), *_rates(a, b), *_unordered(a, b), *_torn(a, b), *_versions(a, b))
+    return (*_loads(a, b), *_rates(a, b), *_unordered(a, b), *_torn(a, b), *software_differences(a, b))
 
 
 def uneven_load(a: Sequence[Run], b: Sequence[Run]) -> float:
@@ -124,7 +129,8 @@ def _torn(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
             yield Finding.of(FindingCode.TORN_STACKS, run=run.info.id, share=run.info.torn_share)
 
 
-def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
+def software_differences(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
+    """Yield the differences of Python, torch and host."""
     for aspect, of in _SOFTWARE:
         of_a, of_b = ({of(run.info) for run in side} - {""} for side in (a, b))
         if of_a and of_b and of_a != of_b:

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from profkit.comparing.instructions import MIN_EFFECT
+from profkit.comparing.memory import LEAST as MEMORY_LEAST
 from profkit.comparing.times import MIN_PROCESSES, MIN_RUNS
 from profkit.model.comparison import (
+    Change,
     Check,
     CountsCompared,
     Measure,
@@ -23,6 +25,7 @@ from profkit.model.comparison import (
     Verdict,
 )
 from profkit.model.findings import Finding, FindingCode
+from profkit.model.memory_comparison import Amounts, MemoryComparison
 from profkit.stats.means import t_quantile
 
 RUN_NOISE = 0.25
@@ -83,10 +86,13 @@ def _fix_of_counts(counts: CountsCompared) -> Finding:
     return Finding.of(FindingCode.SEED_THE_INPUT, least=counts.spread.least, most=counts.spread.most)
 
 
-def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: float) -> Check:
+def check_calls(
+    name: str, a_s: Sequence[float], b_s: Sequence[float], limit: float, least_s: float = 0.0
+) -> Check:
     """Check mean times of one call, one per sampled run, by Student's t over runs, in logarithms.
 
-    A single run does not show how much runs differ: `RUN_NOISE` is assumed.
+    A single run does not show how much runs differ: `RUN_NOISE` is assumed. Slower by less than `least_s` is
+    inconclusive.
     """
     fix = Finding.of(FindingCode.RECORD_MORE_RUNS)
     if not a_s or not b_s or min(*a_s, *b_s) <= 0:
@@ -96,8 +102,35 @@ def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: fl
     ratio, low, high = (math.exp(place) for place in (middle, middle - width, middle + width))
     outcome = _outcome(low, high, limit)
     single = [Finding.of(FindingCode.SINGLE_RUN, noise=RUN_NOISE)] if min(len(a), len(b)) == 1 else []
+    slower_s = _mean(b_s) - _mean(a_s)
+    if outcome is Outcome.REGRESSION and slower_s < least_s:
+        short = Finding.of(FindingCode.SHORT_DIFFERENCE, slower_s=slower_s, least_s=least_s)
+        measuring = Finding.of(FindingCode.MEASURE_THE_CALL)
+        return Check(name, Measure.CALL, Outcome.INCONCLUSIVE, (short, measuring), ratio, low, high)
     reasons = (*single, *_reasons(outcome, low, high, limit, fix))
     return Check(name, Measure.CALL, outcome, reasons, ratio, low, high)
+
+
+def check_peaks(name: str, comparison: MemoryComparison, limit: float) -> Check:
+    """Check the peaks of calls by the range of their ratio, widened by an arena of Python objects."""
+    peak, noise = comparison.peak, comparison.least_bytes
+    if not peak.a.least:
+        return Check(name, Measure.PEAK, Outcome.INCONCLUSIVE, (Finding.of(FindingCode.TRACK_OBJECTS),))
+    low = max(0.0, peak.b.least - noise) / peak.a.most
+    high = (peak.b.most + noise) / peak.a.least
+    outcome, ratio = _outcome(low, high, limit), peak.ratio
+    if outcome is Outcome.REGRESSION:
+        reasons = [Finding.of(FindingCode.MORE_MEMORY, change=(ratio or low) - 1, limit=limit)]
+    elif outcome is Outcome.INCONCLUSIVE and peak.change is Change.NOISE and _is_steady(peak):
+        outcome, reasons = Outcome.OK, [Finding.of(FindingCode.PEAKS_AGREE, least_bytes=noise)]
+    else:
+        reasons = list(_reasons(outcome, low, high, limit, Finding.of(FindingCode.TRACK_OBJECTS)))
+    return Check(name, Measure.PEAK, outcome, tuple(reasons), ratio, low, high)
+
+
+def _is_steady(peak: Amounts) -> bool:
+    """Return whether the calls of each side have about the same peak, so that the medians say it all."""
+    return all(side.most - side.least <= MEMORY_LEAST * side.most for side in (peak.a, peak.b))
 
 
 def fail_on_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
@@ -108,8 +141,10 @@ def fail_on_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
 def _gain(check: Check, limit: float) -> Check:
     if check.high is None or check.high >= 1 / (1 + limit):
         return check
-    counted = check.measure is Measure.INSTRUCTIONS
-    code = FindingCode.FEWER_INSTRUCTIONS if counted else FindingCode.FASTER_THAN_LIMIT
+    codes = {
+        Measure.INSTRUCTIONS: FindingCode.FEWER_INSTRUCTIONS, Measure.PEAK: FindingCode.LESS_MEMORY
+    }  # fmt: skip
+    code = codes.get(check.measure, FindingCode.FASTER_THAN_LIMIT)
     return replace(check, outcome=Outcome.FASTER, reasons=(Finding.of(code, limit=limit),))
 
 

@@ -257,7 +257,9 @@ def _environments(run: MeasuredRun) -> Iterator[str]:
 
 
 def _environment(place: MeasuredIn) -> str:
-    return ", ".join([f"Python {place.python}", *(f"{name} {version}" for name, version in place.packages)])
+    return ", ".join(
+        [f"Python {place.python or 'unknown'}", *(f"{name} {version}" for name, version in place.packages)]
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     grade = Grade.UNCONFIRMED if fewest < MIN_RUNS or warned else Grade.CONFIRMED
     unseen = _unseen(functions)
     inlined = (Finding(FindingCode.COMPREHENSIONS_INLINED),) if matched.inlined else ()
-    names = _side_names(a, b)
+    names = side_names(a, b)
     return SampledComparison(
         a=_side(names[0], a),
         b=_side(names[1], b),
@@ -95,7 +95,7 @@ def _side(name: str, runs: Sequence[Run]) -> Side:
     return Side(name, tuple(run.info for run in runs), weight)
 
 
-def _side_names(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, str]:
+def side_names(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, str]:
     """Return names that distinguish the sides: labels, else commits, else ids."""
     namings: tuple[Callable[[RunInfo], str], ...] = (
         lambda info: info.label,

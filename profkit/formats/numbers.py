@@ -68,8 +68,8 @@ def look_up_each(
         numbered = {n: n - 1 for n in range(1, count + 1)} if meanings is None else meanings
         yield from map(PackedLookup(numbered).all, fields)
         return
-    # Equal values are one object, which saves memory.
-    values, pending = list(range(count)), iter(fields)
+    # Equal values are one object, which saves memory. No integer is 0.
+    values, pending = list(range(-1, count)), iter(fields)
     while batch := list(islice(pending, _BATCH)):
         found = _counted_from_one(wire.many_integers(b"".join(batch)), values)
         end = 0
@@ -79,11 +79,11 @@ def look_up_each(
 
 
 def _counted_from_one(numbers: Sequence[int], values: Sequence[int]) -> list[int]:
-    """Return `values[n - 1]` for each number."""
+    """Return the value of each number, which must be at least 1."""
     least, most = min(numbers, default=1), max(numbers, default=1)
-    if least < 1 or most > len(values):
+    if least < 1 or most >= len(values):
         raise ValueError(f"{least if least < 1 else most} is not a known id")
-    return [values[number - 1] for number in numbers]
+    return list(map(values.__getitem__, numbers))
 
 
 def sample_time_ns(profile: Profile) -> int | float | None:

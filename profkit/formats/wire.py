@@ -77,7 +77,7 @@ def counted_fields(data: bytes, budget: Budget) -> Iterator[tuple[int, int | byt
 class Repeated(NamedTuple):
     """The values of a message's most frequent field, of bytes, and its other fields."""
 
-    distinct: tuple[bytes, ...]
+    distinct: list[bytes]
     """The field's values, each once, in the order of their first use."""
     order: list[int]
     """All of the field's values, as indexes into `distinct`."""
@@ -137,7 +137,7 @@ def repeated(
     if left:
         # Incomplete data is left: reading it again raises the error.
         _field(left, 0)
-    return Repeated(tuple(numbers), order, others, whole)
+    return Repeated(list(numbers), order, others, whole)
 
 
 def _end_of_run(data: bytes, at: int) -> tuple[int, int]:
@@ -190,6 +190,8 @@ def integers(value: int | bytes) -> list[int]:
 
 _WIDEST = 4
 """Maximum size in bytes of the integers that `many_integers` reads at once."""
+_NOT_LAST = bytes(range(0x80, 0x100))
+"""Bytes of integers that others follow."""
 _LOW_BITS = bytes(byte & 0x7F for byte in range(256))
 """Translation table: a byte of an integer becomes its seven bits."""
 _LONGER = [re.compile(rb"[\x80-\xff]{%d}" % size) for size in range(_WIDEST + 1)]
@@ -211,8 +213,10 @@ def many_integers(value: bytes) -> list[int]:
     if value and value[-1] >= 0x80:
         raise ValueError("an integer is cut short")
     wide = b"\0" + value
-    for size in range(1, width):
-        wide = _AFTER[size - 1].sub(bytes(width - size), wide)
+    # Ids are often equally wide, since neighbours are used together.
+    if len(value) != width * len(value.translate(None, _NOT_LAST)):
+        for size in range(1, width):
+            wide = _AFTER[size - 1].sub(bytes(width - size), wide)
     first, *others = (wide[1 + place :: width].translate(_LOW_BITS) for place in range(width))
     if not others:
         return list(first)

@@ -15,11 +15,13 @@ from profkit.ingest.read import FolderRuns, read_runs_in
 from profkit.model.measurement import AnyInfo, MeasuredRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
+from profkit.samplers.memray.errors import TrackerMissing
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.measured import measured_names, read_measured_in, unfinished_names
 from profkit.store.spool import MANIFEST, OWN_FILES, early_names, is_sampler_file, session_names
 from profkit.store.spool_files import NAME, read_ending
+from profkit.store.trace_files import is_trace_file
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
@@ -121,6 +123,9 @@ def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) ->
                 return IngestReport()
             refused = isinstance(damage, RefusedFile)
             return IngestReport(damaged=(damage if refused else _set_aside(spool, damage, name),))
+        except TrackerMissing as error:
+            fix = f"{error}; until then its session stays there"
+            return IngestReport(damaged=(DamagedFile(folder.path, "it has tracked memory", fix=fix),))
         if contents.live:
             return IngestReport(recording=(contents,))
         if contents.unreadable is not None and _may_be_written(folder, clock):
@@ -154,7 +159,8 @@ def _clear(spool: OwnedFolder, folder: OwnedFolder, contents: FolderRuns) -> tup
 
 
 def _was_read(folder: OwnedFolder, entry: str) -> bool:
-    return (entry in OWN_FILES or is_sampler_file(entry)) and not folder.is_folder(entry)
+    is_known = entry in OWN_FILES or is_sampler_file(entry) or is_trace_file(entry)
+    return is_known and not folder.is_folder(entry)
 
 
 def _ingest_measured(spool: OwnedFolder, store: Store) -> Iterator[IngestReport]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profkit.errors import DamagedFile, SpoolUnavailable, UsageError
+from profkit.ingest.memory import read_memory
 from profkit.ingest.recovery import (
     REST,
     Recovered,
@@ -25,16 +26,20 @@ from profkit.ingest.segments import (
     read_segments,
     with_names,
 )
+from profkit.ingest.traces import read_traces
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
-from profkit.model.region import Region
+from profkit.model.region import Region, RegionKind
 from profkit.model.run import Run, RunInfo
-from profkit.model.session import CallDelta, Manifest, SessionState
+from profkit.model.sampler_names import MEMRAY
+from profkit.model.session import CallDelta, Manifest, ResourcePoint, SessionState
+from profkit.model.trace import Trace
 from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve as registry_resolve
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.spool import MANIFEST, SpoolSession, is_live, read_journals, read_session_in
 from profkit.transforms.attribution import RegionCut, cut_regions
+from profkit.transforms.cells import shown_file, with_cell_names
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.simplify import keep_leaf_end
 
@@ -58,8 +63,7 @@ def run_notes(info: RunInfo) -> Iterator[Note]:
     """Yield the notes of one region's run, from its numbers."""
     if info.is_much_torn:
         # Measured with two alternating regions: as many torn stacks match their markers by chance.
-        code = NoteCode.TORN_BLOCKING if info.plan.blocking else NoteCode.TORN
-        yield Note.of(code, torn=info.torn, samples=info.samples + info.torn)
+        yield Note.of(NoteCode.TORN, torn=info.torn, samples=info.samples + info.torn)
     if info.traced_away:
         yield Note.of(NoteCode.CALLS_COMPILED, label=info.label)
     if info.samples and not info.calls:
@@ -91,28 +95,36 @@ class FolderRuns:
     """The manifest's damage; if there is any, everything but samples and calls is a guess."""
 
 
-def read_runs(folder: Path, resolve: Resolve = registry_resolve) -> FolderRuns:
+def read_runs(folder: Path, resolve: Resolve = registry_resolve, *, first_segment: int = 0) -> FolderRuns:
     """Return the runs of a session, finished or not, in the order in which their regions first ran.
 
-    Raises DamagedFile if the folder has neither a manifest that can be read nor samples, and SpoolUnavailable
-    if the system has no room to read it now.
+    Of a session that is recording, segments before `first_segment` are not read. Raises DamagedFile if the
+    folder has neither a manifest that can be read nor samples, and SpoolUnavailable if the system has no room
+    to read it now.
     """
     try:
         with open_spool(folder, None) as opened:
-            return read_runs_in(opened, resolve)
+            return read_runs_in(opened, resolve, first_segment)
     except FileNotFoundError as error:
         raise DamagedFile(folder, "it is missing") from error
     except OSError as error:
         raise SpoolUnavailable(folder.parent, error.strerror or str(error)) from error
 
 
-def read_runs_in(folder: OwnedFolder, resolve: Resolve = registry_resolve) -> FolderRuns:
+def read_runs_in(
+    folder: OwnedFolder, resolve: Resolve = registry_resolve, first_segment: int = 0
+) -> FolderRuns:
     """Return the runs of an open folder, as `read_runs`; an OSError means that the caller may retry later."""
     try:
         session, live = _read_session(folder)
+        if session.manifest.plan.sampler == MEMRAY:
+            return _memory_runs(folder, session, live)
         sampler = _sampler(folder, session.manifest, resolve)
     except DamagedFile as damage:
         return _without_manifest(folder, damage, resolve)
+    if live and first_segment:
+        later = session.manifest.segments[first_segment:]
+        session = replace(session, manifest=replace(session.manifest, segments=later))
     return _runs_of(folder, session, sampler, live)
 
 
@@ -135,7 +147,8 @@ def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live:
     found, unread = read_segments(folder, manifest, sampler, live)
     segments = with_names(found, session.threads, manifest.process.pid)
     recovered = recover_regions(session, segments)
-    damaged = (*session.damaged, *unread)
+    traces, unread_traces = read_traces(folder)
+    damaged = (*session.damaged, *unread, *unread_traces)
     data = _SessionData(
         session=session,
         state=_state(manifest, live),
@@ -143,6 +156,7 @@ def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live:
         segments=recovered.segments,
         coverage=coverage_of(segments, manifest.created_ns),
         recovered=recovered,
+        traces=traces,
     )
     notes = session_notes(manifest, segments, damaged, data.crashed)
     runs = [_run(region, cut, data, notes) for region, cut in _all_cuts(data)]
@@ -165,6 +179,8 @@ class _SessionData:
     segments: tuple[ReadSegment, ...]
     coverage: Coverage
     recovered: Recovered
+    traces: Mapping[str, tuple[Trace, bytes]]
+    """By region: what torch.profiler recorded, and its last file."""
 
     @property
     def period_ns(self) -> float:
@@ -188,6 +204,32 @@ def _read_session(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
     return read_session_in(folder), False
 
 
+def _memory_runs(folder: OwnedFolder, session: SpoolSession, live: bool) -> FolderRuns:
+    """Return the runs of a session whose calls were tracked by memray."""
+    manifest = session.manifest
+    memories, unread = read_memory(folder, session.regions, session.captures, live=live)
+    damaged = (*session.damaged, *unread)
+    data = _SessionData(
+        session=session,
+        state=_state(manifest, live),
+        crashed=not live and manifest.state not in _ENDED,
+        segments=(),
+        coverage=Coverage(0.0, 0.0, None),
+        recovered=Recovered((), (), {}, {}, False),
+        traces={},
+    )
+    notes = session_notes(manifest, (), damaged, data.crashed)
+    runs = []
+    for region in session.regions:
+        run, found = _run(region, None, data, notes), memories.get(region.id)
+        if found is not None:
+            info = replace(run.info, memory=found.memory)
+            run = replace(run, info=info, profile=found.profile)
+        if found is not None or _has_content(run, data):
+            runs.append(run)
+    return FolderRuns(folder.path, manifest, live, tuple(runs), damaged)
+
+
 def _sampler(folder: OwnedFolder, manifest: Manifest, resolve: Resolve) -> Sampler:
     try:
         return resolve(manifest.plan.sampler)
@@ -206,17 +248,22 @@ def _state(manifest: Manifest, live: bool) -> SessionState:
 def _all_cuts(data: _SessionData) -> Iterable[tuple[Region, RegionCut | None]]:
     """Yield each region of the session, also recovered ones, and the rest if there may be others."""
     regions = (*data.session.regions, *data.recovered.regions)
-    yield from _cuts(regions, data.segments)
-    if data.recovered.incomplete and (rest := cut_rest(data.segments, regions)) is not None:
+    may_tear = data.session.manifest.plan.may_tear
+    yield from _cuts(regions, data.segments, may_tear=may_tear)
+    if (
+        data.recovered.incomplete
+        and (rest := cut_rest(data.segments, regions, may_tear=may_tear)) is not None
+    ):
         yield rest
 
 
 def _cuts(
-    regions: Sequence[Region], segments: Iterable[ReadSegment]
+    regions: Sequence[Region], segments: Iterable[ReadSegment], *, may_tear: bool
 ) -> Iterable[tuple[Region, RegionCut | None]]:
     """Yield each region with its part of all recordings, or None if there is no recording."""
     parts: list[Mapping[str, RegionCut]] = [
-        cut_regions(profile, regions, read.segment.covers) for read, profile in on_one_clock(segments)
+        cut_regions(profile, regions, read.segment.covers, may_tear=may_tear)
+        for read, profile in on_one_clock(segments)
     ]
     for region in regions:
         yield region, _joined([part[region.id] for part in parts]) if parts else None
@@ -237,11 +284,24 @@ def _run(region: Region, cut: RegionCut | None, data: _SessionData, notes: tuple
         own = (Note(NoteCode.REGIONS_LOST), *notes)
     else:
         own = (*data.recovered.notes.get(region.id, ()), *notes, *run_notes(info))
+    cells = {cell.file: cell.name for cell in data.session.cells}
+    shown = replace(region, file=shown_file(region.file, cells))
+    trace, trace_file = data.traces.get(data.recovered.ids.get(region.id, region.id), (None, None))
     return Run(
-        info=replace(info, notes=own),
+        info=replace(info, notes=own, region=shown),
         profile=_kept_profile(cut.profile, region, data) if cut is not None else None,
-        resources=data.session.resources,
+        resources=_resources(info, data),
+        trace=trace,
+        trace_file=trace_file,
     )
+
+
+def _resources(info: RunInfo, data: _SessionData) -> tuple[ResourcePoint, ...]:
+    """Return the session's resource points; of a test, only those while it ran, since tests are many."""
+    points = data.session.resources
+    if info.region.kind is not RegionKind.TEST:
+        return points
+    return tuple(point for point in points if info.started_ns <= point.at_ns <= info.last_ns)
 
 
 def _kept_profile(profile: Profile, region: Region, data: _SessionData) -> Profile:
@@ -249,7 +309,8 @@ def _kept_profile(profile: Profile, region: Region, data: _SessionData) -> Profi
     cut = keep_leaf_end(profile, region.stack_max_len)
     pid = data.session.manifest.process.pid
     threads = tuple(thread if thread.pid else thread._replace(pid=pid) for thread in cut.threads)
-    return replace(cut, period_ns=data.period_ns, threads=threads)
+    cells = {cell.file: cell.name for cell in data.session.cells}
+    return replace(with_cell_names(cut, cells), period_ns=data.period_ns, threads=threads)
 
 
 def _info(region: Region, cut: RegionCut | None, data: _SessionData) -> RunInfo:

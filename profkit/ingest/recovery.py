@@ -76,10 +76,14 @@ def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> R
     )
 
 
-def cut_rest(segments: Iterable[ReadSegment], regions: Sequence[Region]) -> tuple[Region, RegionCut] | None:
+def cut_rest(
+    segments: Iterable[ReadSegment], regions: Sequence[Region], *, may_tear: bool
+) -> tuple[Region, RegionCut] | None:
     """Return the samples outside all of the regions, as a region of their own; None without any."""
     parts = [
-        cut_regions(_outside(read, regions), (REST, *regions), (Cover(REST.id, None),))[REST.id]
+        cut_regions(_outside(read, regions), (REST, *regions), (Cover(REST.id, None),), may_tear=may_tear)[
+            REST.id
+        ]
         for read in segments
         if read.recording is not None
     ]

@@ -221,6 +221,20 @@ def measure_packed(
     return tuple(outcome.run for outcome in outcomes)
 
 
+def measure_here(
+    order: WorkOrder,
+    names: dict[str, object] | None = None,
+    *,
+    keep: Callable[[MeasuredRun], None] | None = None,
+) -> MeasuredRun:
+    """Time an order in this thread and return its run; an error of the order is in it.
+
+    `names` are those that its statement reads. A function gets its own arguments, without copies. Raises
+    `UsageError` for options that need a process of its own.
+    """
+    return _measured_here(order, keep, names).run
+
+
 def measure_alternating(
     orders: Iterable[WorkOrder],
     *,
@@ -292,10 +306,12 @@ def _measured(
         return run_tasks(tasks, context, _keep_outcome(keep), broken=broken)
 
 
-def _measured_here(order: WorkOrder, keep: Callable[[MeasuredRun], None] | None) -> Outcome:
+def _measured_here(
+    order: WorkOrder, keep: Callable[[MeasuredRun], None] | None, names: dict[str, object] | None = None
+) -> Outcome:
     check_here(order)
     with BACKGROUND.turn:
-        return run_here(Task(order), SYSTEM_CLOCK, _keep_outcome(keep))
+        return run_here(Task(order), SYSTEM_CLOCK, _keep_outcome(keep), names)
 
 
 def _task(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ from pathlib import Path
 from textwrap import indent
 
 from profkit.errors import MeasuringError, WorkerError, ZygoteFailed
-from profkit.units import format_bytes
+from profkit.units import format_bytes, format_duration
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of a file system that cannot be written to or is full."""
@@ -93,6 +94,41 @@ class PythonTooOld(ZygoteFailed):
         MeasuringError.__init__(self, f"the zygote {zygote} {self.detail}; {self.fix}")
 
 
+class ProgramFailed(MeasuringError):
+    """A measured program exited with a code other than 0; `output` ends its stderr, if that was not shown."""
+
+    def __init__(self, label: str, exit_code: int, execution: int, output: str = "") -> None:
+        self.label, self.program_exit_code, self.execution = label, exit_code, execution
+        self.output = output
+        how = f"was ended by {_signal(-exit_code)}" if exit_code < 0 else f"exited with code {exit_code}"
+        super().__init__(
+            f"{label!r} {how} in execution {execution}; fix it, give it the input that it reads (--input), "
+            "or measure it nevertheless (--ignore-failure)"
+        )
+
+
+class ProgramTimeout(MeasuringError):
+    """A measured program did not end in time, and was ended; `output` as in `ProgramFailed`."""
+
+    def __init__(self, label: str, timeout_s: float, execution: int, output: str = "") -> None:
+        self.label, self.timeout_s, self.execution, self.output = label, timeout_s, execution, output
+        super().__init__(
+            f"{label!r} did not end within {format_duration(timeout_s)} in execution {execution}, and was "
+            f"ended; make it shorter, or raise the timeout (--timeout)"
+        )
+
+
+class NotCounted(MeasuringError):
+    """Callgrind has written no counts of a program."""
+
+    def __init__(self, label: str, detail: str) -> None:
+        self.label, self.detail = label, detail
+        super().__init__(
+            f"the instructions of {label!r} were not counted: {detail}; name the program itself instead of "
+            "one that starts it, or also count child processes (--subprocesses)"
+        )
+
+
 class MemoryExceeded(WorkerError):
     """A worker and its children used more memory than allowed, and were ended."""
 
@@ -127,6 +163,13 @@ class ResultUnreadable(WorkerError):
             f"the result of {label!r} cannot be read: {detail}; make sure that its objects can be unpickled, "
             "and that the function leaves the worker's descriptors alone"
         )
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _quoted(text: str) -> str:

@@ -180,7 +180,7 @@ def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> Wo
         python=None if (python := options.get("python")) is None else os.fspath(python),
         env=tuple(sorted(options.get("env", {}).items())),
         imports=_imports(options.get("imports")),
-        simulate=_simulations(options.get("simulate", ())),
+        simulate=simulations(options.get("simulate", ())),
         python_functions=options.get("python_functions", True),
         memory_limit_bytes=options.get("memory_limit_bytes"),
         fresh=options.get("fresh"),
@@ -310,7 +310,8 @@ def _imports(value: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(value)
 
 
-def _simulations(value: Sequence[str | Simulation]) -> tuple[Simulation, ...]:
+def simulations(value: Sequence[str | Simulation]) -> tuple[Simulation, ...]:
+    """Return simulations by their names, sorted; raises InvalidOption."""
     try:
         return tuple(sorted({Simulation(item) for item in value}, key=lambda item: item.value))
     except ValueError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from profkit.comparing.instructions import repeats_agree
 from profkit.comparing.times import MIN_PROCESSES
@@ -39,6 +40,9 @@ WIDEST_SPREAD = 0.10
 SHORTEST_BLOCK_S = 10e-6
 """Reading the clock twice takes about 0.1 µs: one per cent of this."""
 
+_ONE_CPU = 1.05
+"""CPU time divided by wall time, above which several threads of a program preempt each other."""
+
 _WARM_UPS = 4
 """At least one in this many executions is measured; the rest are warm-ups and the search for a number."""
 
@@ -51,6 +55,29 @@ def timing_warnings(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple
     if processes:
         warnings += _machine(order, timing, processes) + _scatter(timing, processes)
     return tuple(warnings)
+
+
+def program_warnings(timing: Timing) -> tuple[MeasurementWarning, ...]:
+    """Return the warnings about times of a whole program, whose executions are processes of one block each.
+
+    Waiting and several threads are its own matter. Single executions may be disturbed: the median counts.
+    """
+    processes = timing.processes
+    warnings = []
+    if len(processes) < MIN_PROCESSES:
+        warnings.append(
+            MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=len(processes), needed=MIN_PROCESSES)
+        )
+    if wide := _wide_interval([min(process.times_s) for process in processes]):
+        warnings.append(MeasurementWarning.of(WarningCode.SPREAD, **wide))
+    if all(process.cpu_share <= _ONE_CPU for process in processes):
+        warnings += _often_switched(timing, processes, threads=1)
+    return tuple(warnings)
+
+
+def program_count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
+    """Return the warnings about counts of a whole program, whose repeats are processes of their own."""
+    return _repeats(replace(instructions, processes=1))
 
 
 def count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
@@ -131,12 +158,18 @@ def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) ->
                 switches=sum(process.involuntary_switches for process in pushed),
             )
         )
+    return warnings + _often_switched(timing, processes, order.num_threads)
+
+
+def _often_switched(
+    timing: Timing, processes: Sequence[ProcessTimes], threads: int
+) -> list[MeasurementWarning]:
     switches = sum(process.involuntary_switches for process in processes)
     per_s = switches / max(sum(_wall_s(timing, process) for process in processes), 1e-9)
     # In a process too short for a meaningful rate, one switch may be chance.
-    if per_s > MAX_SWITCHES_PER_S * order.num_threads and switches > len(processes):
-        warnings.append(MeasurementWarning.of(WarningCode.SWITCHES, per_s=per_s, switches=switches))
-    return warnings
+    if per_s > MAX_SWITCHES_PER_S * threads and switches > len(processes):
+        return [MeasurementWarning.of(WarningCode.SWITCHES, per_s=per_s, switches=switches)]
+    return []
 
 
 def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from profkit.model.findings import Finding
 from profkit.model.measurement import Design, MeasuredRun, relative_range
+from profkit.model.notebook import ShownInNotebooks
 from profkit.model.profile import Profile
 from profkit.model.run import RunInfo
 
@@ -115,7 +116,7 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True)
-class SampledComparison:
+class SampledComparison(ShownInNotebooks):
     """Comparison of two sides, each of one or more sampled runs of the same region."""
 
     a: Side
@@ -309,7 +310,7 @@ class OrderCompared:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredComparison:
+class MeasuredComparison(ShownInNotebooks):
     """Comparison of two sides of measured runs, order by order."""
 
     names: tuple[str, str]
@@ -336,6 +337,7 @@ class Measure(enum.Enum):
     TIME = "time"
     INSTRUCTIONS = "instructions"
     CALL = "time of one call"
+    PEAK = "peak memory"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class FindingCode(enum.Enum):
     COMPREHENSIONS_INLINED = "comprehensions-inlined"
     VERSIONS_DIFFER = "versions-differ"  # aspect, a, b
 
+    TRACKED_DIFFERENTLY = "tracked-differently"  # a, b: which Python objects were tracked
+
     # Differences between measured sides, other than their code.
     ENVIRONMENTS_DIFFER = "environments-differ"  # a, b
     INTERPRETERS_DIFFER = "interpreters-differ"  # a, b; empty for profkit's own
@@ -52,15 +54,21 @@ class FindingCode(enum.Enum):
     WITHIN_DRIFT = "within-drift"  # drift
     COUNTS_AGREE = "counts-agree"
     BASELINE_EMPTY = "baseline-empty"
+    MORE_MEMORY = "more-memory"  # change, limit
+    LESS_MEMORY = "less-memory"  # limit
+    PEAKS_AGREE = "peaks-agree"  # least_bytes
     TOO_FEW_PROCESSES = "too-few-processes"  # processes, needed
     CALLS_UNKNOWN = "calls-unknown"
     SINGLE_RUN = "single-run"  # noise
+    SHORT_DIFFERENCE = "short-difference"  # slower_s, least_s
 
     # What makes an inconclusive gate conclusive.
     MEASURE_MORE_PROCESSES = "measure-more-processes"
     MEASURE_ALTERNATELY = "measure-alternately"  # runs
     RECORD_MORE_RUNS = "record-more-runs"
+    MEASURE_THE_CALL = "measure-the-call"
     STEADY_THE_STATEMENT = "steady-the-statement"
+    TRACK_OBJECTS = "track-objects"
     SEED_THE_INPUT = "seed-the-input"  # least, most: instructions in runs of one commit
 
 

@@ -80,8 +80,18 @@ class MeasuredIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Resources that one execution of a program used, with the children that it waited for."""
+
+    user_s: float
+    system_s: float
+    peak_bytes: int
+    """Peak resident memory of the largest of the processes."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessTimes:
-    """Times of the blocks of one process."""
+    """Times of the blocks of one process; an execution of a whole program is a process of one block."""
 
     times_s: tuple[float, ...]
     """Time per execution, the mean of each block."""
@@ -90,6 +100,8 @@ class ProcessTimes:
     cpu_share: float
     """CPU time divided by wall time of the blocks; below 0.95, other processes used the core."""
     involuntary_switches: int
+    usage: Usage | None = field(default=None, metadata={"later": True})
+    """None if the process is not a program of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +226,18 @@ class MeasurementWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramInfo:
+    """A whole program that was measured."""
+
+    command: tuple[str, ...]
+    """The command that was started, without secrets."""
+    stdin: str = ""
+    """File that it read as stdin, - for the stdin of profkit; empty for /dev/null."""
+    subprocesses: bool = False
+    """Whether instructions of child processes were counted; times always include them."""
+
+
+@dataclass(frozen=True, slots=True)
 class OrderInfo:
     """The measured work order as files keep it, without what cannot be written down."""
 
@@ -235,6 +259,8 @@ class OrderInfo:
     line: int = 0
     python: str = ""
     """The measuring interpreter, if the order named one."""
+    program: ProgramInfo | None = field(default=None, metadata={"later": True})
+    """The program if it is a whole one; None for a statement or a function."""
 
     @property
     def unlabelled_language(self) -> str:

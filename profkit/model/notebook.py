@@ -1,4 +1,4 @@
-"""Display of runs and measurements in notebooks."""
+"""Display of runs, measurements and comparisons in notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Printer(Protocol):
 
 
 class ShownInNotebooks:
-    """Base of runs and measurements, with the methods that Jupyter, VS Code and others call."""
+    """Base of runs, measurements and comparisons, with the methods that Jupyter, VS Code and others call."""
 
     __slots__ = ()
 

@@ -56,11 +56,13 @@ class NoteCode(enum.Enum):
 
     # Calls and samples of a region.
     TORN = "torn"  # torn, samples: including torn ones
-    TORN_BLOCKING = "torn-blocking"  # torn, samples
     CALLS_COMPILED = "calls-compiled"  # label
     NO_CALL_FINISHED = "no-call-finished"
     NO_PYTHON_FRAMES = "no-python-frames"  # function, native
     IN_PROCESS = "in-process"  # detail
+
+    # Executions of a measured program.
+    EXIT_CODES_IGNORED = "exit-codes-ignored"  # failed, executions, exit_code: of the last failed one
 
     # Content of an imported file.
     CALL_GRAPH = "call-graph"
@@ -93,8 +95,8 @@ _WARNINGS = frozenset({
     NoteCode.NOT_SAMPLED, NoteCode.STACKS_CUT, NoteCode.ROUNDS_DROPPED, NoteCode.ROUNDS_PARTIAL,
     NoteCode.CHILDREN_LEFT_OUT, NoteCode.SEGMENT_FAILED, NoteCode.SAME_LINES, NoteCode.PROCESS_ENDED,
     NoteCode.FILE_UNREADABLE, NoteCode.MANIFEST_UNREADABLE, NoteCode.REGION_FROM_SAMPLES,
-    NoteCode.REGION_FROM_CALLS, NoteCode.REGIONS_LOST, NoteCode.TORN, NoteCode.TORN_BLOCKING,
-    NoteCode.CALLS_COMPILED, NoteCode.RUN_FAILED,
+    NoteCode.REGION_FROM_CALLS, NoteCode.REGIONS_LOST, NoteCode.TORN, NoteCode.CALLS_COMPILED,
+    NoteCode.RUN_FAILED, NoteCode.EXIT_CODES_IGNORED,
 })  # fmt: skip
 
 

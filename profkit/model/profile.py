@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -27,6 +28,31 @@ class Thread(NamedTuple):
     pid: int
     tid: int
     name: str
+
+
+class Value(enum.Enum):
+    """What the weights of a memory profile are; the value is the word in files, JSON and options."""
+
+    PEAK = "peak"
+    """Bytes that were allocated in the call and alive at its peak."""
+    ALLOCATED = "allocated"
+    """Bytes of all allocations."""
+    ALLOCATIONS = "allocations"
+    """Number of all allocations."""
+    LEFT = "left"
+    """Bytes that were still allocated when the call ended."""
+
+    @property
+    def unit(self) -> Unit:
+        """Unit of the weights."""
+        return Unit.ALLOCATIONS if self is Value.ALLOCATIONS else Unit.BYTES
+
+
+class Column(NamedTuple):
+    """Another value of each sample of a profile, in the order of the samples."""
+
+    value: Value
+    weights: tuple[int, ...]
 
 
 class Sample(NamedTuple):
@@ -72,6 +98,11 @@ class Profile:
     An idle thread is not on a processor, and neither holds nor requests the GIL. The same frames can be one
     stack that is idle, and another one that is not.
     """
+
+    value: Value | None = None
+    """What the weights are, if there are several values of each sample; None for samples of time."""
+    columns: tuple[Column, ...] = ()
+    """The other values; a selection of samples drops them, so select a value first (`transforms.values`)."""
 
     def known_starts(self) -> Iterable[int | None]:
         """Return the start of each sample, or endlessly None if they are not known."""
@@ -136,6 +167,16 @@ class ProfileBuilder:
         else:
             self._samples.append(Sample(number, thread, weight))
             self._starts.append(start)
+
+    @property
+    def last(self) -> Sample:
+        """The sample that was added last."""
+        return self._samples[-1]
+
+    def forget_samples(self) -> None:
+        """Drop the samples, but keep all tables: indexes stay valid."""
+        self._samples.clear()
+        self._starts.clear()
 
     def _continues(self, start: int | None) -> bool:
         """Return whether a sample that begins then follows the last one without a gap."""

@@ -7,7 +7,7 @@ import enum
 import hashlib
 import inspect
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, MethodType
 
 MARKER_PREFIX = "profkit:"
@@ -23,6 +23,13 @@ class RegionKind(enum.Enum):
     GENERATOR = "generator"
     ASYNC_GENERATOR = "async generator"
     BLOCK = "block"
+    PROGRAM = "program"
+    REQUEST = "request"
+    """Requests of a web service: those of one route, or a single one."""
+    TEST = "test"
+    """The call of a test, whose marker is around the frames of the test runner."""
+    COMPILATION = "compilation"
+    """A phase of `torch.compile` or `torch.export`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,18 @@ class RegionKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Compilation:
+    """What a region of kind COMPILATION is: one phase of the compilation of one frame."""
+
+    frame: str
+    """PyTorch's number of the frame and of its compilation, such as `0/1`; empty for `torch.export`."""
+    phase: str
+    """PyTorch's name: `compile_inner`, `backward` or `export`."""
+    inside: str = ""
+    """Label of the phase that it ran in, whose time includes its own; empty if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """A region as the spool and the store record it.
 
@@ -43,7 +62,8 @@ class Region:
     cell that was run again. `expected` is the frame (qualified name, file) that must be directly above the
     region's marker, or None if the wrapped object runs no Python frame of its own. A block has no marker: its
     samples are those of frame (`qualname`, `file`) at one of the `body` lines. A detached block (its enter
-    and exit are in different frames) has neither: it owns whole segments.
+    and exit are in different frames) has neither: it owns whole segments, as a whole program does. A test's
+    stacks begin at the frame (`qualname`, `file`) above its marker; those without it keep the test runner's.
     """
 
     key: RegionKey
@@ -60,7 +80,8 @@ class Region:
     user: str = ""
     env: tuple[tuple[str, str], ...] = ()
     code: str = ""
-    """Digest of the code (`digest_of`); empty if there is none."""
+    """Digest of the code (`digest_of`), or a random text for a single request; empty if there is none."""
+    compilation: Compilation | None = field(default=None, metadata={"later": True})
 
     @property
     def id(self) -> str:
@@ -68,6 +89,21 @@ class Region:
         key = self.key
         text = "\0".join((key.module, key.qualname, str(key.line), key.label, *filter(None, [self.code])))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """Id of the version of its code; requests of one route are of one version."""
+        return replace(self, code="").id if self.kind is RegionKind.REQUEST and self.code else self.id
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether stacks in the region have its marker."""
+        return self.kind not in (RegionKind.BLOCK, RegionKind.PROGRAM)
+
+    @property
+    def is_frameless(self) -> bool:
+        """Whether samplers see no frame of the wrapped function, so that its marker can be the leaf."""
+        return self.is_marked and self.kind is not RegionKind.TEST and self.expected is None
 
     @property
     def marker(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notebook import ShownInNotebooks
@@ -10,7 +10,8 @@ from profkit.model.notes import Note, is_warning
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
-from profkit.units import Unit, format_duration, short_repr
+from profkit.model.trace import Trace
+from profkit.units import Unit, format_bytes, format_duration, short_repr
 
 _MUCH_TORN = 0.02
 """Share of torn samples above which the callers in the others may be wrong."""
@@ -29,6 +30,26 @@ class Imported:
     unit: Unit
     total: int
     """Sum of all weights, in that unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory that was allocated in the tracked calls of a run, by any thread of the process."""
+
+    peaks_bytes: tuple[int, ...]
+    """Peak of each call, in the order of the calls."""
+    allocated_bytes: int
+    """Bytes of all allocations in all calls."""
+    allocations: int
+    left_bytes: int
+    """Bytes that were allocated in a call and still alive at its end, in all calls."""
+    python_allocators: bool = False
+    """Whether objects in Python's own arenas were tracked; if not, an arena counts when it is allocated."""
+
+    @property
+    def peak_bytes(self) -> int:
+        """The largest peak of a call; 0 if no call is known."""
+        return max(self.peaks_bytes, default=0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,6 +95,8 @@ class RunInfo:
     the outermost call's; only that one is in `durations`."""
     last_ns: int = 0
     """Unix time of the last update about its calls; 0 if unknown."""
+    memory: Memory | None = field(default=None, metadata={"later": True})
+    """Set if memory was tracked in place of taking samples; the profile is then that of the largest peak."""
 
     @property
     def label(self) -> str:
@@ -181,6 +204,10 @@ class Run(ShownInNotebooks):
     resources: tuple[ResourcePoint, ...] = ()
     merged: Merged | None = None
     """Set if this run combines several."""
+    trace: Trace | None = None
+    """What torch.profiler recorded, with mode="trace"."""
+    trace_file: bytes | None = field(default=None, repr=False)
+    """Its file about the last traced call, gzipped; only loaded for exports."""
 
     def __repr__(self) -> str:
         return f"<Run {_identity(self.info)}>"
@@ -188,7 +215,10 @@ class Run(ShownInNotebooks):
 
 def _identity(info: RunInfo) -> str:
     """Describe the run briefly, on one line."""
+    seen = (
+        f"{info.samples} samples" if info.memory is None else f"peak {format_bytes(info.memory.peak_bytes)}"
+    )
     return (
         f"{info.id} of {short_repr(info.label)}, {info.state.value}, {info.calls} calls in "
-        f"{format_duration(info.wall_s)}, {info.samples} samples"
+        f"{format_duration(info.wall_s)}, {seen}"
     )

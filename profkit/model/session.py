@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notes import Note
+from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
 
 
 class SessionState(enum.Enum):
@@ -36,10 +37,14 @@ class ProcessInfo:
     git_commit: str | None
     seal: str = ""
     """Proof that this user recorded it on this machine (`process.manifest`); empty if unknown."""
+    launch: str = field(default="", metadata={"later": True})
+    """Id of the `profkit run` that started the process; empty if none did."""
+    recorder: tuple[int, ...] = field(default=(), metadata={"later": True})
+    """Pid and start in ticks of the process that records this one; empty if it records itself."""
 
 
-CALLS_ONLY = "none"
-"""Name of the sampler that takes no samples."""
+_CONSISTENT = frozenset({"cpython", "inprocess", CALLS_ONLY, MEMRAY})
+"""Samplers whose stacks are of one moment, although they do not stop the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,11 @@ class SamplerPlan:
     """True if only threads that hold the GIL are sampled; then `idle` is False."""
     async_stacks: bool = field(default=False, metadata={"later": True})
     """True if a stack has the asyncio tasks that await the running one."""
+
+    @property
+    def may_tear(self) -> bool:
+        """Whether a stack can mix two moments, as the program runs while it is read."""
+        return not self.blocking and self.sampler not in _CONSISTENT
 
     @classmethod
     def unknown(cls, sampler: str, *, scope: str, rate_hz: float = 0.0) -> SamplerPlan:
@@ -217,6 +227,22 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class Capture:
+    """One call whose memory is tracked: a line of the journal when it begins, and one when it ends."""
+
+    index: int
+    """Number in the name of its file, from 0."""
+    region: str
+    started_ns: int
+    """Unix time."""
+    tid: int
+    """Thread of the call."""
+    thread: str
+    """Its name."""
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ResourcePoint:
     """Resource use of the process at one time; `cpu_s` is user plus system time since its start."""
 
@@ -233,6 +259,14 @@ class ThreadName:
     tid: int
     seen: str
     """Beginning of the name, as a sampler reads it from the kernel. Another thread may get the same `tid`."""
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellName:
+    """Name of a notebook cell, whose code has a file name that no reader knows."""
+
+    file: str
     name: str
 
 

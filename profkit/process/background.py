@@ -68,6 +68,12 @@ class BackgroundThread:
             REAL.sleep(0)
 
     def _run(self) -> None:
+        try:
+            self._do_work()
+        except MemoryError:  # whoever waits notices the end; to say more would take memory
+            return
+
+    def _do_work(self) -> None:
         self._ident, self._native_id = REAL.get_ident(), REAL.get_native_id()
         RUNNING.add(self)
         try:

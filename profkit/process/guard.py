@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from traceback import walk_tb
-from typing import NoReturn, ParamSpec
+from typing import NoReturn, ParamSpec, TypeVar
 
 from profkit.errors import InternalError, ProfkitError, UsageError
 from profkit.inert import hiding_module
@@ -42,6 +42,7 @@ def chain_of(error: BaseException | None) -> Iterator[BaseException]:
 LOG = logging.getLogger("profkit")
 
 _P = ParamSpec("_P")
+_T = TypeVar("_T")
 _OWN_PACKAGES = frozenset({"profkit", "psutil", "wrapt", "torch"})
 """Packages whose exceptions profkit's own calls can raise, besides the standard library."""
 
@@ -96,6 +97,14 @@ def guarded(doing: str, work: Callable[_P, object]) -> Callable[_P, None]:
             ignore(error, doing)
 
     return run
+
+
+def call_back(callback: Callable[[_T], object], value: _T, name: str) -> None:
+    """Call a callback of the program from a thread of profkit's, and log what it raises."""
+    try:
+        callback(value)
+    except Exception as error:
+        LOG.warning("%s raised %s: %s", name, type(error).__name__, error, exc_info=error)
 
 
 def _reraise(error: BaseException) -> NoReturn:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
+from profkit.config import CONFIG
 from profkit.model.session import ProcessInfo
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import start_ticks
@@ -107,6 +108,7 @@ def process_info() -> ProcessInfo:
         torch=str(getattr(torch, "__version__", "")) or None,
         profkit=VERSION,
         git_commit=git_commit(cwd),
+        launch=CONFIG.launch,
     )
     return sealed(process, key_file())
 

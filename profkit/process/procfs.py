@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import posix
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,15 @@ def state_and_start(pid: int) -> tuple[str, int] | None:
     """Return a process's state letter and its start in ticks, None if /proc shows no such process."""
     fields = _stat_fields(pid)
     return (fields[0], int(fields[19])) if fields else None
+
+
+def unix_ns_of(ticks: int) -> int:
+    """Return the Unix time of a process's start, from `start_ticks`: the end of that tick.
+
+    psutil's is up to a second earlier, since the time of the boot in /proc/stat is in whole seconds.
+    """
+    booted_ns = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return booted_ns + (ticks + 1) * 10**9 // posix.sysconf("SC_CLK_TCK")
 
 
 def parent(pid: int) -> int | None:

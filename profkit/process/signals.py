@@ -1,11 +1,11 @@
-"""Signal handling for clean-up: interrupt on SIGTERM and SIGHUP, or delay signals."""
+"""Signal handling for clean-up: interrupt on SIGTERM and SIGHUP, delay signals, or wait for them."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -60,6 +60,33 @@ def signals_delayed() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         _send_again(caught)
+
+
+@contextmanager
+def interruptions() -> Iterator[Callable[[float], bool]]:
+    """Yield a function that waits for some seconds, and returns early with True if it should stop.
+
+    SIGINT, SIGTERM and SIGHUP say so. Only the last two end the process after the body. Use it in the main
+    thread.
+    """
+    caught: list[int] = []
+    stop = threading.Event()
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        caught.append(number)
+        stop.set()
+
+    before = {
+        number: signal.signal(number, note)
+        for number in (signal.SIGINT, *_ENDING)
+        if signal.getsignal(number) not in (signal.SIG_IGN, None)
+    }
+    try:
+        yield stop.wait
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _send_again([number for number in caught if number != signal.SIGINT])
 
 
 def _send_again(numbers: list[int]) -> None:

@@ -101,7 +101,7 @@ def weight_text(weight: int, unit: Unit) -> str:
 
 def cost_word(unit: Unit) -> str:
     """Return the noun for costs in this unit: time (for samples too), instructions or bytes."""
-    return unit.value if unit in (Unit.INSTRUCTIONS, Unit.BYTES) else "time"
+    return "time" if unit.is_time else unit.value
 
 
 def amount(weight: int, unit: Unit) -> str:

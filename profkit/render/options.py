@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from profkit.model.profile import Value
+
 
 class Sort(enum.Enum):
     """Order of the hottest functions and lines; values are those of the command line."""
@@ -44,6 +46,8 @@ class ReportOptions:
     """Whether the tree shows library frames and long straight chains in full."""
     source_root: Path | None = None
     """Folder whose source files are shown, also for runs that were not recorded here."""
+    value: Value | None = None
+    """Value of a memory run to show; None is its main one, at the peak."""
     functions: bool = True
     """Whether JSON of measured runs lists the counted functions, which are most of its size."""
 

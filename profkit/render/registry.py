@@ -16,8 +16,11 @@ from profkit.render.options import ReportOptions, Terminal
 if TYPE_CHECKING:
     from profkit.model.checkup import Checkup
     from profkit.model.comparison import MeasuredComparison, SampledComparison
+    from profkit.model.compilations import Compilations
     from profkit.model.history import History
     from profkit.model.measurement import MeasuredRun
+    from profkit.model.memory_comparison import MemoryComparison
+    from profkit.model.profiled_tests import ProfiledTests
     from profkit.model.run import Run
     from profkit.render.views.gate import GateReport
 
@@ -61,9 +64,16 @@ MEASURED: Kind[Sequence[MeasuredRun]] = Kind("measured")
 """Runs of work orders, in one report."""
 SAMPLED_COMPARISON: Kind[SampledComparison] = Kind("sampled comparison")
 MEASURED_COMPARISON: Kind[MeasuredComparison] = Kind("measured comparison")
+MEMORY_COMPARISON: Kind[MemoryComparison] = Kind("memory comparison")
 HISTORY: Kind[History] = Kind("history")
 GATE: Kind[GateReport] = Kind("gate")
 CHECKUP: Kind[Checkup] = Kind("checkup")
+STACKS: Kind[Run] = Kind("stacks")
+"""The stacks of a process at one moment, as a run of few samples."""
+PROFILED_TESTS: Kind[ProfiledTests] = Kind("profiled tests")
+"""The slowest and the measured tests of a test run, and their comparison."""
+COMPILATIONS: Kind[Compilations] = Kind("compilations")
+"""The compilations of a process."""
 
 RENDERERS: Mapping[tuple[str, str], str] = {
     ("sampled", "text"): "text.sampled:sampled_text",
@@ -82,6 +92,10 @@ RENDERERS: Mapping[tuple[str, str], str] = {
     ("measured comparison", "json"): "json.measured_comparison:measured_comparison_json",
     ("measured comparison", "markdown"): "markdown.measured_comparison:measured_comparison_markdown",
     ("measured comparison", "html"): "html.measured_comparison:measured_comparison_html",
+    ("memory comparison", "text"): "text.memory_comparison:memory_comparison_text",
+    ("memory comparison", "json"): "json.memory_comparison:memory_comparison_json",
+    ("memory comparison", "markdown"): "markdown.memory_comparison:memory_comparison_markdown",
+    ("memory comparison", "html"): "html.memory_comparison:memory_comparison_html",
     ("history", "text"): "text.history:history_text",
     ("history", "json"): "json.history:history_json",
     ("history", "html"): "html.history:history_html",
@@ -90,6 +104,13 @@ RENDERERS: Mapping[tuple[str, str], str] = {
     ("gate", "markdown"): "markdown.gate:gate_markdown",
     ("checkup", "text"): "text.checkup:checkup_text",
     ("checkup", "json"): "json.checkup:checkup_json",
+    ("stacks", "text"): "text.stacks:stacks_text",
+    ("stacks", "json"): "json.stacks:stacks_json",
+    ("profiled tests", "text"): "text.profiled_tests:profiled_tests_text",
+    ("profiled tests", "markdown"): "markdown.profiled_tests:profiled_tests_markdown",
+    ("compilations", "text"): "text.compilations:compilations_text",
+    ("compilations", "json"): "json.compilations:compilations_json",
+    ("compilations", "markdown"): "markdown.compilations:compilations_markdown",
 }
 
 IN_PARTS: Mapping[tuple[str, str], str] = {

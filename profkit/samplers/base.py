@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from profkit.model.session import CALLS_ONLY, SEGMENT_PREFIX, segment_stem
+from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.session import SEGMENT_PREFIX, segment_stem
 from profkit.samplers.options import SamplerOptions
 
 if TYPE_CHECKING:

@@ -44,12 +44,22 @@ _SHOWN = 3
 
 
 class CPythonSampler:
-    """See `Sampler`."""
+    """See `Sampler`; for another process, with its interpreter and the version of that."""
 
     name = cpython_process.NAME
 
+    def __init__(self, python: str | None = None, version: str | None = None) -> None:
+        self._python, self._version = python, version
+        self._versions: tuple[cpython_plan.Version, ...] = ()
+        """Version whose abilities are those of the sampler; empty for this Python's."""
+        if version:
+            major, minor = map(int, version.split(".")[:2])
+            self._versions = ((major, minor),)
+
     def find(self) -> str:
-        """Return the interpreter of this process, without its virtual environment."""
+        """Return the interpreter, by default that of this process without its virtual environment."""
+        if self._python is not None:
+            return self._python
         if sys.implementation.name != "cpython" or sys.version_info < SINCE:
             raise SamplerMissing(self.name, "CPython 3.14 or later", "use sampler='pyspy'")
         if importlib.util.find_spec(_READER) is None:
@@ -60,16 +70,16 @@ class CPythonSampler:
         return python
 
     def version(self) -> str:
-        """Return the version of this Python, which is that of its reader."""
-        return platform.python_version()
+        """Return the version of the interpreter, which is that of its reader."""
+        return self._version or platform.python_version()
 
     def check(self, options: SamplerOptions) -> None:
         """See `Sampler.check`."""
-        cpython_plan.check(options)
+        cpython_plan.check(options, *self._versions)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         """See `Sampler.plan`."""
-        return cpython_plan.plan(options, live)
+        return cpython_plan.plan(options, live, *self._versions)
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
         """See `Sampler.attach`."""
@@ -82,13 +92,18 @@ class CPythonSampler:
             journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
         except DamagedJournal as damage:
             raise DamagedFile(files.path / name, str(damage)) from damage
-        profile = without_own_threads(journal.profile)
-        return Recording(
-            profile=_with_children(profile, journal) if plan.subprocesses else of_one_process(profile),
-            rounds=journal.rounds,
-            errors=sum(journal.dropped.values()),
-            notes=tuple(_notes(journal)),
-        )
+        return recording_of(journal, plan)
+
+
+def recording_of(journal: StackJournal, plan: SamplerPlan) -> Recording:
+    """Return the content of a journal, or of a part of it, as a recording."""
+    profile = without_own_threads(journal.profile)
+    return Recording(
+        profile=_with_children(profile, journal) if plan.subprocesses else of_one_process(profile),
+        rounds=journal.rounds,
+        errors=sum(journal.dropped.values()),
+        notes=tuple(_notes(journal)),
+    )
 
 
 def _with_children(profile: Profile, journal: StackJournal) -> Profile:

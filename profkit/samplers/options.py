@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from profkit.errors import InvalidOption, UsageError
+from profkit.model.sampler_names import MEMRAY
 
 Blocking = bool | Literal["auto"]
 
@@ -35,6 +36,13 @@ class SamplerOptions:
     tags: tuple[str, ...] = ()
     allow_dumpable: bool = False
     """True to let samplers read a process that is not dumpable, by making it dumpable meanwhile."""
+    python_allocators: bool = False
+    """True to track objects in Python's own arenas, too; only of memory."""
+
+    @property
+    def tracks_memory(self) -> bool:
+        """Whether these are options of the tracker of memory, which takes no samples."""
+        return self.sampler == MEMRAY
 
 
 def check_common(options: SamplerOptions) -> None:

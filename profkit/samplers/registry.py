@@ -119,20 +119,21 @@ def rungs(options: SamplerOptions) -> tuple[Rung, ...]:
 
     Raises `UsageError` if no sampler supports the options.
     """
-    found: list[Rung] = []
     check(options)
-    for name in _candidates(options):
-        sampler = resolve(name)
-        try:
-            sampler.check(options)
-            sampler.find()
-        except UsageError:
-            continue
-        except SamplerMissing as error:
-            found.append(Rung(sampler, options, missing=error))
-        else:
-            found += _ways(sampler, options)
-    return tuple(found)
+    return tuple(rung for name in _candidates(options) for rung in rungs_of(resolve(name), options))
+
+
+def rungs_of(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:
+    """Yield the ways to sample with one sampler, best first; none if it does not support the options."""
+    try:
+        sampler.check(options)
+        sampler.find()
+    except UsageError:
+        return
+    except SamplerMissing as error:
+        yield Rung(sampler, options, missing=error)
+    else:
+        yield from _ways(sampler, options)
 
 
 def _candidates(options: SamplerOptions) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from profkit.model.notes import Note, NoteCode
@@ -85,10 +85,72 @@ def has_ended(tail: bytes) -> bool:
 
 def read_journal(data: bytes) -> StackJournal:
     """Parse a journal up to its last complete line; raises DamagedJournal."""
-    first, *lines = data[: data.rfind(b"\n") + 1].decode("ascii", "replace").split("\n")[:-1] or [""]
-    pid, period_ns = _header(first)
-    parsed = _Parsed()
-    for number, line in enumerate(lines, 2):
+    reader = JournalReader()
+    reader.feed(data)
+    if (journal := reader.take()) is None:
+        raise DamagedJournal("it is not a journal of stacks")
+    return journal
+
+
+class JournalReader:
+    """Reader of a journal that may still be written; its pieces can end anywhere."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        """Beginning of a line whose end is not there yet."""
+        self._number = 0
+        """Number of the last complete line."""
+        self._first: tuple[int, int] | None = None
+        """Pid and period, from the first line."""
+        self._parsed = _Parsed()
+        self._taken = 0, 0, 0
+        """Totals at the last `take`."""
+
+    def feed(self, data: bytes) -> None:
+        """Parse the next piece of the file; raises DamagedJournal."""
+        text, _, self._rest = (self._rest + data).rpartition(b"\n")
+        lines = text.decode("ascii", "replace").split("\n") if text else []
+        if lines and self._first is None:
+            self._first = _header(lines.pop(0))
+            self._number = 1
+        _parse(self._parsed, lines, self._number + 1)
+        self._number += len(lines)
+
+    def take(self, *, is_over: bool = True) -> StackJournal | None:
+        """Return what is new since the last call, None before the first line.
+
+        Unless the journal `is_over`, samples after its last totals are left for the next call. Starts of
+        samples count from the journal's beginning.
+        """
+        if self._first is None:
+            return None
+        parsed, (pid, period_ns), before = self._parsed, self._first, self._taken
+        if is_over:
+            parsed.place_samples()
+        self._taken = rounds, repeated, skipped = parsed.sums()
+        journal = StackJournal(
+            pid=pid,
+            profile=parsed.builder.build(period_ns=float(period_ns)),
+            rounds=rounds - before[0],
+            repeated=repeated - before[1],
+            skipped=skipped - before[2],
+            end=parsed.end,
+            dropped=parsed.dropped,
+            partial=parsed.partial,
+            commands=dict(parsed.commands),
+            left_out=dict(parsed.left_out),
+            inside=tuple(dict.fromkeys(parsed.inside)),
+            rarest=parsed.rarest,
+        )
+        parsed.builder.forget_samples()
+        parsed.dropped, parsed.partial = Counter(), 0
+        return journal
+
+
+def _parse(parsed: _Parsed, lines: Sequence[str], first: int) -> None:
+    """Add lines to the tables; `first` is the number of the first one."""
+    for place, line in enumerate(lines):
+        number = first + place
         if line.startswith(_HEADER):
             _header(line, number)
             parsed.begin_part()
@@ -96,24 +158,8 @@ def read_journal(data: bytes) -> StackJournal:
         try:
             _PARSERS[line[:2]](parsed, line[2:])
         except (KeyError, ValueError, IndexError, TypeError) as error:
-            if not _ends_part(parsed, number, line, *lines[number - 1 : number]):
+            if not _ends_part(parsed, number, line, *lines[place + 1 : place + 2]):
                 raise DamagedJournal(f"line {number} is damaged: {line[:80]!r}") from error
-    parsed.place_samples()
-    rounds, repeated, skipped = map(sum, zip(*parsed.totals, strict=True))
-    return StackJournal(
-        pid=pid,
-        profile=parsed.builder.build(period_ns=float(period_ns)),
-        rounds=rounds,
-        repeated=repeated,
-        skipped=skipped,
-        end=parsed.end,
-        dropped=parsed.dropped,
-        partial=parsed.partial,
-        commands=parsed.commands,
-        left_out=parsed.left_out,
-        inside=tuple(dict.fromkeys(parsed.inside)),
-        rarest=parsed.rarest,
-    )
 
 
 def _header(line: str, number: int = 1) -> tuple[int, int]:
@@ -191,6 +237,11 @@ class _Parsed:
         for thread, weight in weights.items():
             end = self.ends.get(thread, -1)
             yield thread, max(end, self.placed, self.placed if end == self.placed else rounds - weight)
+
+    def sums(self) -> tuple[int, int, int]:
+        """Return the totals of all parts."""
+        rounds, repeated, skipped = map(sum, zip(*self.totals, strict=True))
+        return rounds, repeated, skipped
 
     def begin_part(self) -> None:
         """Forget the numbers of the part before."""

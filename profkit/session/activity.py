@@ -73,7 +73,7 @@ def remember_marker(code: CodeType, counters: Counted) -> None:
 def calls_under_way() -> int:
     """Return the number of calls, runs and blocks in progress, in this and all other threads."""
     return len(OPEN_BLOCKS) + sum(
-        len(counters.callers) + len(counters.open_runs) for counters in _all_counters()
+        len(counters.callers) + len(counters.open_runs) for counters in all_counters()
     )
 
 
@@ -127,7 +127,7 @@ def keep_own(frame: FrameType | None) -> None:
     for block in list(OPEN_BLOCKS):
         if block not in own_blocks:
             OPEN_BLOCKS.pop(block, None)
-    for counters in _all_counters():
+    for counters in all_counters():
         del counters.open_runs[own[counters] :]
         for other in list(counters.callers):
             if isinstance(other, int) and other != caller:  # this thread's greenlets still exist
@@ -161,7 +161,8 @@ def is_spawned() -> bool:
     return inheriting or process.parent_process() is not None
 
 
-def _all_counters() -> Iterator[Counted]:
+def all_counters() -> Iterator[Counted]:
+    """Yield the counters of all regions in this process."""
     for known in list(_COUNTERS.values()):
         counters = known()
         if counters is not None:

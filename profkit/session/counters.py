@@ -7,16 +7,17 @@ ticker takes entries from the other end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from profkit.model.region import Region
 from profkit.samplers.options import SamplerOptions
 from profkit.session.activity import Caller, remember_counters
 
 if TYPE_CHECKING:
+    from profkit.model.run import Run
     from profkit.model.session import CallDelta
 
 OnBusy = Literal["share", "skip", "wait", "raise"]
@@ -35,13 +36,33 @@ class Policy:
     running_timeout_s: float = 60.0
     finished_timeout_s: float | None = None
     """None: the sampler's own timeout."""
+    on_run: Callable[[Run], object] | None = None
+    """Callback with the region's run of each session, after the session's end."""
+
+
+class Recording(Protocol):
+    """A trace that is being recorded."""
+
+    def open_range(self, label: str) -> Callable[[], None]:
+        """Open a range, and return what closes it."""
+
+    def end(self) -> None:
+        """End the trace and keep it."""
+
+
+class Tracer(Protocol):
+    """Tracer of one region's calls."""
+
+    def begin(self, counters: Counters) -> Recording | None:
+        """Start a trace; return None if it cannot be recorded. Raises ProfkitError for a strict policy."""
 
 
 class Counters:
     """A region in this process, with its counts since the last drain.
 
     `live` is all that the hot path checks: it is true while a session counts this region. `refused`
-    is true if the last call that asked for a session got none.
+    is true if the last call that asked for a session got none. `ranged` is true while calls are ranges in a
+    trace: they are not `live` then, and the slow path has to leave them.
     """
 
     __slots__ = (
@@ -55,12 +76,14 @@ class Counters:
         "options",
         "policy",
         "raised",
+        "ranged",
         "refused",
         "region",
         "sessions",
         "skipped",
         "suspended",
         "traced",
+        "tracer",
     )
 
     def __init__(
@@ -69,7 +92,9 @@ class Counters:
         self.region, self.options, self.policy = region, options, policy
         self.code = code
         """Code object that contains a block."""
-        self.live = self.refused = False
+        self.live = self.refused = self.ranged = False
+        self.tracer: Tracer | None = None
+        """What traces the region's calls; None for most."""
         self.callers: dict[Caller, None] = {}
         """Threads (or greenlets) that are inside one or more calls of this function."""
         self.open_runs: list[None] = []

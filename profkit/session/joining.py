@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.model.notes import Note, NoteCode
+from profkit.model.region import RegionKind
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
 
@@ -51,6 +52,8 @@ def conflicting_block(counters: Counters, others: Iterable[Counters]) -> Counter
     Samples show the function, the file and the line. Such a block is another version of this one, or
     another label for the same `with` statement.
     """
+    if counters.code is None:  # no block; there may be thousands of others
+        return None
     return next((other for other in others if _conflict(counters, other)), None)
 
 
@@ -71,6 +74,11 @@ def conflict_note(counters: Counters, rival: Counters) -> Note:
     """Return the note for a session in which two blocks' samples cannot be distinguished."""
     one, other = counters.region.key, rival.region.key
     return Note.of(NoteCode.SAME_LINES, label=one.label, other=other.label, function=one.qualname)
+
+
+def is_of_program(counters: Sequence[Counters]) -> bool:
+    """Return whether a session was started for its whole program; `counters` are the session's."""
+    return bool(counters) and counters[0].region.kind is RegionKind.PROGRAM
 
 
 def sharing_message(label: str, holder: str) -> str:

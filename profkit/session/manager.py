@@ -26,8 +26,16 @@ from profkit.samplers.registry import rungs
 from profkit.session import activity
 from profkit.session.activity import is_spawned
 from profkit.session.counters import Counters, Policy
+from profkit.session.delivery import Deliveries
 from profkit.session.failures import RETRY_AFTER_S, Failures
-from profkit.session.joining import Decision, conflict_note, conflicting_block, decide, sharing_message
+from profkit.session.joining import (
+    Decision,
+    conflict_note,
+    conflicting_block,
+    decide,
+    is_of_program,
+    sharing_message,
+)
 from profkit.session.ladder import Refusals, Rungs
 from profkit.session.opening import open_session
 from profkit.session.session import Session
@@ -52,6 +60,8 @@ class SessionManager:
         self.session: Session | None = None
         self.policy = Policy()
         """Policy of the call that started the session."""
+        self.deliveries = Deliveries(config.store_url)
+        """Callbacks to call without the lock."""
         self.on_start: Callable[[], None] = lambda: None
         """Callback after the start of a session; the ticker's."""
         self._busy_starting = self._closed = False
@@ -171,6 +181,7 @@ class SessionManager:
         self.session = self._ended = None
         self._busy_starting = False
         self._covering.clear()
+        self.deliveries.forget()
         self._failures.forget()
         self._refusals.forget()
         activity.keep_own(sys._getframe(1))
@@ -185,9 +196,12 @@ class SessionManager:
         while True:
             if not self._busy_starting:
                 with self.lock:
-                    joined = self._try_enter(counters, own)
-                    if joined and counters.covers:
-                        self._cover(counters, tid)
+                    if self._closed:
+                        return False
+                    cover = Cover(counters.region.id, tid) if counters.covers else None
+                    joined = self._try_enter(counters, own, cover)
+                    if joined and cover is not None:
+                        self._cover(counters, cover)
                 if joined is not None:
                     return joined
             if self._clock.monotonic_s() >= deadline_s:
@@ -195,7 +209,7 @@ class SessionManager:
                 return False
             self._clock.sleep(_POLL_S)
 
-    def _try_enter(self, counters: Counters, own: int) -> bool | None:
+    def _try_enter(self, counters: Counters, own: int, cover: Cover | None) -> bool | None:
         """Return True if joined, False to run unprofiled, None to wait and try again."""
         session = self.session if self.session is not None and self.session.open else None
         busy, nested = activity.calls_under_way() > own, own > 1
@@ -208,7 +222,7 @@ class SessionManager:
         decision = decide(current, counters.options, counters.policy, busy=busy, nested=nested)
         if session is None or decision is Decision.REPLACE:
             self._end_session()
-            return self._start(counters)
+            return self._start(counters, cover)
         if decision is Decision.WAIT:
             return None
         if decision is Decision.SKIP:
@@ -220,21 +234,22 @@ class SessionManager:
             session.ladder.raise_if_unsampled()
         if decision is Decision.SHARE:
             label = counters.region.key.label
-            self._failures.say_once(sharing_message(label, session.holder))
+            if not is_of_program(session.counters):  # its code knows nothing of that session
+                self._failures.say_once(sharing_message(label, session.holder))
             session.add_note(Note.of(NoteCode.OTHER_OPTIONS, label=label))
         conflicting = conflicting_block(counters, session.counters)
         if conflicting is not None:
             is_young = self._clock.monotonic_s() - session.started_s < _SEPARATE_S
             if not busy and not nested and not is_young:
                 self._end_session()
-                return self._start(counters)
+                return self._start(counters, cover)
             session.add_note(conflict_note(counters, conflicting))
-        return self._join(session, counters)
+        return self._join(session, counters, cover)
 
-    def _join(self, session: Session, counters: Counters) -> bool:
+    def _join(self, session: Session, counters: Counters, cover: Cover | None) -> bool:
         try:
             if session.attachment is None and not session.manifest.truncated:
-                self._begin_segment(session, counters.policy)
+                self._begin_segment(session, counters.policy, cover)
             session.join(counters)
         except Exception as error:
             self._end_session(str(error) or type(error).__name__)
@@ -242,10 +257,10 @@ class SessionManager:
                 raise
             reraise_signal_error(error)
             session.ladder.refuse(error)
-            return self._start(counters)
+            return self._start(counters, cover)
         return True
 
-    def _start(self, counters: Counters) -> bool:
+    def _start(self, counters: Counters, cover: Cover | None) -> bool:
         if self._failures.refuse(counters):
             return False
         self._count_late_calls()
@@ -256,22 +271,23 @@ class SessionManager:
         self.policy, self.session = counters.policy, session
         try:
             session.join(counters)
-            self._begin_segment(session, counters.policy)
+            self._begin_segment(session, counters.policy, cover)
         except BaseException as error:
             self._end_session(str(error) or type(error).__name__)
             raise
         self.on_start()
         return True
 
-    def _begin_segment(self, session: Session, policy: Policy) -> None:
+    def _begin_segment(self, session: Session, policy: Policy, new: Cover | None = None) -> None:
+        """Begin a segment for the active covers, and for that of a region that is entered just now."""
+        covers = (*self._covering, *(() if new is None else (new,)))
         self._busy_starting = True
         try:
-            session.begin_segment(policy, tuple(self._covering))
+            session.begin_segment(policy, covers)
         finally:
             self._busy_starting = False
 
-    def _cover(self, counters: Counters, tid: int | None) -> None:
-        cover = Cover(counters.region.id, tid)
+    def _cover(self, counters: Counters, cover: Cover) -> None:
         self._covering.append(cover)
         try:
             self._guarded(counters, self._recover)
@@ -319,6 +335,7 @@ class SessionManager:
         finally:
             if not session.open:  # else it was interrupted and continues
                 self.session, self._ended = None, session
+                self.deliveries.add(session)
 
     def _count_late_calls(self) -> None:
         if self._ended is not None:
@@ -358,7 +375,14 @@ MANAGER = SessionManager()
 _TICKER = Ticker(MANAGER)
 
 
-_close = guarded("ending the session at exit", MANAGER.close)
+def _end() -> None:
+    MANAGER.close()
+    if MANAGER.deliveries.used:
+        _TICKER.stop()  # it may be in a callback
+        MANAGER.deliveries.call()
+
+
+_close = guarded("ending the session at exit", _end)
 
 
 def _begin() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.config import CONFIG
+from profkit.model.notes import Note, NoteCode
 from profkit.process.manifest import process_info
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.options import SamplerOptions
@@ -35,6 +36,6 @@ def open_session(
     except BaseException:  # also if the program has patched a function that profkit needs
         remove_folder(session.folder)
         raise
-    if options.blocking is True and not session.plan.blocking:
+    if Note(NoteCode.BLOCKING_NOT_KEPT) in session.plan.notes:
         refusals.say(socket_message(blocking=False))
     return session

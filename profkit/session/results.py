@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from profkit.model.session import Segment
 
 _Stamp = tuple[int, int]
-_READ: dict[tuple[Path, str], tuple[_Stamp, Run | None]] = {}
-"""Runs read so far, by folder and region, with the folder's state at that time."""
+_READ: dict[tuple[Path, str, int], tuple[_Stamp, Run | None]] = {}
+"""Runs read so far, by folder, region and first segment, with the folder's state at that time."""
 
 
-def runs_in(folders: Sequence[Path], region_id: str) -> tuple[Run, ...]:
-    """Return a region's runs in the folders of sessions, in their order.
+def runs_in(folders: Sequence[Path], region_id: str, first_segment: int = 0) -> tuple[Run, ...]:
+    """Return a region's runs in the folders of sessions, in their order, as `slow_path.results_of`.
 
     A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if the
     recordings are no longer readable, as after a change of user.
     """
     try:
-        runs = [_run_in(folder, region_id) for folder in folders]
+        runs = [_run_in(folder, region_id, first_segment) for folder in folders]
     except OSError as error:
         reraise_signal_error(error)
         raise SpoolUnavailable(folders[0].parent, error.strerror or str(error)) from error
@@ -58,17 +58,18 @@ def _segments(counters: Counters, spool: Path) -> tuple[Segment, ...]:
         return ()
 
 
-def _run_in(folder: Path, region_id: str) -> Run | None:
+def _run_in(folder: Path, region_id: str, first_segment: int) -> Run | None:
     stamp = _stamp(folder)
     if stamp is None:
         return None
-    known = _READ.get((folder, region_id))
+    key = folder, region_id, first_segment
+    known = _READ.get(key)
     if known is not None and known[0] == stamp:
         return known[1]
     from profkit.ingest.read import read_runs
 
-    runs = {run.info.region.id: run for run in read_runs(folder).runs}
-    _READ[folder, region_id] = stamp, runs.get(region_id)
+    runs = {run.info.region.id: run for run in read_runs(folder, first_segment=first_segment).runs}
+    _READ[key] = stamp, runs.get(region_id)
     return runs.get(region_id)
 
 

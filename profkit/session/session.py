@@ -15,8 +15,8 @@ from typing import TypeVar
 from profkit.clock import Clock
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.notes import Note, NoteCode
+from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import (
-    CALLS_ONLY,
     CallDelta,
     Cover,
     Ending,
@@ -156,9 +156,11 @@ class Session:
     def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
         """Start the sampler; for the first segment, the next one if this one cannot be started."""
         while True:
-            sampler = self.ladder.sampler
+            sampler, timeout_s = self.ladder.sampler, policy.running_timeout_s
             self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
-            start = Start(sampler, self.plan, self.folder, index, policy.running_timeout_s, self._clock)
+            start = Start(
+                self._manifest.process.pid, sampler, self.plan, self.folder, index, timeout_s, self._clock
+            )
             try:
                 return start_sampler(start)
             except SamplerError as failure:
@@ -192,9 +194,7 @@ class Session:
         attachment = self.attachment
         if attachment is None:
             return
-        timeout_s = policy.finished_timeout_s
-        if timeout_s is None:
-            timeout_s = attachment.stop_timeout_s()
+        timeout_s = policy.finished_timeout_s or attachment.stop_timeout_s()
         failure_at_stop: SamplerError | None = None
         try:
             attachment.request_stop()

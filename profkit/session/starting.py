@@ -22,6 +22,8 @@ from profkit.session.activity import live_stacks
 class Start:
     """Arguments for the start of a sampler, with its timeout."""
 
+    pid: int
+    """Process to sample: this one, or another."""
     sampler: Sampler
     plan: SamplerPlan
     folder: Path
@@ -54,7 +56,7 @@ def start_sampler(start: Start) -> tuple[Attachment, Note | None]:
 
 
 def _try(start: Start) -> Attachment:
-    attachment = start.sampler.attach(posix.getpid(), start.plan, start.folder, start.index, start.clock)
+    attachment = start.sampler.attach(start.pid, start.plan, start.folder, start.index, start.clock)
     try:
         import_what_results_need()
         await_state(
@@ -76,9 +78,12 @@ def import_what_results_need() -> None:
     from profkit.session import results  # noqa: F401
 
 
-def live_facts(sockets: SocketWatch) -> LiveStacks:
-    """Return the figures that determine how fast this process can be sampled now."""
-    threads, frames = live_stacks()
+def live_facts(sockets: SocketWatch, stacks: tuple[int, int] | None = None) -> LiveStacks:
+    """Return the figures that determine how fast a process can be sampled now.
+
+    `stacks` has the numbers of threads and frames of another process.
+    """
+    threads, frames = live_stacks() if stacks is None else stacks
     others = sampler_load()
     return LiveStacks(
         threads=threads,

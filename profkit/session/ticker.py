@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import psutil
 
     from profkit.session.counters import Policy
+    from profkit.session.delivery import Deliveries
 
 TICK_S = 1.0
 IDLE_END_S = 10.0
@@ -37,6 +38,10 @@ class Ticked(Protocol):
     @property
     def session(self) -> Session | None:
         """The current session."""
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """Callbacks to call; these need no lock."""
 
     @property
     def policy(self) -> Policy:
@@ -118,7 +123,9 @@ class Ticker:
     def _run(self, stop: Lock) -> None:
         try:
             while not stop.acquire(timeout=TICK_S):
-                if not self.tick():
+                has_session = self.tick()
+                self._manager.deliveries.call()
+                if not has_session:
                     return
         except Exception as error:  # noqa: BLE001 - logged
             ignore(error, "counting calls in the background")
@@ -165,8 +172,12 @@ class Ticker:
 
         if self._process is None or self._process.pid != os.getpid():
             self._process = psutil.Process()
-        with self._process.oneshot():
-            times, threads = self._process.cpu_times(), self._process.num_threads()
-            resident = self._process.memory_info().rss
-        used_s = times.user + times.system
-        return ResourcePoint(self._clock.unix_ns(), used_s, resident, threads - len(RUNNING))
+        return resource_point(self._process, self._clock, len(RUNNING))
+
+
+def resource_point(process: psutil.Process, clock: Clock, own_threads: int = 0) -> ResourcePoint:
+    """Return what a process uses now, without some threads of profkit's; raises psutil.Error."""
+    with process.oneshot():
+        times, threads = process.cpu_times(), process.num_threads()
+        resident = process.memory_info().rss
+    return ResourcePoint(clock.unix_ns(), times.user + times.system, resident, threads - own_threads)

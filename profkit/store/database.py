@@ -99,6 +99,15 @@ MEASUREMENTS = Table(
     Column("document", LargeBinary, nullable=False),
 )
 
+# Traces of torch.profiler as JSON, and the file about the last call; both compressed. Usually no row.
+TRACES = Table(
+    "profkit_traces",
+    METADATA,
+    Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
+    Column("document", LargeBinary, nullable=False),
+    Column("file", LargeBinary, nullable=False),
+)
+
 # Runs that a user removed: they are not ingested again if their spool folder still exists.
 REMOVED = Table(
     "profkit_removed",
@@ -127,19 +136,25 @@ def _first_tables(connection: Connection) -> None:
         Column("schema", Text, nullable=False),
         Column("document", Text, nullable=False),
     )
-    contents = {"profiles": "pprof", "resources": "points", "measurements": "document"}
-    for name, content in contents.items():
-        Table(
-            f"profkit_{name}",
-            tables,
-            Column("run", Text, ForeignKey("profkit_runs.id"), primary_key=True),
-            Column(content, LargeBinary, nullable=False),
-        )
+    for name, content in (("profiles", "pprof"), ("resources", "points"), ("measurements", "document")):
+        _part_of_runs(name, tables, content)
     Table("profkit_removed", tables, Column("run", Text, primary_key=True))
     tables.create_all(connection, checkfirst=False)
 
 
-MIGRATIONS = (Migration("001 tables", _first_tables),)
+def _traces(connection: Connection) -> None:
+    tables = MetaData()
+    Table("profkit_runs", tables, Column("id", Text, primary_key=True))
+    _part_of_runs("traces", tables, "document", "file").create(connection)
+
+
+def _part_of_runs(name: str, tables: MetaData, *contents: str) -> Table:
+    run = Column("run", Text, ForeignKey("profkit_runs.id"), primary_key=True)
+    columns = (Column(one, LargeBinary, nullable=False) for one in contents)
+    return Table(f"profkit_{name}", tables, run, *columns)
+
+
+MIGRATIONS = (Migration("001 tables", _first_tables), Migration("002 traces", _traces))
 """Migrations in the order in which they are applied. Only append to them."""
 
 
@@ -312,9 +327,9 @@ def _parse_url(text: str) -> URL:
         return make_url(text)
     except ArgumentError as error:
         detail = "it is not a database URL such as sqlite:////home/me/runs.db"
-        raise StoreUnavailable(_hide_password(text), detail) from error
+        raise StoreUnavailable(hide_password(text), detail) from error
     except ValueError as error:
-        raise StoreUnavailable(_hide_password(text), "its port is not a number") from error
+        raise StoreUnavailable(hide_password(text), "its port is not a number") from error
 
 
 def _shown_url(url: URL) -> str:
@@ -322,10 +337,10 @@ def _shown_url(url: URL) -> str:
     if url.get_backend_name() == "sqlite":
         query = "&".join(f"{name}={value}" for name, value in url.query.items())
         return f"{url.drivername}:///{url.database or ''}" + (f"?{query}" if query else "")
-    return _hide_password(url.render_as_string(hide_password=True))
+    return hide_password(url.render_as_string(hide_password=True))
 
 
-def _hide_password(text: str) -> str:
+def hide_password(text: str) -> str:
     """Hide the password of a URL, even of one that cannot be parsed."""
     return without_secrets(_PASSWORD.sub(rf"\1{HIDDEN}@", text))
 

@@ -1,7 +1,8 @@
 """Whole runs as one JSON document, without loss, for baselines and for transfer to another store.
 
 `{"schema": "profkit.runs-file/1", "runs": [...]}`. Each run has the schema of its `info` as `schema`, and
-the store's other data: `profile` as gzipped pprof in base64, `resources`, `measurement`.
+the store's other data: `profile` as gzipped pprof in base64, `resources`, `measurement`, and, if it
+was traced, `trace` and the gzipped `trace_file` in base64.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.json_members import read_json
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun, unsealed
+from profkit.model.run import Run
 from profkit.store.database import RUN_SCHEMA
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import to_json
@@ -65,6 +67,16 @@ def _object(run: AnyRun) -> dict[str, object]:
         "info": _unsealed(run.info),
         "profile": profile,
         "resources": to_json(run.resources),
+        **_trace(run),
+    }
+
+
+def _trace(run: Run) -> dict[str, object]:
+    if run.trace is None:
+        return {}
+    return {
+        "trace": to_json(run.trace),
+        "trace_file": base64.b64encode(run.trace_file or b"").decode("ascii"),
     }
 
 
@@ -82,6 +94,9 @@ def _run(entry: object) -> AnyRun:
         _bytes(entry.get("profile")),
         _compressed(entry.get("resources") or None),
         _compressed(entry.get("measurement")),
+        None
+        if (trace := _compressed(entry.get("trace"))) is None
+        else (trace, _bytes(entry.get("trace_file"))),
     )
 
 

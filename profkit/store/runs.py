@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, func, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, func, insert, null, select
 
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
@@ -20,6 +20,7 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint
+from profkit.model.trace import Trace
 from profkit.store.database import (
     MEASUREMENTS,
     PROFILES,
@@ -27,6 +28,7 @@ from profkit.store.database import (
     RESOURCES,
     RUN_SCHEMA,
     RUNS,
+    TRACES,
     Database,
     open_database,
 )
@@ -34,6 +36,7 @@ from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import from_file, to_json
 
 Values = dict[str, object]
+_T = TypeVar("_T")
 
 
 def rows_of(run: AnyRun) -> dict[str, Values]:
@@ -48,6 +51,9 @@ def rows_of(run: AnyRun) -> dict[str, Values]:
         rows[PROFILES.name] = {"run": run.info.id, "pprof": pprof.encode(run.profile)}
     if run.resources:
         rows[RESOURCES.name] = {"run": run.info.id, "points": _compressed(run.resources)}
+    if run.trace is not None:
+        document, file = _compressed(run.trace), run.trace_file or b""
+        rows[TRACES.name] = {"run": run.info.id, "document": document, "file": file}
     return rows
 
 
@@ -67,10 +73,10 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
             return from_file(RunInfo, json.loads(document))
     except (ValueError, RecursionError) as error:
         fix = f"all other runs are intact; `profkit rm {run_id}` removes this one"
-        raise DamagedFile(_part(run_id, "document"), str(error), fix=fix) from error
+        raise DamagedFile(_place(run_id, "document"), str(error), fix=fix) from error
     known = f"{RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
     detail = f"its schema is {schema!r}, and this profkit reads {known}"
-    raise DamagedFile(_part(run_id, "document"), detail, fix="upgrade profkit")
+    raise DamagedFile(_place(run_id, "document"), detail, fix="upgrade profkit")
 
 
 def run_of(
@@ -78,14 +84,17 @@ def run_of(
     samples: bytes | None,
     points: bytes | None,
     measurement: bytes | None,
+    trace: tuple[bytes, bytes | None] | None = None,
     *,
     in_order: bool = True,
 ) -> AnyRun:
     """Return the run with the data of its other rows, None for missing rows; raises DamagedFile."""
     try:
         if isinstance(info, MeasuredInfo):
-            return MeasuredRun(info, _measurement(info.id, measurement))
-        return Run(info, _profile(info.id, samples, in_order), _resources(info.id, points))
+            return MeasuredRun(info, _part(Measurement, info.id, "measurement", measurement))
+        of_torch = _part(Trace, info.id, "trace", trace and trace[0])
+        profile, resources = _profile(info.id, samples, in_order), _resources(info.id, points)
+        return Run(info, profile, resources, trace=of_torch, trace_file=trace[1] if trace else None)
     except DamagedFile as error:
         fix = f"all other runs are intact; `profkit rm {info.id}` removes this one"
         raise DamagedFile(error.path, error.detail, fix=fix) from error
@@ -104,8 +113,8 @@ def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
 
 def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:
     if data is not None and not isinstance(data, bytes):
-        raise DamagedFile(_part(run_id, "profile"), f"it is not a blob but {type(data).__name__}")
-    return None if data is None else pprof.decode(data, _part(run_id, "profile"), in_order=in_order)
+        raise DamagedFile(_place(run_id, "profile"), f"it is not a blob but {type(data).__name__}")
+    return None if data is None else pprof.decode(data, _place(run_id, "profile"), in_order=in_order)
 
 
 def _resources(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:
@@ -114,23 +123,24 @@ def _resources(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:
     try:
         return tuple(from_file(ResourcePoint, point) for point in json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, TypeError, RecursionError) as error:
-        raise DamagedFile(_part(run_id, "resources"), str(error)) from error
+        raise DamagedFile(_place(run_id, "resources"), str(error)) from error
 
 
-def _measurement(run_id: str, data: bytes | None) -> Measurement | None:
+def _part(kind: type[_T], run_id: str, name: str, data: bytes | None) -> _T | None:
+    """Return the dataclass in a compressed document; None if there is none."""
     if data is None:
         return None
     try:
-        return from_file(Measurement, json.loads(zlib.decompress(data)))
+        return from_file(kind, json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, TypeError, RecursionError) as error:
-        raise DamagedFile(_part(run_id, "measurement"), str(error)) from error
+        raise DamagedFile(_place(run_id, name), str(error)) from error
 
 
 def _compressed(value: object) -> bytes:
     return zlib.compress(json.dumps(to_json(value)).encode("ascii"))
 
 
-def _part(run_id: str, name: str) -> Path:
+def _place(run_id: str, name: str) -> Path:
     """Return the path that an error shows for a damaged part of a run."""
     return Path(f"the {name} of run {run_id}")
 
@@ -195,7 +205,7 @@ class Store:
             new = _unknown(connection, new, again)
             for batch in _batches(new if again else ()):
                 connection.execute(delete(REMOVED).where(REMOVED.c.run.in_(batch)))
-            for table in (RUNS, PROFILES, RESOURCES, MEASUREMENTS):
+            for table in (RUNS, PROFILES, RESOURCES, MEASUREMENTS, TRACES):
                 values = [rows[run_id][table.name] for run_id in new if table.name in rows[run_id]]
                 if values:
                     connection.execute(insert(table), values)
@@ -229,10 +239,11 @@ class Store:
             return StoreEmpty(self.name, CONFIG.spool)
         return RunNotFound(wanted, labels[:_SHOWN])
 
-    def load(self, run_id: str, *, in_order: bool = True) -> AnyRun:
+    def load(self, run_id: str, *, in_order: bool = True, trace_file: bool = False) -> AnyRun:
         """Load the run of exactly this id, with its samples and resources, or its measurement.
 
-        Samples load faster if not `in_order`, the order in which they were taken. Raises RunNotFound.
+        Samples load faster if not `in_order`, the order in which they were taken. The file of its trace is
+        loaded only if requested. Raises RunNotFound.
         """
         text = searchable(run_id)
         with self._database.reading() as connection:
@@ -240,9 +251,11 @@ class Store:
             samples = connection.scalar(select(PROFILES.c.pprof).where(PROFILES.c.run == text))
             points = connection.scalar(select(RESOURCES.c.points).where(RESOURCES.c.run == text))
             numbers = connection.scalar(select(MEASUREMENTS.c.document).where(MEASUREMENTS.c.run == text))
+            columns = TRACES.c.document, TRACES.c.file if trace_file else null()
+            trace = connection.execute(select(*columns).where(TRACES.c.run == text)).one_or_none()
         if not found:
             raise RunNotFound(run_id)
-        return run_of(found[0], samples, points, numbers, in_order=in_order)
+        return run_of(found[0], samples, points, numbers, trace and tuple(trace), in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """Return the runs that were measured together, in the order in which they started."""
@@ -270,7 +283,8 @@ class Store:
         with self._database.writing() as connection:
             present = _present(connection, RUNS.c.id, wanted)
             for batch in _batches(present):
-                for column in (PROFILES.c.run, RESOURCES.c.run, MEASUREMENTS.c.run, RUNS.c.id):
+                parts = PROFILES.c.run, RESOURCES.c.run, MEASUREMENTS.c.run, TRACES.c.run
+                for column in (*parts, RUNS.c.id):
                     connection.execute(delete(column.table).where(column.in_(batch)))
                 connection.execute(insert(REMOVED), [{"run": run_id} for run_id in batch])
         return len(present)

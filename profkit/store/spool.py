@@ -5,7 +5,10 @@
                   calls.jsonl       a CallDelta per line: one per tick and region with new counts
                   resources.jsonl   a ResourcePoint per line: one per tick
                   threads.jsonl     a ThreadName per line, if the sampler sees only their beginnings
-                  segment-000.…     output of the sampler, in its own format
+                  cells.jsonl       a CellName per line, in a notebook
+                  captures.jsonl    a Capture per line, if memory is tracked: each call has its own segment
+                  segment-000.…     output of the sampler or tracker, in its own format
+                  trace-….json      a trace of torch.profiler, see `trace_files`
                   reserve.json      space for an Ending, see `spool_files`
     SPOOL/ID.measured.json          a measured run, see `measured`
     SPOOL/unprofiled.jsonl          processes that were not profiled, see `spool_files`
@@ -34,7 +37,16 @@ from typing import TypeVar
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.model.region import Region
-from profkit.model.session import SEGMENT_PREFIX, CallDelta, Lines, Manifest, ResourcePoint, ThreadName
+from profkit.model.session import (
+    SEGMENT_PREFIX,
+    CallDelta,
+    Capture,
+    CellName,
+    Lines,
+    Manifest,
+    ResourcePoint,
+    ThreadName,
+)
 from profkit.originals import REAL
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import is_same_process
@@ -48,8 +60,8 @@ from profkit.store.records import UNFINISHED, read_document_in, write_document
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
-THREADS = "threads.jsonl"
-_JOURNALS = REGIONS, CALLS, RESOURCES, THREADS
+THREADS, CELLS, CAPTURES = "threads.jsonl", "cells.jsonl", "captures.jsonl"
+_JOURNALS = REGIONS, CALLS, RESOURCES, THREADS, CELLS, CAPTURES
 OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, *_JOURNALS, spool_files.NAME})
 """Files that profkit itself writes into a session's folder."""
 _EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.NAME})
@@ -82,6 +94,10 @@ class SpoolSession:
     """Numbers of lines that are known to be lost."""
     threads: tuple[ThreadName, ...] = ()
     """Names of threads, in the order in which they were seen."""
+    cells: tuple[CellName, ...] = ()
+    """Names of cells; for a file with several, the last is in effect."""
+    captures: tuple[Capture, ...] = ()
+    """Calls whose memory was tracked, each once, in their order."""
 
 
 def new_session_id(pid: int) -> str:
@@ -124,6 +140,16 @@ def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> int:
 def append_threads(folder: Path, names: Iterable[ThreadName]) -> int:
     """Append names of threads; raises OSError if the disk is full."""
     return append_records(folder / THREADS, names)
+
+
+def append_cells(folder: Path, cells: Iterable[CellName]) -> int:
+    """Append names of cells; raises OSError if the disk is full."""
+    return append_records(folder / CELLS, cells)
+
+
+def append_captures(folder: Path, captures: Iterable[Capture]) -> int:
+    """Append calls whose memory is tracked; raises OSError if the disk is full."""
+    return append_records(folder / CAPTURES, captures)
 
 
 def close_folder(folder: Path, manifest: Manifest) -> None:
@@ -190,6 +216,8 @@ def read_journals(
     calls = JournalLines(folder, CALLS, CallDelta)
     resources = JournalLines(folder, RESOURCES, ResourcePoint)
     threads = JournalLines(folder, THREADS, ThreadName)
+    cells = JournalLines(folder, CELLS, CellName)
+    captures = JournalLines(folder, CAPTURES, Capture)
     session = SpoolSession(
         manifest=manifest,
         regions=tuple({region.id: region for region in regions}.values()),
@@ -197,6 +225,8 @@ def read_journals(
         resources=tuple(resources),
         damaged=(),
         threads=tuple(threads),
+        cells=tuple(cells),
+        captures=tuple({capture.index: capture for capture in captures}.values()),
     )
     ended = manifest.ended_ns is not None
     lost = Lines(
@@ -210,6 +240,8 @@ def read_journals(
         _problem(folder, CALLS, calls, lost.calls),
         _problem(folder, RESOURCES, resources, lost.resources),
         _problem(folder, THREADS, threads, lost.threads),
+        _problem(folder, CELLS, cells, _lost(cells, 0, ended)),
+        _problem(folder, CAPTURES, captures, _lost(captures, 0, ended)),
     )
     found = tuple(problem for problem in problems if problem is not None)
     return replace(session, damaged=(*damaged, *found), lost=lost)
@@ -273,13 +305,18 @@ def _is_early(spool: OwnedFolder, name: str) -> bool:
 def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:
     """Return whether the profiled process or one of its samplers still runs and may still write.
 
+    A process that records another one writes nothing after the session's end.
+
     Only the process's host can check that. On other hosts a session counts as live until it has ended,
     or until its longest duration is over.
     """
     if manifest.process.host != os.uname().nodename:
         limit_s = manifest.plan.max_duration_s + _CLOCKS_APART_S
         return manifest.ended_ns is None and clock.unix_ns() < manifest.created_ns + limit_s * 1e9
-    processes = [(manifest.process.pid, manifest.process.start_ticks)]
+    process = manifest.process
+    processes: list[tuple[int, ...]] = []
+    if not process.recorder or manifest.ended_ns is None:
+        processes.append(process.recorder or (process.pid, process.start_ticks))
     processes += [
         (segment.pid, segment.start_ticks)
         for segment in manifest.segments

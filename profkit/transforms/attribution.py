@@ -31,6 +31,8 @@ class Marks:
     """Frames of libraries and of profkit: its own work if recording code calls them for itself."""
     entries: Mapping[int, tuple[str, ...]]
     """Regions that begin at a frame."""
+    loops: frozenset[int]
+    """Frames of asyncio that run one round of an event loop."""
     fitting: Mapping[int, frozenset[int]]
     """For each marker with a known function: the frames that may be above it."""
 
@@ -98,6 +100,7 @@ def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode)
             for index, frame in enumerate(frames)
             if is_library_file(frame.file) or own.holds(frame.file)
         ),
+        loops=frozenset(index for index, frame in enumerate(frames) if _runs_loop(frame)),
         entries=_marker_entries(markers, known) | _block_entries(frames, known),
         fitting=_fitting(frames, known, markers),
     )
@@ -107,15 +110,20 @@ def _is_marker(frame: Frame) -> bool:
     return frame.name.startswith(MARKER_PREFIX)
 
 
+def _runs_loop(frame: Frame) -> bool:
+    # Some samplers have its name without its class.
+    return frame.file.endswith("/asyncio/base_events.py") and frame.name.endswith("_run_once")
+
+
 def _marker_entries(markers: Mapping[int, str], regions: Iterable[Region]) -> dict[int, tuple[str, ...]]:
-    named = {region.marker: region.id for region in regions if region.kind is not RegionKind.BLOCK}
+    named = {region.marker: region.id for region in regions if region.is_marked}
     return {index: (named[marker],) for index, marker in markers.items() if marker in named}
 
 
 def _block_entries(frames: Sequence[Frame], regions: Iterable[Region]) -> dict[int, tuple[str, ...]]:
     bodies: dict[tuple[str, str, int], list[str]] = {}
     for region in regions:
-        if region.kind is RegionKind.BLOCK and not region.detached:
+        if region.kind is RegionKind.BLOCK:
             for line in region.body:
                 bodies.setdefault((region.key.qualname, region.file, line), []).append(region.id)
     return {index: tuple(bodies[frame]) for index, frame in enumerate(frames) if frame in bodies}
@@ -125,14 +133,19 @@ def _fitting(
     frames: Sequence[Frame], regions: Iterable[Region], markers: Mapping[int, str]
 ) -> dict[int, frozenset[int]]:
     expected = {region.marker: region.expected for region in regions if region.expected is not None}
-    functions: dict[tuple[str, str], set[int]] = {}
-    for index, frame in enumerate(frames):
-        functions.setdefault((frame.name, frame.file), set()).add(index)
+    functions = _by_function(frames)
     return {
         index: frozenset(_frames_of(expected[marker], functions))
         for index, marker in markers.items()
         if marker in expected
     }
+
+
+def _by_function(frames: Sequence[Frame]) -> Mapping[tuple[str, str], set[int]]:
+    functions: dict[tuple[str, str], set[int]] = {}
+    for index, frame in enumerate(frames):
+        functions.setdefault((frame.name, frame.file), set()).add(index)
+    return functions
 
 
 def _frames_of(function: tuple[str, str], functions: Mapping[tuple[str, str], set[int]]) -> set[int]:
@@ -152,14 +165,25 @@ class RegionCut:
 
 
 def cut_regions(
-    profile: Profile, regions: Iterable[Region], covers: Iterable[Cover] = (), own: OwnCode = OWN_CODE
+    profile: Profile,
+    regions: Iterable[Region],
+    covers: Iterable[Cover] = (),
+    own: OwnCode = OWN_CODE,
+    *,
+    may_tear: bool = True,
 ) -> Mapping[str, RegionCut]:
-    """Return the samples of all regions of a session, by region id, in one pass."""
+    """Return the samples of all regions of a session, by region id, in one pass.
+
+    In a stack of one moment (not `may_tear`), another function above a marker does run there: a destructor
+    of a variable runs after the function's own frame has gone, and compiled code may have another name.
+    """
     known = tuple(regions)
     own_here = own.also_of(profile.frames, (region.marker for region in known))
     marks = find_marks(profile.frames, known, own_here)
     source, stand_ins = _with_stand_ins(profile, known)
-    sorter = _Sorter(source, {region.id: region for region in known}, tuple(covers), marks, stand_ins)
+    sorter = _Sorter(
+        source, {region.id: region for region in known}, tuple(covers), marks, stand_ins, may_tear
+    )
     parts = {region.id: _Part(source) for region in known}
     orphans: list[tuple[Sample, int | None]] = []
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
@@ -188,7 +212,7 @@ def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profil
 
     Samplers see no frame of a function without Python code: its marker is then the leaf.
     """
-    bare = [region for region in regions if region.kind is not RegionKind.BLOCK and region.expected is None]
+    bare = [region for region in regions if region.is_frameless]
     frames = [Frame(region.key.qualname, region.file, region.key.line) for region in bare]
     indexes = {region.id: len(profile.frames) + number for number, region in enumerate(bare)}
     return replace(profile, frames=(*profile.frames, *frames), totals=()), indexes
@@ -247,12 +271,16 @@ class _Sorter:
         covers: Sequence[Cover],
         marks: Marks,
         stand_ins: Mapping[str, int],
+        may_tear: bool,
     ) -> None:
         self._profile, self._regions, self._covers, self._marks = profile, regions, covers, marks
-        self._stand_ins = stand_ins
+        self._stand_ins, self._may_tear = stand_ins, may_tear
         self._children = child_frames(profile.frames)
         self._within: dict[int, tuple[_Piece, ...]] = {}
         self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
+        self._functions = _by_function(profile.frames)
+        self._tests: dict[str, frozenset[int]] = {}
+        """Frames of the functions of tests, by region."""
 
     def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
         """Return the pieces of a stack for all regions that get one; stack and thread are indexes."""
@@ -275,7 +303,7 @@ class _Sorter:
 
     def _pieces_within(self, stack: Stack) -> tuple[_Piece, ...]:
         begins = self._marks.begins(stack)
-        torn = bool(begins) and self._marks.is_torn(stack)
+        torn = bool(begins) and self._is_torn(stack)
         processes = tuple(takewhile(self._children.__contains__, stack))
         return tuple(
             self._judge(region, self._in_process(processes, self._frames_to_keep(region, stack[at:])), torn)
@@ -292,17 +320,41 @@ class _Sorter:
     def _whole(self, frames: Stack, regions: Iterable[str]) -> tuple[_Piece, ...]:
         """Return the pieces of a whole stack for regions that do not begin in it."""
         kept = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
-        torn = self._marks.is_torn(frames)
-        return tuple(self._judge(region, kept, torn) for region in regions)
+        torn = self._is_torn(frames)
+        return tuple(self._judge(region, self._from_loop(region, kept), torn) for region in regions)
+
+    def _from_loop(self, region: str, stack: Stack) -> Stack:
+        """Return the frames of a task without those that run its event loop, if the region waits in one.
+
+        Such a region is a notebook's cell with `await`: below the loop are frames of IPython and the kernel.
+        """
+        waits = self._regions[region].detached and self._regions[region].body
+        steps = [at for at, frame in enumerate(stack) if waits and frame in self._marks.loops]
+        return stack[steps[-1] :] if steps else stack
+
+    def _is_torn(self, stack: Stack) -> bool:
+        return self._may_tear and self._marks.is_torn(stack)
 
     def _frames_to_keep(self, region: str, stack: Stack) -> Stack:
         """Return the frames to keep of a stack that begins at its region; none if profkit is at work."""
         kept = tuple(self._marks.program_frames(stack))
         if region in self._stand_ins:
             return (self._stand_ins[region], *kept) if kept or len(stack) == 1 else ()
+        if self._regions[region].kind is RegionKind.TEST:
+            return self._from_test(region, kept)
         is_block = self._regions[region].kind is RegionKind.BLOCK
         entering_or_leaving = is_block and len(kept) == 1 and len(stack) > 1 and stack[1] in self._marks.own
         return () if entering_or_leaving else kept
+
+    def _from_test(self, region: str, kept: Stack) -> Stack:
+        """Return the frames from the test's function on; all if a stack of its test runner lacks that."""
+        known = self._tests.get(region)
+        if known is None:
+            key, file = self._regions[region].key, self._regions[region].file
+            known = frozenset(_frames_of((key.qualname, file), self._functions))
+            self._tests[region] = known
+        start = next((place for place, frame in enumerate(kept) if frame in known), 0)
+        return kept[start:]
 
     @staticmethod
     def _in_process(processes: Stack, kept: Stack) -> Stack:

@@ -138,6 +138,38 @@ def subtract_baseline(
     )
 
 
+def add_dumps(dumps: Sequence[CallgrindDump]) -> CallgrindDump:
+    """Return the sums of dumps of several processes; raises UsageError if their events differ."""
+    events = {dump.events for dump in dumps}
+    if len(events) != 1:
+        raise UsageError("dumps with different events cannot be added", "count all with the same options")
+    functions: dict[str, FunctionCount] = {}
+    calls: dict[tuple[str, str], CallCount] = {}
+    for dump in dumps:
+        for row in dump.functions:
+            functions[row.name] = _added(functions.get(row.name), row)
+        for call in dump.calls:
+            between = call.caller, call.callee
+            before = calls.get(between, CallCount(*between, 0, 0))
+            calls[between] = replace(
+                call, calls=before.calls + call.calls, inclusive=before.inclusive + call.inclusive
+            )
+    totals = tuple(map(sum, zip(*(dump.totals for dump in dumps), strict=True)))
+    return CallgrindDump(events.pop(), totals, tuple(functions.values()), tuple(calls.values()))
+
+
+def _added(before: FunctionCount | None, row: FunctionCount) -> FunctionCount:
+    if before is None:
+        return row
+    return replace(
+        before,
+        exclusive=before.exclusive + row.exclusive,
+        inclusive=before.inclusive + row.inclusive,
+        calls=before.calls + row.calls,
+        object=before.object or row.object,
+    )
+
+
 def estimated_cycles(events: Mapping[str, float]) -> float:
     """Return KCachegrind's estimate from event counts; events that were not simulated count as 0."""
     return sum(_CYCLES.get(event, 0) * count for event, count in events.items())

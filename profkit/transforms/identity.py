@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
+from profkit.transforms.cells import ANY_CELL, is_cell
 from profkit.transforms.origin import (
     from_import_root,
     is_native_file,
@@ -42,8 +43,11 @@ def file_identity(file: str) -> str:
     """Return a name for a library's file that is the same in every environment; other files unchanged.
 
     A frozen module has the identity of its source file, a shared object has no build tags, and sources of
-    machine code have no build folder. The interpreter and its shared library have one identity.
+    machine code have no build folder. The interpreter and its shared library have one identity, and so have
+    all cells of notebooks.
     """
+    if is_cell(file):
+        return ANY_CELL
     if frozen := _FROZEN.fullmatch(file):
         return frozen[1].replace(".", "/")
     if _INTERPRETER.search(file):

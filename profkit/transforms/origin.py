@@ -12,10 +12,25 @@ from pathlib import Path
 from profkit.model.profile import Frame
 
 # Names, because these modules are on higher floors. `_paths_of` finds their files.
-_RECORDING = ("profkit.session", "profkit.calls", "profkit.decorators", "profkit.profiler")
+_RECORDING = (
+    "profkit.session",
+    "profkit.calls",
+    "profkit.decorators",
+    "profkit.profiler",
+    "profkit.pytorch",
+    "profkit.integrations.web",
+)
 # Recording code that runs users' functions; the rest works only for profkit.
-_CALLING = ("profkit.calls.markers", "profkit.calls.stepping")
-_MARKERS = ("profkit.calls.markers",)
+_CALLING = (
+    "profkit.calls.markers",
+    "profkit.calls.stepping",
+    "profkit.calls.carrying",
+    "profkit.integrations.web.asgi",
+    "profkit.integrations.web.wsgi",
+    "profkit.integrations.web.django",
+    "profkit.integrations.web.following",
+)
+_MARKERS = ("profkit.calls.markers", "profkit.calls.carrying")
 _THREADS = ("profkit.process.background",)
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,

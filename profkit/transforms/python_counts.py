@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from profkit.model.function_counts import CallCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import CallgrindDump
@@ -79,6 +79,43 @@ def python_counts(
         calls=_calls(of_dump, of_base, number, {row.key for row in kept}),
         net=sum(row.exclusive for row in functions) + elsewhere,
         elsewhere=elsewhere,
+    )
+
+
+def python_counts_of_run(dump: CallgrindDump, stubs: Iterable[Stub]) -> PythonCounts:
+    """Return the counts of one run of a whole program, in which there is nothing to subtract."""
+    return python_counts(dump, CallgrindDump(dump.events, (0,) * len(dump.events), ()), stubs, 1)
+
+
+def add_python_counts(counts: Sequence[PythonCounts]) -> PythonCounts:
+    """Return the sums of counts of several processes."""
+    functions: dict[str, PythonFunctionCount] = {}
+    calls: dict[tuple[str, str], CallCount] = {}
+    for one in counts:
+        for row in one.functions:
+            before = functions.get(row.key)
+            functions[row.key] = row if before is None else _sum(before, row)
+        for call in one.calls:
+            earlier = calls.get((call.caller, call.callee), CallCount(call.caller, call.callee, 0, 0))
+            calls[call.caller, call.callee] = replace(
+                call, calls=earlier.calls + call.calls, inclusive=earlier.inclusive + call.inclusive
+            )
+    return PythonCounts(
+        functions=tuple(
+            sorted(functions.values(), key=lambda row: (-row.exclusive, -row.inclusive, row.key))
+        ),
+        calls=tuple(sorted(calls.values(), key=lambda row: (-row.inclusive, row.caller, row.callee))),
+        net=sum(one.net for one in counts),
+        elsewhere=sum(one.elsewhere for one in counts),
+    )
+
+
+def _sum(a: PythonFunctionCount, b: PythonFunctionCount) -> PythonFunctionCount:
+    return replace(
+        a,
+        exclusive=a.exclusive + b.exclusive,
+        inclusive=a.inclusive + b.inclusive,
+        calls=a.calls + b.calls,
     )
 
 

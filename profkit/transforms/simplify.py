@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, groupby
-from operator import ne, or_
+from operator import itemgetter, ne, or_
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
 from profkit.transforms.origin import (
@@ -83,9 +83,10 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     """
     if profile.totals and not stated:
         return profile
-    # Profiles can have millions of frames, and few have addresses.
-    suspects = [number for number, (name, _, _) in enumerate(profile.frames) if name[:2] == "0x"]
-    named = {n: _library(profile.frames[n]) for n in suspects if _is_address(profile.frames[n])}
+    # Profiles can have millions of frames, with few names, and few of these are addresses.
+    if not any(name.startswith("0x") for name in set(map(itemgetter(0), profile.frames))):
+        return profile
+    named = {n: _library(frame) for n, frame in enumerate(profile.frames) if _is_address(frame)}
     if not named:
         return profile
     builder = ProfileBuilder()
@@ -179,21 +180,21 @@ def fold_libraries(
     most time is spent. `is_library` takes a file. `functions` are those of the profile's frames, if known.
     """
     functions = functions or number_functions(profile.frames)
-    packages = _packages(functions, is_library)
-    users = [package < 0 for package in packages]
+    of_function = _packages(functions, is_library)
+    packages = list(map(of_function.__getitem__, functions.of))
+    users = list(map([package < 0 for package in of_function].__getitem__, functions.of))
     folded = [_folded(stack, packages, users) for stack in profile.stacks]
     return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile, functions.of)))
 
 
 def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[int]:
-    """Return a number for the package of each library frame, -1 for a frame of the user's."""
+    """Return a number for the package of each library function, -1 for a function of the user's."""
     of_file: dict[str, int] = {}
     numbers: dict[str, int] = {}
     for _, file in functions.keys:
         if file not in of_file:
             of_file[file] = numbers.setdefault(_package(file), len(numbers)) if is_library(file) else -1
-    of_function = [of_file[file] for _, file in functions.keys]
-    return list(map(of_function.__getitem__, functions.of))
+    return [of_file[file] for _, file in functions.keys]
 
 
 def _package(file: str) -> str:
@@ -223,13 +224,19 @@ def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Seque
 
 
 def leave_out_libraries(
-    profile: Profile, is_library: Callable[[str], bool] = is_library_file, folded: Profile | None = None
+    profile: Profile,
+    is_library: Callable[[str], bool] = is_library_file,
+    folded: Profile | None = None,
+    functions: Functions | None = None,
 ) -> Profile:
     """Return the profile without library frames; stacks of library frames only are unchanged.
 
-    `folded` is the result of `fold_libraries`, if known; it saves time.
+    `folded` is the result of `fold_libraries` and `functions` are those of the profile's frames, if known;
+    they save time.
     """
-    users = [int(not is_library(file)) for _, file, _ in profile.frames]
+    functions = functions or number_functions(profile.frames)
+    of_users = [int(not is_library(file)) for _, file in functions.keys]
+    users = list(map(of_users.__getitem__, functions.of))
     shorter = profile.stacks if folded is None else folded.stacks
     stacks = [
         tuple(compress(short, picked(short, users))) or stack
@@ -361,13 +368,16 @@ def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
 
 
 def without_own_threads(profile: Profile) -> Profile:
-    """Return the profile without profkit's own threads."""
+    """Return the profile without profkit's own threads.
+
+    Most samples of such a thread begin in profkit. A torn stack of any other thread can begin there, too.
+    """
     roots = {frame for frame, known in enumerate(profile.frames) if is_threads_file(known.file)}
-    own = {
-        profile.threads[sample.thread].tid
-        for sample in profile.samples
-        if profile.stacks[sample.stack][:1] and profile.stacks[sample.stack][0] in roots
-    }
+    balances: Counter[int] = Counter()
+    for sample in profile.samples:
+        begins_there = not roots.isdisjoint(profile.stacks[sample.stack][:1])
+        balances[profile.threads[sample.thread].tid] += sample.weight if begins_there else -sample.weight
+    own = {tid for tid, balance in balances.items() if balance > 0}
     if not own:
         return profile
     return keep_threads(profile, {thread.tid for thread in profile.threads} - own)

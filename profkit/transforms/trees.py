@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, compress, count
@@ -70,8 +70,8 @@ def number_functions(frames: Sequence[Frame], *, by_line: bool = False) -> Funct
         lines: dict[Frame, int] = {}
         of = [lines.setdefault(frame, len(lines)) for frame in frames]
         return Functions(of, [(frame.name, frame.file) for frame in lines])
-    numbers: dict[tuple[str, str], int] = {}
-    of = [numbers.setdefault((name, file), len(numbers)) for name, file, _ in frames]
+    numbers: defaultdict[tuple[str, str], int] = defaultdict(count().__next__)
+    of = list(map(numbers.__getitem__, map(itemgetter(0, 1), frames)))
     return Functions(of, list(numbers))
 
 
@@ -181,6 +181,14 @@ class _Calls:
         return min(weights, key=lambda line: (-weights[line], line))
 
 
+def children_once(node: Node) -> Sequence[Node]:
+    """Return a node's children, and do not keep them in the tree if they are computed now.
+
+    A walk through all calls of a large tree takes far less memory this way.
+    """
+    return node.children.computed() if isinstance(node.children, _Callees) else node.children
+
+
 class _Callees(Sequence[Node]):
     """Children of a node, computed on first access."""
 
@@ -190,9 +198,13 @@ class _Callees(Sequence[Node]):
         self._calls, self._range = calls, at
         self._nodes: list[Node] | None = None
 
+    def computed(self) -> list[Node]:
+        """Return the children as a list that is not kept if it is new."""
+        return self._calls.callees(*self._range) if self._nodes is None else self._nodes
+
     def _all(self) -> list[Node]:
         if self._nodes is None:
-            self._nodes = self._calls.callees(*self._range)
+            self._nodes = self.computed()
         return self._nodes
 
     def __len__(self) -> int:

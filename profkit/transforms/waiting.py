@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
-from profkit.model.profile import Frame, Profile
+from profkit.model.profile import Profile
 from profkit.transforms.identity import file_identity
 from profkit.transforms.origin import is_native_file
 
@@ -107,20 +108,26 @@ _CALLS = re.compile(
 def waiting_stacks(profile: Profile, line_of: LineOf | None = None) -> frozenset[int]:
     """Return the indexes of the stacks of waiting threads: idle ones, and those that end in a known wait."""
     ends = {stack[-1] for stack in profile.stacks if stack}
-    waiting = frozenset(frame for frame in ends if _waits(profile.frames[frame], line_of))
+    # Most lines at the end of a stack are of few functions.
+    is_known = cache(_is_known_to_wait)
+
+    def waits(name: str, file: str, line: int) -> bool:
+        known = is_known(name, file)
+        source = line_of(file, line) if known is None and line_of is not None and line else None
+        return bool(known) or (source is not None and _CALLS.search(source) is not None)
+
+    waiting = frozenset(frame for frame in ends if waits(*profile.frames[frame]))
     known = (number for number, stack in enumerate(profile.stacks) if stack and stack[-1] in waiting)
     return profile.idle.union(known)
 
 
-def _waits(frame: Frame, line_of: LineOf | None) -> bool:
-    if not frame.file or frame.file == "~":
-        return _BUILT_IN.search(frame.name) is not None
-    if is_native_file(frame.file):
-        return _waits_in_machine_code(frame.name)
-    if (file_identity(frame.file), frame.name.rpartition(".")[2]) in _FUNCTIONS:
-        return True
-    source = line_of(frame.file, frame.line) if line_of is not None and frame.line else None
-    return source is not None and _CALLS.search(source) is not None
+def _is_known_to_wait(name: str, file: str) -> bool | None:
+    """Return whether all lines of a function wait; None if that depends on the line."""
+    if not file or file == "~":
+        return _BUILT_IN.search(name) is not None
+    if is_native_file(file):
+        return _waits_in_machine_code(name)
+    return (file_identity(file), name.rpartition(".")[2]) in _FUNCTIONS or None
 
 
 def _waits_in_machine_code(name: str) -> bool:

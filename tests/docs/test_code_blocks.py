@@ -12,14 +12,16 @@ import pytest
 from tests.integration.harness import run_program
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COUNTS, TORCH = 'mode="callgrind"', "import torch"
+FRAMEWORKS = ("from fastapi import", "from flask import", 'mode="memory"')
 
 
 def needs(source: str) -> list[pytest.MarkDecorator]:
     """Return marks for what a program needs."""
     marks = [(COUNTS, pytest.mark.valgrind), (TORCH, pytest.mark.torch)]
+    marks += [(text, pytest.mark.neighbours) for text in FRAMEWORKS]
     return [mark for text, mark in marks if text in source]
 
 
@@ -88,7 +90,19 @@ def test_every_warning_is_explained_with_its_figures() -> None:
 def test_pages_use_the_public_names_only() -> None:
     for block in BLOCKS:
         (source,) = block.values
-        assert not re.search(r"^\s*(from|import) profkit\.", source, re.MULTILINE), block.id
+        assert not re.search(r"^\s*(from|import) profkit\.(?!integrations\b)", source, re.MULTILINE), block.id
+
+
+def test_every_option_of_web_services_is_explained() -> None:
+    from profkit.integrations.web.options import WebOptions
+
+    table = (ROOT / "docs" / "web.md").read_text("utf-8").partition("## Options\n")[2].partition("\n## ")[0]
+    explained = {
+        name
+        for row in table.splitlines()
+        for name in re.findall(r"`(\w+)`", row.split("|")[1] if "|" in row else "")
+    }
+    assert set(WebOptions.__annotations__) == explained
 
 
 def test_every_option_is_explained() -> None:

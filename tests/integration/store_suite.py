@@ -305,6 +305,7 @@ class StoreSuite:
         ):
             open_store(url)
 
+    @pytest.mark.slow
     def test_processes_that_open_a_new_store_at_once_all_can(self, url: str) -> None:
         code = """
 import sys

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.sampler
 BEHAVED = "15 calls\n"
 CALLS = 15 + 10
 """Of the function, and entries of blocks."""
-DISK = f"{AUTO} failed at stop"
+DISK = (f"{AUTO} failed at stop", f"{AUTO} failed at sampling")
+"""On a busy machine, the file is full before the stop."""
 SPOOL = "the spool "
 
 
@@ -56,12 +57,12 @@ def said(done: CompletedProcess[str]) -> list[str]:
     ("scenario", "told"),
     [
         ("full", [SPOOL]),
-        ("full_after_the_manifest", [SPOOL, DISK]),
-        ("full_after_some_samples", [DISK]),
+        ("full_after_the_manifest", [SPOOL, *DISK]),
+        ("full_after_some_samples", [*DISK]),
         ("filled", [SPOOL]),
         ("no_more_files", [SPOOL]),
-        ("spool_removed", [SPOOL, DISK]),
-        ("folder_removed", [SPOOL, DISK]),
+        ("spool_removed", [SPOOL, *DISK]),
+        ("folder_removed", [SPOOL, *DISK]),
     ],
 )
 def test_what_cannot_be_written_is_reported_once(tmp_path: Path, scenario: str, told: list[str]) -> None:
@@ -104,8 +105,9 @@ def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
     runs = json.loads(listed.stdout)["runs"]
     assert sum(run["calls"] for run in runs) == CALLS + 1
     if PREFERS_READER:  # it writes as it goes
-        (cut,) = [run for run in runs if any(note["code"] == "segment-failed" for note in run["notes"])]
-        assert (cut["label"], cut["calls"]) == ("deep", 1)
+        (cut,) = [run for run in runs if run["label"] == "deep"]
+        assert cut["calls"] == 1
+        assert cut["error"] or any(note["code"] == "segment-failed" for note in cut["notes"])
         return
     (lost,) = [run for run in runs if any(note["code"] == "file-unreadable" for note in run["notes"])]
     assert (lost["label"], lost["calls"], lost["samples"]) == ("deep", 1, 0)

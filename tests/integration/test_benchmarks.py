@@ -23,6 +23,7 @@ def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
 
 
 @pytest.mark.outside
+@pytest.mark.slow
 def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     text, progress = sampling(tmp_path, "--only", "imports", "calls")
     rows = [line for line in text.splitlines() if re.match(r"(imports|calls) ", line)]
@@ -45,6 +46,7 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.gil
+@pytest.mark.slow
 def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
     text, _ = sampling(tmp_path, "--json", "--only", name)
     document = json.loads(text)

@@ -17,6 +17,7 @@ def test_times_are_those_that_pstats_prints(name: str, tmp_path: Path) -> None:
     assert compared.differing == ()
 
 
+@pytest.mark.full
 @pytest.mark.valgrind
 def test_instructions_are_those_that_callgrind_annotate_prints(tmp_path: Path) -> None:
     path = call_graphs.dump_of(call_graphs.PROGRAMS["json.tool"], tmp_path)

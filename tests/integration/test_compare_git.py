@@ -71,6 +71,7 @@ def compare(
 
 @pytest.mark.alone  # it asserts a ratio of times
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_each_commit_is_measured_as_it_is(checkout: Path, temporary: Path) -> None:
     before = state(checkout)
     statement = "work.run(); assert open('data.txt').read() == 'here'"

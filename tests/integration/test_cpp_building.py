@@ -250,8 +250,9 @@ def test_a_changed_header_is_compiled_again(name: str, tmp_path: Path, monkeypat
         )
 
 
+@pytest.mark.full
 @pytest.mark.torch
-@pytest.mark.parametrize("additions", [(2,), pytest.param((2, 3), marks=pytest.mark.full)])
+@pytest.mark.parametrize("additions", [(2,), (2, 3)])
 def test_torchscript_is_part_of_the_object_and_made_again_if_its_own_files_change(
     additions: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -310,6 +311,7 @@ def test_without_a_compiler_there_is_a_fix(cache: Path, monkeypatch: pytest.Monk
     assert "needs 'g++'" in str(missing)
 
 
+@pytest.mark.full
 @pytest.mark.torch
 def test_statements_about_tensors(cache: Path):
     one = order(

@@ -375,8 +375,13 @@ for n in range(100):
 
 @pytest.mark.parametrize(
     "mode",
-    ["timer", *(pytest.param(mode, marks=pytest.mark.valgrind) for mode in ("callgrind", "timer+callgrind"))],
+    [
+        "timer",
+        pytest.param("callgrind", marks=[pytest.mark.valgrind, pytest.mark.full]),
+        pytest.param("timer+callgrind", marks=pytest.mark.valgrind),
+    ],
 )
+@pytest.mark.slow
 def test_runs_limits_what_a_file_sees(tmp_path: Path, mode: str) -> None:
     done = run(
         tmp_path,
@@ -414,6 +419,7 @@ def test_disabled(tmp_path: Path) -> None:
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_both_modes_at_once(tmp_path: Path) -> None:
     done = run(
         tmp_path,
@@ -434,6 +440,7 @@ Owner().f([3, 1, 2])
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_tensors(tmp_path: Path) -> None:
     done = run(
         tmp_path,

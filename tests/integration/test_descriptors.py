@@ -71,7 +71,7 @@ def test_the_program_and_its_profile_are_whole(
         pytest.param("rate=100", marks=pytest.mark.gil),  # the timer of the inprocess sampler imports it
         "rate=100, blocking=True",
         "mode='timer', quick=True",
-        "mode='callgrind', quick=True",
+        pytest.param("mode='callgrind', quick=True", marks=pytest.mark.full),
     ],
 )
 def test_ctypes_is_not_imported(tmp_path: Path, options: str) -> None:

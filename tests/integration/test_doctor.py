@@ -17,7 +17,7 @@ import pytest
 
 from profkit.doctor.places import PREFIX
 from profkit.doctor.system import system_facts
-from profkit.model.session import CALLS_ONLY
+from profkit.model.sampler_names import CALLS_ONLY
 from profkit.samplers import registry
 from tests.integration.harness import (
     NO_SUPERUSER,
@@ -86,6 +86,7 @@ def test_this_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_the_text_begins_with_the_verdict(tmp_path: Path) -> None:
     done = run_program(tmp_path, DOCTOR)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -95,12 +96,14 @@ def test_the_text_begins_with_the_verdict(tmp_path: Path) -> None:
     assert any(line.startswith("✓  pyspy, blocking ") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_example_in_the_documentation_has_every_check(tmp_path: Path) -> None:
     shown = [(check.group.value, check.name) for check in contained().checks]
     printed = [(check["group"], check["name"]) for check in examined(tmp_path).document["checks"]]
     assert list(dict.fromkeys(printed)) == shown, "this machine may have several disks"
 
 
+@pytest.mark.slow
 def test_a_spool_with_sessions_stays_as_it_is(tmp_path: Path) -> None:
     program = "import profkit\nwith profkit.profiled('x'): sum(range(10**6))"
     assert run_program(tmp_path, ["-c", program]).returncode == 0
@@ -115,6 +118,7 @@ def test_a_spool_with_sessions_stays_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("action", ["EPERM", "KILL"])
 @pytest.mark.gil
+@pytest.mark.slow
 def test_a_filter_that_refuses_ptrace(action: str, tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=launcher(PTRACE, action=action))
     assert said.code == 0, "py-spy samples without ptrace"
@@ -130,6 +134,7 @@ def test_a_filter_that_refuses_ptrace(action: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_a_filter_that_kills_all_that_read_from_outside(tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=launcher(PTRACE, READ, action="KILL"))
     # Samplers inside the program may still work.
@@ -143,6 +148,7 @@ def test_a_filter_that_kills_all_that_read_from_outside(tmp_path: Path) -> None:
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_a_pid_namespace_without_its_proc(tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=("unshare", "--pid", "--fork"))
     check = said.check("pyspy, blocking")
@@ -181,6 +187,7 @@ def test_without_py_spy(tmp_path: Path) -> None:
     assert check["fix"] == "python -m pip install py-spy"
 
 
+@pytest.mark.slow
 def test_strobeclient_on_path(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
@@ -191,6 +198,7 @@ def test_strobeclient_on_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_a_spool_that_nobody_can_write(tmp_path: Path) -> None:
     said = examined(tmp_path, env=environment(PROFKIT_SPOOL="/proc/spool", HOME=str(tmp_path)))
     assert (said.code, said.document["sampling"], said.document["timing"]) == (7, False, True)
@@ -200,6 +208,7 @@ def test_a_spool_that_nobody_can_write(tmp_path: Path) -> None:
     assert check["status"] == "ok", f"samplers are tried among temporary files: {check}"
 
 
+@pytest.mark.slow
 def test_a_folder_without_permission_to_write(tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir()
@@ -211,6 +220,7 @@ def test_a_folder_without_permission_to_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compiler", ['"g++', "false"])
+@pytest.mark.slow
 def test_a_compiler_that_is_none(compiler: str, tmp_path: Path) -> None:
     check = examined(tmp_path, env=environment(CXX=compiler)).check("compiler")
     assert (check["status"], check["fix"]) == ("shortfall", "unset CXX")
@@ -234,12 +244,14 @@ def test_a_user_without_a_home_folder(tmp_path: Path) -> None:
     assert said.check("spool")["fix"] == "set PROFKIT_SPOOL to a folder that you can write to"
 
 
+@pytest.mark.slow
 def test_one_memory_layout(tmp_path: Path) -> None:
     said = examined(tmp_path, prefix=("setarch", "--addr-no-randomize"))
     assert (said.code, said.status("ASLR")) == (0, "shortfall")
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_variables_do_not_change_the_trials(tmp_path: Path) -> None:
     said = examined(tmp_path, env=environment(PROFKIT_DISABLE="1", PROFKIT_CHILDREN="0"))
     assert (said.code, said.status("pyspy, blocking")) == (0, "ok")

@@ -60,6 +60,7 @@ def test_a_fault_is_injected_and_counted(tmp_path: Path) -> None:
     assert len(outcomes.read_text("utf-8").splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_every_future_of_isolated_calls_ends(tmp_path: Path) -> None:
     numbers = [
         str(list(BAD).index(variant)) for variant in ("crash", "kill-zygote", "stop-supervisor", "cancel")

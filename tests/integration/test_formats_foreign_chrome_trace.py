@@ -53,6 +53,7 @@ def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_what_torch_writes_is_read(tmp_path: Path) -> None:
     script, output = tmp_path / "traced.py", tmp_path / "torch.trace.json"
     script.write_text(TRACED)

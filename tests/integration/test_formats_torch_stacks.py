@@ -36,6 +36,7 @@ profiler.export_stacks("stacks.txt", "self_cpu_time_total")
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_exported_stacks(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
     subprocess.run([sys.executable, "program.py"], cwd=tmp_path, check=True, capture_output=True, timeout=300)

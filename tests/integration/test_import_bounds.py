@@ -155,6 +155,7 @@ def nested_stacks(calls: int) -> object:
 
 
 @pytest.mark.parametrize("nested", [nested_trace, nested_events, nested_stacks])
+@pytest.mark.slow
 def test_nested_calls_take_no_quadratic_memory(nested: object, tmp_path: Path) -> None:
     """12,000 calls in each other are a megabyte of JSON, and were stacks of 580 MB."""
     assert callable(nested)
@@ -167,6 +168,7 @@ def test_nested_calls_take_no_quadratic_memory(nested: object, tmp_path: Path) -
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_too_little_memory(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(b"".join(b"main;f%d 1\n" % n for n in range(700_000)))
     limited = "import resource, runpy, sys; LIMITS = 400 << 20, resource.RLIM_INFINITY; "

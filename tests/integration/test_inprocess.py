@@ -56,6 +56,7 @@ def test_shares_and_what_is_said_about_them(
     assert thread == "MainThread" if scene == "shares" else thread.startswith("worker with a")
 
 
+@pytest.mark.slow
 def test_samples_are_at_their_times_in_the_program(tmp_path: Path) -> None:
     true = outcome(tmp_path, "relay", 2)
     (session,) = session_folders(tmp_path / ".profkit" / "spool")
@@ -71,6 +72,7 @@ def test_samples_are_at_their_times_in_the_program(tmp_path: Path) -> None:
     assert max(starts["first"]) < min(starts["second"]) + 0.5
 
 
+@pytest.mark.slow
 def test_no_child_is_lost(tmp_path: Path) -> None:
     found = outcome(tmp_path, "children", 60)
     assert found["failed"] == {}
@@ -78,6 +80,7 @@ def test_no_child_is_lost(tmp_path: Path) -> None:
     assert found["samples"] > 10
 
 
+@pytest.mark.slow
 def test_a_program_that_forks_often_does_without_a_subinterpreter(tmp_path: Path) -> None:
     found = outcome(tmp_path, "forking", 60, said="the program forks often" if HAS_STATES else "")
     assert found["failed"] == {}
@@ -89,6 +92,7 @@ def test_a_timeout_of_the_kernel_comes_in_time(tmp_path: Path) -> None:
     assert found["kinds"] == list(dict.fromkeys([IN_MAIN, IN_THREAD]))
 
 
+@pytest.mark.slow
 def test_later_segments_are_sampled_in_the_same_way(tmp_path: Path) -> None:
     found = outcome(tmp_path, "rotated", 4)
     assert found["kinds"] == [IN_MAIN]
@@ -96,6 +100,7 @@ def test_later_segments_are_sampled_in_the_same_way(tmp_path: Path) -> None:
     assert found["samples"] > 200
 
 
+@pytest.mark.slow
 def test_time_limits_that_are_over_during_a_fork_are_raised(tmp_path: Path) -> None:
     found = outcome(tmp_path, "limited", 30)
     assert found["crashed"] == 0
@@ -123,6 +128,7 @@ def test_exec_keeps_the_samples_and_the_next_program_runs_on(tmp_path: Path) -> 
     assert run["samples"] > 5
 
 
+@pytest.mark.slow
 def test_a_killed_program_loses_less_than_a_second(tmp_path: Path) -> None:
     command = [sys.executable, INSIDE, "killed", "0"]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:

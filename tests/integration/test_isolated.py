@@ -300,6 +300,7 @@ def test_calls_do_not_draw_the_same_random_numbers() -> None:
     assert len({isolated.call(draw, imports=["numpy.random"]) for _ in range(3)}) == 3
 
 
+@pytest.mark.slow
 def test_many_calls_leave_nothing_behind() -> None:
     import numpy
 

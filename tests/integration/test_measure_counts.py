@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet  # pytest does not export it
 
 from benchmarks.statements import STATEMENTS, Statement
 from profkit import measure, measure_all, work_order
@@ -32,6 +33,11 @@ AT_A_PAGES_END = 24
 """Instructions that the C library's `memcmp` takes longer if a string ends near the end of a page."""
 
 
+def in_full(parameters: ParameterSet) -> ParameterSet:
+    """The same parameters, for the full tests alone."""
+    return pytest.param(*parameters.values, id=parameters.id, marks=(*parameters.marks, pytest.mark.full))
+
+
 def counted(statement: Statement, heap: str = "", **options: object) -> InstructionCounts:
     given: MeasureOptions = {"setup": heap + statement.setup, "mode": "callgrind", "number": 5}
     found = measure(statement.stmt, keep=False, **{**given, **options})  # type: ignore[arg-type]
@@ -40,7 +46,7 @@ def counted(statement: Statement, heap: str = "", **options: object) -> Instruct
 
 
 @pytest.mark.valgrind
-@pytest.mark.parametrize("statement", EACH)
+@pytest.mark.parametrize("statement", [EACH[0], *map(in_full, EACH[1:])])
 def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: Statement) -> None:
     first, *forks = (counted(statement) for _ in range(3))
     assert all(fork.raw == first.raw for fork in forks)
@@ -52,7 +58,8 @@ def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: State
 
 @pytest.mark.gil
 @pytest.mark.valgrind
-@pytest.mark.parametrize("statement", EACH[1:4])
+@pytest.mark.parametrize("statement", [EACH[1], *map(in_full, EACH[2:4])])
+@pytest.mark.slow
 def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) -> None:
     stripped = [counted(statement, env={"PYTHONHASHSEED": seed}).stripped for seed in ("1", "4711")]
     stripped.append(counted(statement).stripped)
@@ -60,6 +67,7 @@ def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) ->
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_nothing_costs_nothing_and_ten_times_as_much_ten_times() -> None:
     nothing = counted(Statement("pass", "pass"))
     assert (nothing.net, nothing.stripped, nothing.functions) == (0, 0, ())
@@ -82,6 +90,7 @@ def test_a_module_looks_names_up_where_a_function_has_them_at_hand() -> None:
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_cycles_are_estimated_where_caches_are_simulated() -> None:
     counts = counted(Statement("list", "l[:]", "l = [0] * 1000"), simulate=["cache", "branch"])
     events = dict(counts.events)
@@ -102,6 +111,7 @@ def test_a_callable_and_its_times_in_one_order() -> None:
     assert counts.net > 100
 
 
+@pytest.mark.full
 @pytest.mark.valgrind
 def test_controls_count_the_same_in_every_environment() -> None:
     places: list[MeasureOptions] = [
@@ -123,6 +133,7 @@ def test_threads_are_refused_because_they_would_not_be_counted() -> None:
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_statements_that_are_to_be_compared_are_counted_equally_often() -> None:
     orders = [work_order(f"sum(range({n}))", mode="callgrind") for n in (10, 300_000)]
     alone, beside = measure_all(orders, keep=False), measure_all(orders, interleaved=True, keep=False)
@@ -138,6 +149,7 @@ def test_statements_that_are_to_be_compared_are_counted_equally_often() -> None:
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_what_depends_on_its_input_is_no_difference() -> None:
     """Each process has another number of rounds, as each has other random numbers."""
     setup = "import os\nrounds = 100 + 10 * (os.getpid() * 7919 % 1009)"

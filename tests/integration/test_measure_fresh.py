@@ -46,6 +46,7 @@ def timed(stmt: str | Callable[..., object], **options: object) -> Timing:
         (changing.total, sum, lambda number: iter(shuffled(number))),
     ],
 )
+@pytest.mark.slow
 def test_instructions_are_those_of_a_function_that_works_on_a_copy(
     change: Callable[..., object], read: Callable[..., object], make: Callable[[int], object]
 ) -> None:
@@ -57,6 +58,7 @@ def test_instructions_are_those_of_a_function_that_works_on_a_copy(
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_counts_of_fresh_arguments_are_the_same_each_time() -> None:
     first, second = (counted(changing.sort, shuffled(300)) for _ in range(2))
     assert first == second
@@ -97,6 +99,7 @@ def test_what_caches_keep_is_a_warning() -> None:
     assert "the cache of square" in warning_text(warning)
 
 
+@pytest.mark.slow
 def test_a_statement_has_setups_of_its_own_only_if_that_matters() -> None:
     setup = "import random; values = random.Random(1).sample(range(1000), 1000)"
     assert timed("values.sort()", setup=setup).freshness.fresh
@@ -105,6 +108,7 @@ def test_a_statement_has_setups_of_its_own_only_if_that_matters() -> None:
     assert timed("queue.clear()", global_setup="queue = set(range(100))").freshness.changes == ("queue",)
 
 
+@pytest.mark.full
 @pytest.mark.valgrind
 def test_names_of_a_module_are_made_anew_too() -> None:
     setup = "import random; values = random.Random(1).sample(range(1000), 1000)"

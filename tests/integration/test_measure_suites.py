@@ -141,6 +141,7 @@ def test_a_suite_is_measured_but_for_its_wrong_entries(tmp_path: Path) -> None:
     assert found["order", "1"]["error"] is None
 
 
+@pytest.mark.full
 @pytest.mark.torch
 def test_a_copy_of_pytorchs_definitions_runs_by_its_path(tmp_path: Path) -> None:
     for name, text in STAND_IN.items():
@@ -184,6 +185,7 @@ def test_the_operator_suite_has_the_structure_of_pytorchs(
 @pytest.mark.valgrind
 @pytest.mark.parametrize("processes", [1, 3])
 @pytest.mark.gil
+@pytest.mark.slow
 def test_counts_are_repeated_over_processes(tmp_path: Path, processes: int) -> None:
     done = profkit(
         tmp_path, "measure", "sorted([3, 1])", "--mode", "callgrind", "--processes", str(processes), "--json"
@@ -243,6 +245,7 @@ def test_a_cache_without_permission_to_write_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.valgrind
 @pytest.mark.parametrize("free_kib", [4, 16])
+@pytest.mark.slow
 def test_a_full_folder_for_temporary_files_is_no_fault_of_the_interpreter(
     tmp_path: Path, free_kib: int
 ) -> None:

@@ -67,6 +67,13 @@ def test_async_generators_that_are_consumed_in_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.gil
+def test_destructors_of_local_variables_belong_to_their_call(tmp_path: Path) -> None:
+    region = seen(tmp_path, "destructors")["owner"]
+    assert colours(region) == {"red", "green"}
+    assert min(share(region, "red"), share(region, "green")) > 0.25
+
+
+@pytest.mark.gil
 def test_one_block_in_two_threads_and_in_itself(tmp_path: Path) -> None:
     shared = seen(tmp_path, "shared")["shared"]
     assert shared["calls"] == 10

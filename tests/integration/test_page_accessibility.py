@@ -55,7 +55,9 @@ PAGES = {
 
 @pytest.mark.npm
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.full)])
-@pytest.mark.parametrize("kind", PAGES)
+@pytest.mark.parametrize(
+    "kind", [kind if kind == "sampled" else pytest.param(kind, marks=pytest.mark.slow) for kind in PAGES]
+)
 def test_axe_finds_nothing(page_of: PageOf, axe: str, kind: str, scheme: str) -> None:
     selected = "" if kind in ("history", "measured_comparison") else "#selected=2"
     page = page_of(PAGES[kind](), scheme=scheme, fragment=selected)
@@ -63,6 +65,7 @@ def test_axe_finds_nothing(page_of: PageOf, axe: str, kind: str, scheme: str) ->
 
 
 @pytest.mark.npm
+@pytest.mark.slow
 def test_axe_finds_nothing_on_a_phone(page_of: PageOf, axe: str) -> None:
     page = page_of(PAGES["sampled"](), size=PHONE, touch=True)
     assert violations(page, axe) == []

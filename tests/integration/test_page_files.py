@@ -57,6 +57,7 @@ def test_open_shows_the_file_in_the_users_browser(tmp_path: Path) -> None:
     assert done.stdout == b""
 
 
+@pytest.mark.slow
 def test_bytes_depend_on_the_run_alone(tmp_path: Path) -> None:
     keep(read_config({}, tmp_path), hostile_run(), made_run(id="aa"))
     first, second = (
@@ -92,6 +93,7 @@ COSTS = """(thread) => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_browser_comes_to_the_same_figures(page_of: PageOf) -> None:
     large = large_run().profile
     assert large is not None
@@ -143,6 +145,27 @@ def test_a_notebook_shows_a_page_that_works(chromium: Browser, tmp_path: Path) -
     assert (page.url, page.title()) == (path.as_uri(), "notebook")
     page.close()
     assert (watch.complaints, watch.requests) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("theme", "is_dark"),
+    [
+        ('data-jp-theme-light="false"', True),
+        ('data-jp-theme-light="true"', False),
+        ('class="vscode-dark"', True),
+        ('class="vscode-light"', False),
+    ],
+)
+def test_a_frame_is_as_dark_as_its_notebook(
+    chromium: Browser, tmp_path: Path, theme: str, is_dark: bool
+) -> None:
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><body {theme}>{made_run()._repr_html_()}</body>", "utf-8")
+    with chromium.new_context(color_scheme="null") as context:  # emulating one would reach into the frame
+        page = context.new_page()
+        page.goto(path.as_uri())
+        ground = page.frame_locator("iframe").locator("body")
+        expect(ground).to_have_css("background-color", "rgb(14, 17, 22)" if is_dark else "rgb(246, 247, 249)")
 
 
 def test_names_are_never_more_than_text(page_of: PageOf) -> None:

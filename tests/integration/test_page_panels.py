@@ -18,6 +18,7 @@ from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
+from profkit.transforms.operators import sum_up_traces
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
 from tests.support import example_measurements
@@ -25,6 +26,7 @@ from tests.support.call_traces import FUNCTIONS as GRAPH
 from tests.support.call_traces import Call, statistics_of
 from tests.support.example_runs import made_run
 from tests.support.example_worker_runs import READ, RENDER, worker_run
+from tests.support.torch_traces import GPU, operator
 
 __all__ = ["chromium", "page_of"]
 
@@ -346,6 +348,28 @@ def test_processes_of_a_merged_run(show: Open, size: tuple[int, int]) -> None:
 
 def test_a_single_run_has_no_panel_of_processes(show: Open) -> None:
     assert show(sampled_html([made_run()])).locator("#tab-processes").count() == 0
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_operators_are_beside_the_samples(show: Open, size: tuple[int, int]) -> None:
+    hostile = {**operator("<b>own", 90.0, 5.0, 9), "name": '<img src=x onerror="window.hacked=1">'}
+    run = replace(made_run(), trace=sum_up_traces([(*GPU, hostile)]))
+    page = show(sampled_html([run]), size=size)
+    assert page.locator("canvas").count() > 0  # the samples' graph
+    page.click("#tab-operators")
+    tables = page.locator("#panel-operators table")
+    names = tables.first.locator("tbody th").all_inner_texts()
+    assert names[0] == "aten::addmm"
+    assert '<img src=x onerror="window.hacked=1">' in names
+    assert "self GPU" in tables.first.inner_text()
+    assert [tables.nth(number).locator("tbody tr").count() for number in range(4)] == [4, 2, 3, 3]
+    assert "58.3 % of the time" in page.inner_text("#panel-operators")
+    page.click("#panel-operators th[data-column=name] button")
+    assert tables.first.locator("tbody th").all_inner_texts() == sorted(names)
+
+
+def test_a_run_without_a_trace_has_no_panel_of_operators(show: Open) -> None:
+    assert show(sampled_html([made_run()])).locator("#tab-operators").count() == 0
 
 
 THREADING = "/usr/lib/python3.11/threading.py"

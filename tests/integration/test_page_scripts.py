@@ -48,6 +48,7 @@ def run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_shipped_script_is_made_of_the_sources(project: Path) -> None:
     done = run(project, "npm", "run", "build")
     assert done.returncode == 0, done.stdout
@@ -55,6 +56,7 @@ def test_the_shipped_script_is_made_of_the_sources(project: Path) -> None:
 
 
 @pytest.mark.parametrize("check", ["types", "lint", "test"])
+@pytest.mark.slow
 def test_the_sources_pass(project: Path, check: str) -> None:
     done = run(project, "npm", "run", check)
     assert done.returncode == 0, done.stdout
@@ -68,6 +70,7 @@ def test_the_sources_pass(project: Path, check: str) -> None:
         ("test", "tests/wrong.test.js", 'throw new Error("fails");\n'),
     ],
 )
+@pytest.mark.slow
 def test_each_check_can_fail(project: Path, check: str, file: str, text: str) -> None:
     wrong = project / file
     wrong.write_text(text, "utf-8")
@@ -79,6 +82,7 @@ def test_each_check_can_fail(project: Path, check: str, file: str, text: str) ->
     assert "wrong" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_types_are_those_of_the_data(project: Path) -> None:
     """Each head is an object literal, so members that the types lack or have too many are errors."""
     options, page = ReportOptions(), Terminal()
@@ -103,6 +107,7 @@ def test_the_types_are_those_of_the_data(project: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_an_old_node_is_reported_which_one_is_needed(project: Path) -> None:
     old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '16.20.2' } });"
     done = run(project, "node", "--input-type=module", "-e", f"{old} await import('./build.js');")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from profkit.render.html.sampled import sampled_html
-from profkit.render.views.sampled import Scale, plus_minus
+from profkit.render.views.costs import Scale, plus_minus
 from profkit.units import Unit
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of

@@ -65,6 +65,7 @@ def running(what: str, temporary: Path, *more: str) -> Iterator[Client]:
         pytest.param("hanging", CLIENT + LAUNCHER + SUPERVISOR + ZYGOTE, marks=pytest.mark.valgrind),
     ],
 )
+@pytest.mark.slow
 def test_nothing_survives_a_killed_client(tmp_path: Path, what: str, count: int) -> None:
     with running(what, tmp_path) as client:
         client.await_processes(count)
@@ -74,6 +75,7 @@ def test_nothing_survives_a_killed_client(tmp_path: Path, what: str, count: int)
         client.assert_gone(time.monotonic())
 
 
+@pytest.mark.slow
 def test_a_leaked_channel_deceives_nobody(tmp_path: Path) -> None:
     temporary, pid_file = tmp_path / "tmp", tmp_path / "pid"
     temporary.mkdir()
@@ -87,6 +89,7 @@ def test_a_leaked_channel_deceives_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.slow
 def test_nothing_survives_other_signals(tmp_path: Path, signum: signal.Signals) -> None:
     with running("busy", tmp_path) as client:
         client.await_processes(CLIENT + LAUNCHER + AT_WORK)
@@ -104,6 +107,7 @@ def test_nothing_survives_the_end_of_the_program(tmp_path: Path, end: bytes) -> 
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_valgrind_leaves_no_pipes_for_debuggers(tmp_path: Path) -> None:
     measuring = 'measure("sum(range(9))", mode="callgrind", keep=False)'
     program = f"from profkit import measure; print({measuring}.instructions.net > 0)"

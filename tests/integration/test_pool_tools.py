@@ -52,6 +52,7 @@ def test_counts_are_equal_in_all_forks_of_all_zygotes(pool: Pool, tmp_path: Path
 
 
 @pytest.mark.valgrind
+@pytest.mark.slow
 def test_a_job_under_valgrind_crashes_by_itself(pool: Pool, tmp_path: Path) -> None:
     simulating = kind(tool=Tool.VALGRIND, simulate=(Simulation.BRANCH,))
     crash = pool.submit(simulating, counting("import ctypes; ctypes.string_at(0)"))
@@ -78,6 +79,7 @@ def test_without_valgrind(pool: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_torch_is_there_before_the_job(pool: Pool) -> None:
     torch_kind = kind(preload=Preload.TORCH)
     parallel = "torch.set_num_threads(2); print('torch' in sys.modules, torch.rand(300_000).sum() > 0)"

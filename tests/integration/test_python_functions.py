@@ -80,6 +80,7 @@ def known(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_known_work(known: Path) -> None:
     python = python_of(measured(known, "beta(100); factorial(20); rows()", "known"))
     if not HAS_TRAMPOLINE:
@@ -109,6 +110,7 @@ def test_known_work(known: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_they_grow_as_counts_without_the_trampoline_do(known: Path) -> None:
     sides = [measured(known, f"alpha({n})", "known") for n in (2000, 4000)]
     whole = [side.instructions.net for side in sides if side.instructions is not None]
@@ -118,6 +120,7 @@ def test_they_grow_as_counts_without_the_trampoline_do(known: Path) -> None:
         assert after / before == pytest.approx(whole[1] / whole[0], rel=0.005)
 
 
+@pytest.mark.slow
 def test_forks_and_failures_leave_no_map(known: Path) -> None:
     before = {name for name in os.listdir("/tmp") if name.startswith("perf-")}
     python_of(measured(known, "forking()", "known"))

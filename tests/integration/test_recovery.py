@@ -60,6 +60,7 @@ def kept(folder: Path) -> dict[str, Any]:
         assert time.monotonic() < deadline_s, run
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(tmp_path: Path) -> None:
     rng = random.Random(5)
     for number in range(4):
@@ -94,6 +95,7 @@ def test_a_session_is_shown_while_it_records(tmp_path: Path) -> None:
     assert kept(tmp_path)["samples"] > 0
 
 
+@pytest.mark.slow
 def test_two_commands_at_once_keep_each_run_once(tmp_path: Path) -> None:
     run_program(tmp_path, [VICTIM, "os._exit"])
     kept_s = [

@@ -61,6 +61,7 @@ def run_and_report(folder: Path, program: str) -> tuple[dict[str, Any], str]:
 
 
 @pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.slow
 def test_children_are_shown_under_a_node_of_their_own(tmp_path: Path, threads: bool) -> None:
     (tmp_path / "worker.py").write_text(WORKER, "utf-8")
     document, text = run_and_report(tmp_path, PARENT.format(threads=threads))

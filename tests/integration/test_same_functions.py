@@ -50,6 +50,7 @@ def assert_matched(found: SampledComparison) -> None:
     assert large >= OWN
 
 
+@pytest.mark.full
 def test_frozen_modules_are_their_source_files(tmp_path: Path) -> None:
     frozen = recorded(tmp_path / "frozen", "pyspy", "-X", "frozen_modules=on")
     plain = recorded(tmp_path / "plain", "pyspy", "-X", "frozen_modules=off")

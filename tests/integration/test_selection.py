@@ -16,6 +16,7 @@ def pytest_configure(config):
 
 
 @pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.slow
 def test_deselected_tests_are_counted(processes: int, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_some.py").write_text("".join(f"def test_{name}(): pass\n" for name in ("a", "b", "c")))

@@ -75,6 +75,7 @@ def test_a_timeout_is_kept_by_default(tmp_path: Path, program: str) -> None:
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) -> None:
     took_s, told = received_after_s(tmp_path, LATER.format(options='sampler="pyspy"'))
     assert took_s < 3.0
@@ -88,6 +89,7 @@ def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) ->
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_a_timeout_fires_though_blocking_was_requested(tmp_path: Path) -> None:
     took_s, told = received_after_s(tmp_path, LATER.format(options="blocking=True"))
     assert took_s < 3.0
@@ -97,6 +99,7 @@ def test_a_timeout_fires_though_blocking_was_requested(tmp_path: Path) -> None:
 
 
 @pytest.mark.gil
+@pytest.mark.slow
 def test_native_stacks_restart_timeouts_and_that_is_warned_about(tmp_path: Path) -> None:
     _, told = received_after_s(tmp_path, LATER.format(options="native=True"))
     assert "leave out native=True" in told

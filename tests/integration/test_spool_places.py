@@ -43,6 +43,7 @@ def in_small_disk(folder: Path, options: str, *commands: list[str]) -> subproces
 
 @pytest.mark.sampler
 @pytest.mark.parametrize(("what", "options"), [("SPACE", "size=100k"), ("INODES", "nr_inodes=20")])
+@pytest.mark.slow
 def test_a_run_says_that_the_disk_was_full_and_when(tmp_path: Path, what: str, options: str) -> None:
     disk = str(tmp_path / "disk")
     done = in_small_disk(
@@ -74,6 +75,7 @@ def runs(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.sampler
+@pytest.mark.slow
 def test_the_limit_drops_the_oldest_session_and_says_so_once(tmp_path: Path) -> None:
     spool = tmp_path / ".profkit" / "spool"
     run_program(tmp_path, ["-c", CALLS.format(label="first")])
@@ -138,6 +140,7 @@ def test_commands_neither_wait_for_a_pipe_nor_read_an_endless_device(tmp_path: P
 
 
 @pytest.mark.sampler
+@pytest.mark.slow
 def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
     """py-spy takes no such path: the program runs, says so once, and no command fails."""
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))

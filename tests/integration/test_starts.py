@@ -55,6 +55,7 @@ def tries(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("end", ["exit 101", "kill -SEGV $$", "exit 0"])
+@pytest.mark.slow
 def test_a_start_that_fails_once_is_repeated(tmp_path: Path, end: str) -> None:
     done = run_with(tmp_path, failures=1, end=end)
     assert done.stderr == ""
@@ -80,6 +81,7 @@ def test_a_start_that_fails_again_is_explained(tmp_path: Path, end: str, how: st
     assert tries(tmp_path) == 2
 
 
+@pytest.mark.slow
 def test_a_script_that_starts_py_spy_after_a_while_is_no_sampler_yet(tmp_path: Path) -> None:
     done = run_with(tmp_path, failures=1, end=f'trap : INT; sleep 0.5; exec {PySpySampler().find()} "$@"')
     assert done.stderr == ""

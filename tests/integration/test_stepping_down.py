@@ -108,18 +108,21 @@ def outcome(folder: Path, case: Case) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_the_best_way_that_is_left_is_taken(name: str, folder: Path) -> None:
     case = CASES[name]
     found = outcome(folder, case)
     taken = case.tried[-1]
     for run in found["runs"].values():
         assert run["calls"] == CALLS
-        assert 0.1 * CALLS <= run["wall_s"] < 0.2 * CALLS
+        assert run["wall_s"] >= 0.1 * CALLS
         assert run["error"] is None
         steps = [note for note in run["notes"] if case.cause in note and "sampled instead of" in note]
         assert len(steps) == len(case.tried) - 1, run["notes"]
         assert run["samples"] > 0
         assert (run["sampler"], run["blocking"]) == (taken.split()[0], taken == PYSPY)
+    # Nothing but the calls: a sampler takes at least as long to start as one of them.
+    assert sum(run["wall_s"] for run in found["runs"].values()) < 1.25 * found["spun_s"]
     inside = [line for line in found["said"] if line.startswith("a subinterpreter cannot sample")]
     assert len(inside) == (PREFERS_READER and taken == INSIDE and case.cause == "seccomp"), found["said"]
     assert len(found["said"]) == len(case.tried) - 1 + len(inside), found["said"]
@@ -159,6 +162,7 @@ def test_the_report_says_how_it_was_sampled_and_why(folder: Path) -> None:
     assert "from inside the process, by a signal handler" in shown.stdout
 
 
+@pytest.mark.slow
 def test_without_any_sampler_the_report_says_why(folder: Path) -> None:
     options = json.dumps({"subprocesses": True})  # not supported from inside
     outcome(folder, replace(CASES["filter that kills"], options=options))
@@ -169,6 +173,7 @@ def test_without_any_sampler_the_report_says_why(folder: Path) -> None:
     assert "There are no samples: the notes above say why" in shown.stdout
 
 
+@pytest.mark.slow
 def test_calls_alone_on_request(folder: Path) -> None:
     found = outcome(folder, Case((), options='{"sampler": "none"}'))
     assert found["said"] == []

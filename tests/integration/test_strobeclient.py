@@ -60,6 +60,7 @@ def theirs() -> Any:
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_the_stand_in_satisfies_pytorchs_own_wrapper(state: Path, theirs: Any):
     assert theirs.profile(lambda x: x + 1, 1) == 2
     assert theirs.current_run_id == -1
@@ -71,6 +72,7 @@ def test_the_stand_in_satisfies_pytorchs_own_wrapper(state: Path, theirs: Any):
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_we_ask_what_pytorchs_wrapper_asks(state: Path, tmp_path: Path, theirs: Any):
     theirs.profile(lambda: None)
     by_them = calls(state)

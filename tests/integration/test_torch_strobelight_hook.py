@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.harness import environment
+from tests.integration.torch_graphs import GRAPHS
 
 pytestmark = [pytest.mark.sampler, pytest.mark.torch]
 
@@ -34,6 +35,7 @@ def run(folder: Path, program: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_every_compilation_is_a_success_with_a_result(tmp_path: Path) -> None:
     run(
         tmp_path,
@@ -59,27 +61,12 @@ assert not Hook.inside_profile_compile_time and Hook.ignored_profile_runs == 0
     )
 
 
+@pytest.mark.slow
 def test_graphs_are_those_without_the_hook(tmp_path: Path) -> None:
     run(
         tmp_path,
-        """
-from torch._dynamo.utils import counters
-
-def broken(x):
-    y = x.sin()
-    torch._dynamo.graph_break()
-    return y + 1
-
-def numbers():
-    torch._dynamo.reset()
-    counters.clear()
-    graphs = []
-    def backend(graph, inputs):
-        graphs.append(graph)
-        return graph.forward
-    assert torch.equal(torch.compile(broken, backend=backend)(ones), ones.sin() + 1)
-    return len(graphs), sum(counters["graph_break"].values()), dict(counters["frames"])
-
+        GRAPHS
+        + """
 hooked = numbers()
 assert Hook.success_profile_count == 2
 Hook.enabled = False
@@ -88,6 +75,7 @@ assert numbers() == hooked
     )
 
 
+@pytest.mark.slow
 def test_export_is_a_phase_too(tmp_path: Path) -> None:
     run(
         tmp_path,
@@ -104,6 +92,7 @@ assert Hook.success_profile_count >= 1 and Hook.failed_profile_count == 0
     )
 
 
+@pytest.mark.slow
 def test_a_compilation_that_raises_does_not_leave_the_hook_stuck(tmp_path: Path) -> None:
     run(
         tmp_path,
@@ -132,6 +121,7 @@ assert Hook.success_profile_count == before + 1 and Hook.ignored_profile_runs ==
     )
 
 
+@pytest.mark.slow
 def test_only_its_own_profiler_lets_the_hook_go(tmp_path: Path) -> None:
     run(
         tmp_path,
@@ -149,6 +139,7 @@ assert Hook.inside_profile_compile_time
     )
 
 
+@pytest.mark.slow
 def test_compilations_are_kept_as_runs(tmp_path: Path) -> None:
     run(
         tmp_path,
@@ -166,6 +157,7 @@ assert run.info.region.tags == (Hook.identifier,)
     )
 
 
+@pytest.mark.slow
 def test_options_arrive_as_pytorch_passes_them(tmp_path: Path) -> None:
     """`sample_tags` comes as a set, `sample_each` in cycles."""
     run(

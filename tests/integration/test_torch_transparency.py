@@ -182,6 +182,7 @@ class TestCompiledItself:
 
     @pytest.mark.sampler
     @pytest.mark.parametrize("fullgraph", [False, True])
+    @pytest.mark.slow
     def test_first_call_that_starts_a_session(self, fullgraph: bool) -> None:
         # The session is started while TorchDynamo looks at every frame; none of profkit's may be compiled.
         code = (
@@ -525,6 +526,7 @@ class TestModules:
 
         agree(case)
 
+    @pytest.mark.slow
     def test_backward_through_aot_autograd(self) -> None:
         def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
             module = modules(decorate)["Net"]()
@@ -749,6 +751,7 @@ def test_profkit_imports_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_torch_first_then_profkit() -> None:
     """The hook also works where TorchDynamo was there before profkit."""
     code = (

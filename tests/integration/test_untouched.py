@@ -77,8 +77,13 @@ def test_same_output_and_exit_code(tmp_path: Path, program: str, scenario: str) 
 
 
 @pytest.mark.parametrize(
-    "kind", ["KeyboardInterrupt", "TimeoutError", pytest.param("Asked", marks=pytest.mark.full)]
+    "kind",
+    [
+        "KeyboardInterrupt",
+        *(pytest.param(kind, marks=pytest.mark.full) for kind in ("TimeoutError", "Asked")),
+    ],
 )
+@pytest.mark.slow
 def test_a_signal_handler_raises_at_any_moment(tmp_path: Path, kind: str) -> None:
     done = run(tmp_path / "profiled", "interrupts.py", kind, "0")
     assert done.returncode == 0, done.stderr
@@ -90,6 +95,7 @@ def test_a_signal_handler_raises_at_any_moment(tmp_path: Path, kind: str) -> Non
     assert found["samples at last"] > 0
 
 
+@pytest.mark.slow
 def test_a_signal_handler_raises_in_each_call_of_a_start_and_a_stop(tmp_path: Path) -> None:
     done = run(tmp_path / "profiled", "interrupted_calls.py", "1", "0")
     assert done.returncode == 0, done.stderr

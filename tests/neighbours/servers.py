@@ -49,15 +49,23 @@ class Server:
 
     def ask(self, path: str, method: str = "GET", body: str | None = None) -> Answer:
         """Send one request on a connection of its own."""
+        return self.ask_with({"Content-Type": "application/json"} if body else {}, path, method, body)[0]
+
+    def ask_with(
+        self, headers: dict[str, str], path: str, method: str = "GET", body: str | None = None
+    ) -> tuple[Answer, dict[str, str]]:
+        """Send one request with headers; return the response's headers, too, with names in lower case."""
         self.asked[path] = self.asked.get(path, 0) + 1
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_ANSWER_TIMEOUT_S)
         with contextlib.closing(connection):
-            connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+            connection.request(method, path, body, headers)
             response = connection.getresponse()
             text = response.read().decode()
+            answered = {name.lower(): value for name, value in response.getheaders()}
             if pid := response.getheader("X-Pid"):
                 self.pids.add(int(pid))
-        return Answer(f"{method} {path}", response.status, response.getheader("Content-Type", ""), text)
+        kind = response.getheader("Content-Type", "")
+        return Answer(f"{method} {path}", response.status, kind, text), answered
 
     def ask_all(self, paths: Sequence[str]) -> list[Answer]:
         """Send many requests, eight at a time."""
@@ -92,12 +100,12 @@ class Served:
 
 def serve_both(
     tmp_path: Path, argv: Callable[[int], Sequence[str]], talk: Talk, *, stop: int = signal.SIGTERM,
-    files: Sequence[str] = (), **changes: str,
+    files: Sequence[str] = (), varying: Sequence[str] = (), **changes: str,
 ) -> Served:  # fmt: skip
     """Run `python -m ARGV(port)` twice, talk to both, stop both, and check that they did the same.
 
     `talk` asks and returns what is to be equal. `files` are copied to each server's folder, and imported
-    from there.
+    from there. Lines of logs with one of the texts in `varying` may be more or fewer each time.
     """
     servers = []
     for name, disabled in (("bare", "1"), ("profiled", "0")):
@@ -111,23 +119,27 @@ def serve_both(
 
     def run(place: tuple[Path, dict[str, str]]) -> tuple[Server, object]:
         folder, variables = place
-        with _running(folder, argv, variables, stop) as server:
+        with running(folder, argv, variables, stop) as server:
             return server, talk(server)
 
     with ThreadPoolExecutor(2) as pool:
         (bare, expected), (profiled, answers) = pool.map(run, servers)
     await_samplers_end(tmp_path)
     assert answers == expected
-    assert _log_of(profiled) == _log_of(bare)
+    assert _log_of(profiled, varying) == _log_of(bare, varying)
     assert profiled.code == bare.code, profiled.log
     return Served(profiled, answers)
 
 
 @contextlib.contextmanager
-def _running(
-    folder: Path, argv: Callable[[int], Sequence[str]], variables: dict[str, str], stop: int
+def running(
+    folder: Path,
+    argv: Callable[[int], Sequence[str]],
+    variables: dict[str, str],
+    stop: int = signal.SIGTERM,
 ) -> Iterator[Server]:
-    port = _free_port()
+    """Run `python -m ARGV(port)` in a folder until the block ends."""
+    port = free_port()
     log = folder / "server.log"
     with log.open("w") as out:
         process = subprocess.Popen(
@@ -148,7 +160,8 @@ def _running(
             server.log = log.read_text("utf-8")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
         return port
@@ -172,8 +185,8 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
     process.wait(_END_TIMEOUT_S)
 
 
-def _log_of(server: Server) -> list[str]:
+def _log_of(server: Server, varying: Sequence[str]) -> list[str]:
     """The lines of a log in an order of their own: requests that overlap end in any order."""
     text = OWN_FRAME.sub("", server.log).replace(str(server.folder), "FOLDER")
     lines = [_VARIES.sub("N", line) for line in text.splitlines() if "/ready" not in line]
-    return sorted(line for line in lines if "/reach" not in line)
+    return sorted(line for line in lines if not any(text in line for text in ("/reach", *varying)))

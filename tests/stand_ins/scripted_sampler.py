@@ -104,8 +104,7 @@ class ScriptedSampler:
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         self.script.lives.append(live)
         blocking = options.native or not live.timed_sockets
-        code = NoteCode.TIMEOUTS_RESTART if blocking else NoteCode.NONBLOCKING_SOCKETS
-        notes = (Note(code),) if live.timed_sockets else ()
+        notes = (Note(_socket_code(options, blocking=blocking)),) if live.timed_sockets else ()
         return SamplerPlan(
             "scripted", options.rate_hz or 100.0, blocking, options.idle, options.native,
             options.subprocesses, options.scope, options.max_duration_s, notes=notes,
@@ -138,3 +137,9 @@ def scripted_rungs(script: Script) -> Callable[[SamplerOptions], Sequence[Rung]]
         return (Rung(sampler, options),)
 
     return rungs
+
+
+def _socket_code(options: SamplerOptions, *, blocking: bool) -> NoteCode:
+    if blocking:
+        return NoteCode.TIMEOUTS_RESTART
+    return NoteCode.BLOCKING_NOT_KEPT if options.blocking is True else NoteCode.NONBLOCKING_SOCKETS

@@ -31,7 +31,7 @@ PROGRAMS = {
 }
 """Programs on PATH that a test may start only with the marker. PostgreSQL is started by its fixture alone."""
 
-ASKED_FOR = ("neighbours", "full")
+ASKED_FOR = ("neighbours", "slow", "full")
 """Tests with these markers are left out unless `-m` names one of them."""
 
 SINCE = {"reader": (3, 14), "states": (3, 15)}

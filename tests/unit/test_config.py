@@ -3,12 +3,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from profkit.config import read_config
+from profkit.config import DEFAULT, Setting, read_config
 from profkit.errors import SpoolUnavailable
+from profkit.project_file import NO_FILE, ProjectFile
 from profkit.store.files import make_folder
 from profkit.store.spool import create_folder, session_folders
 from tests.support.folders import ROOT
@@ -98,3 +100,52 @@ def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
     folder = create_folder(config.spool, "s1")
     (folder / "calls.jsonl").touch()
     assert session_folders(config.spool) == (folder,)
+
+
+def in_file(settings: dict[str, object], **tables: dict[str, object]) -> ProjectFile:
+    return ProjectFile(HERE / "pyproject.toml", settings, tables)
+
+
+def test_a_files_settings_hold_unless_a_variable_does() -> None:
+    file = in_file({"spool_limit": "2GB", "children": False, "disable": "on", "exit-timeout": 5})
+    config = read_config({}, HERE / "below", file)
+    assert (config.spool_limit, config.children, config.disabled) == ("2GB", False, True)
+    assert config.exit_timeout == "5"
+    assert config.problems == ()
+    over = read_config({"PROFKIT_CHILDREN": "1", "PROFKIT_SPOOL_LIMIT": "1MB"}, HERE, file)
+    assert (over.spool_limit, over.children, over.disabled) == ("1MB", True, True)
+    assert over.sources["children"] == "PROFKIT_CHILDREN"
+    assert over.sources["disable"] == str(file.path)
+    assert over.sources["store"] == DEFAULT
+
+
+def test_paths_in_a_file_are_relative_to_it() -> None:
+    config = read_config({}, HERE / "below", in_file({"spool": "build/spool", "store": "sqlite:///runs.db"}))
+    assert (config.spool, config.store_url) == (HERE / "build/spool", f"sqlite:///{HERE}/runs.db")
+    for url in ("sqlite:////there/runs.db", "sqlite:///:memory:", "postgresql:///x"):
+        assert read_config({}, HERE, in_file({"store": url})).store_url == url
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"spol": "x"}, "there is no option 'spol' in /work/pyproject.toml; did you mean 'spool'?"),
+        ({"spool": ["x"]}, "spool is not a text, number or switch"),
+        ({"children": "perhaps"}, "children = 'perhaps' is not a switch; write true or false"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_a_problem_and_ignored(settings: dict[str, object], words: str) -> None:
+    config = read_config({}, HERE, in_file(settings))
+    (problem,) = config.problems
+    assert words in str(problem)
+    assert replace(config, file=NO_FILE, problems=()) == read_config({}, HERE)
+
+
+def test_default_options_of_profile() -> None:
+    file = in_file({}, profile={"rate": 200, "stack-max-len": 30})
+    environ = {"PROFKIT_PROFILE_RATE": " 300 ", "PROFKIT_PROFILE_IDLE": "off", "PROFKIT_PROFILE_GIL": ""}
+    assert read_config(environ, HERE, file).profile == {
+        "rate": Setting("300", "PROFKIT_PROFILE_RATE"),
+        "stack_max_len": Setting(30, str(file.path)),
+        "idle": Setting("off", "PROFKIT_PROFILE_IDLE"),
+    }

@@ -76,6 +76,22 @@ def test_no_string_has_the_path_of_a_module() -> None:
     assert paths == []
 
 
+def names_in(module: str) -> set[str]:
+    """The names in a module; by its source if it imports another tool, which may not be installed."""
+    if not module.startswith("profkit.integrations"):
+        return set(dir(import_module(module)))
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    names: set[str] = set()
+    for node in ast.parse(Path(spec.origin).read_text("utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names.update(target.id for target in targets if isinstance(target, ast.Name))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+    return names
+
+
 def test_each_late_import_finds_its_name() -> None:
     """The functions of commands import what they run with."""
     names = {
@@ -86,8 +102,7 @@ def test_each_late_import_finds_its_name() -> None:
     }
     assert ("profkit.comparing.gate", "check_calls") in names
     for module, name in sorted(names):
-        found = import_module(module)
-        assert hasattr(found, name) or find_spec(f"{module}.{name}") is not None, f"{module}:{name}"
+        assert name in names_in(module) or find_spec(f"{module}.{name}") is not None, f"{module}:{name}"
 
 
 @pytest.mark.parametrize("name", profkit.__all__)

@@ -1,6 +1,6 @@
 """Call profiled code in one of several ways: `caller.py LOG WAY SEED DURATION_S SAMPLER [DEATH AFTER_S]`.
 
-It logs each call. With a DEATH it ends itself that way AFTER_S seconds after its first call.
+It logs each call. With a DEATH it ends itself that way AFTER_S seconds after it has begun.
 """
 
 from __future__ import annotations
@@ -114,11 +114,11 @@ DEATHS: dict[str, Callable[[], object]] = {
 WAYS = {way.__name__: way for way in (steady, restless, threads, coroutines)}
 
 if __name__ == "__main__":
+    LOG.write("begun", time.monotonic_ns())
     if len(sys.argv) > 6:
         timer = threading.Timer(float(sys.argv[7]), DEATHS[sys.argv[6]])
         timer.daemon = True
         timer.start()
-    LOG.write("begun", time.monotonic_ns())
     try:
         WAYS[sys.argv[2]]()
     finally:

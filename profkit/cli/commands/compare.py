@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.output import Showing, showing_options, source_root_option, uncollected
+from profkit.cli.memory import for_large_profiles
+from profkit.cli.options import value_option
+from profkit.cli.output import Showing, showing_options, source_root_option
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config
@@ -23,11 +25,12 @@ from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
 from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import AnyRun
+from profkit.model.profile import Value
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
 from profkit.process.signals import interrupted_by_termination
 from profkit.render.options import ReportOptions, Terminal
-from profkit.render.registry import MEASURED_COMPARISON, SAMPLED_COMPARISON
+from profkit.render.registry import MEASURED_COMPARISON, MEMORY_COMPARISON, SAMPLED_COMPARISON
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions
@@ -142,6 +145,7 @@ _FORMATS = ("text", "json", "markdown", "html")
 )
 @showing_options(_FORMATS)
 @source_root_option()
+@value_option("Value of memory runs by which functions are compared.  [default: peak]")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
 @measuring_options(without=("label", "simulate"))
 @click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
@@ -154,6 +158,7 @@ def compare_command(
     git: tuple[str, str] | None,
     limit: int | None,
     source_root: Path | None,
+    value: Value | None,
     **given: object,
 ) -> int:
     """Compare two sets of runs and report significant differences.
@@ -166,12 +171,15 @@ def compare_command(
     options from --setup on apply to this. --git measures each commit in a work tree of its own; your checkout
     does not change.
     """
-    showing, shown = Showing.of(given, _FORMATS), ReportOptions(limit=limit, source_root=source_root)
+    showing = Showing.of(given, _FORMATS)
+    shown = ReportOptions(limit=limit, source_root=source_root, value=value)
     if source_root is not None and (showing.format != "html" or ab is not None or git is not None):
         raise UsageError(
             "only the page of two sampled runs shows source", "leave out --source-root, or add --html"
         )
     if ab is not None or git is not None:
+        if value is not None:
+            raise UsageError("--ab and --git measure no memory", "leave out --value")
         return _measured(config, sides, ab, git, given, showing, shown)
     if asked_for(given) or given["threads"] is not None or given["no_keep"]:
         raise UsageError(
@@ -186,7 +194,7 @@ def compare_command(
 def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
     from profkit.cli.sides import open_sides
 
-    with open_sides(config) as found, uncollected():
+    with open_sides(config) as found, for_large_profiles():
         a, b = (found.side(text) for text in texts)
         if bool(a.sampled) != bool(b.sampled):
             sampled, measured = (a, b) if a.sampled else (b, a)
@@ -212,13 +220,22 @@ def rendered(
 
     measured_a, measured_b = ([run for run in side if isinstance(run, MeasuredRun)] for side in (a, b))
     if measured_a and measured_b:
+        if options.value is not None:
+            raise UsageError("--value is for runs with mode='memory'", "leave it out")
         from profkit.comparing.measured import compare_measured
 
         comparison = compare_measured(measured_a, measured_b, names)
         return MEASURED_COMPARISON.renderer(format)(comparison, options, terminal)
+    sampled_a, sampled_b = ([run for run in side if isinstance(run, Run)] for side in (a, b))
+    if any(run.info.memory is not None for run in (*sampled_a, *sampled_b)):
+        from profkit.comparing.memory import compare_memory
+
+        compared = compare_memory(sampled_a, sampled_b, options.value)
+        return MEMORY_COMPARISON.renderer(format)(compared, options, terminal)
+    if options.value is not None:
+        raise UsageError("--value is for runs with mode='memory'", "leave it out")
     from profkit.comparing.sampled import compare_sampled
 
-    sampled_a, sampled_b = ([run for run in side if isinstance(run, Run)] for side in (a, b))
     return SAMPLED_COMPARISON.renderer(format)(compare_sampled(sampled_a, sampled_b), options, terminal)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from profkit.cli.options import percentage
 from profkit.cli.output import STDOUT, save, terminal, write
 from profkit.cli.sides import Side, Sides
 from profkit.cli.workspace import complete_run, current_folder
@@ -19,7 +20,8 @@ from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.model.measurement import AnyRun, Design, MeasuredRun
 from profkit.process.git import commit_of
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.registry import GATE, MEASURED_COMPARISON, SAMPLED_COMPARISON
+from profkit.render.registry import GATE, MEASURED, MEASURED_COMPARISON, MEMORY_COMPARISON, SAMPLED_COMPARISON
+from profkit.render.views.header import mode_word
 
 if TYPE_CHECKING:
     from profkit.cli.sides import Side
@@ -45,9 +47,9 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
     others = [run for run in side.runs if run.info.id not in own]
     if not others:
         raise _missing(text, _ONLY_CURRENT, current)
-    runs = tuple(run for run in others if isinstance(run, MeasuredRun) == bool(current.measured))
+    runs = tuple(run for run in others if _kind(run) == _kind(current.runs[0]))
     if not runs:
-        raise _missing(text, "its runs are of the other kind, sampled or measured", current)
+        raise _missing(text, "its runs are of another kind: sampled, measured or memory", current)
     if current.measured and not match_orders(Side(text, runs).measured, current.measured).pairs:
         raise _missing(text, "none of its orders is one of the current run", current)
     beside = tuple(
@@ -56,6 +58,11 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
         if run.info.batch in batches and run.info.design is not Design.SEPARATE
     )
     return Side(side.text, beside or runs)
+
+
+def _kind(run: AnyRun) -> str:
+    """Return what a run can be compared with."""
+    return MEASURED.name if isinstance(run, MeasuredRun) else mode_word(run.info)
 
 
 def _at_commit(found: Sides, revision: str, current: Side, own: set[str]) -> Side:
@@ -87,16 +94,6 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
 """Exit codes by outcome; without a baseline it is `NoBaseline`'s 4."""
 
 
-def _part(_context: click.Context, _option: click.Parameter, value: str) -> float:
-    try:
-        part = float(value.strip().removesuffix("%")) / 100
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not a percentage such as 3%") from error
-    if not 0 <= part < 100:
-        raise click.BadParameter(f"{value!r} is not a percentage from 0 on")
-    return part
-
-
 @click.command("gate")
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option(
@@ -108,11 +105,11 @@ def _part(_context: click.Context, _option: click.Parameter, value: str) -> floa
 )
 @click.option(
     "--max-slowdown",
-    callback=_part,
+    callback=percentage,
     default="3%",
     show_default=True,
     metavar="PERCENT",
-    help="Maximum slowdown.",
+    help="Maximum slowdown, or growth of the peak of memory.",
 )
 @click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request to FILE; - is stdout.")
@@ -142,7 +139,7 @@ def gate_command(
     with open_sides(config) as found:
         current = found.newest() if run is None else found.side(run)
         before = baseline_of(found, baseline, current)
-        held = _held if current.measured else _held_samples
+        held = _held if current.measured else _held_memory if _is_of_memory(current) else _held_samples
         gate = held(before, current, max_slowdown, shown, fail_if_faster)
         if markdown is not None and markdown != STDOUT:
             save(Path(markdown), f"{gate.shown('markdown', PIPE)}\n")
@@ -181,12 +178,33 @@ def _held_samples(before: Side, current: Side, limit: float, shown: ReportOption
     """Check sampled runs against the limit, by the time of a call."""
     from profkit.comparing.gate import check_calls
 
+    check = check_calls(_only_label(current), _call_times(before), _call_times(current), limit)
+    result = _result(before.text, limit, (check,), gains)
+    return _Gate(result, lambda format, terminal: _explained(before, current, format, shown, terminal))
+
+
+def _is_of_memory(side: Side) -> bool:
+    return any(run.info.memory is not None for run in side.sampled)
+
+
+def _held_memory(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
+    """Check memory runs against the limit, by the peak of a call."""
+    from profkit.comparing.gate import check_peaks
+    from profkit.comparing.memory import compare_memory
+
+    name = _only_label(current)
+    comparison = compare_memory(before.sampled, current.sampled)
+    result = _result(before.text, limit, (check_peaks(name, comparison, limit),), gains)
+    return _Gate(
+        result, lambda format, terminal: MEMORY_COMPARISON.renderer(format)(comparison, shown, terminal)
+    )
+
+
+def _only_label(current: Side) -> str:
     labels = dict.fromkeys(run.info.label for run in current.sampled)
     if len(labels) > 1:
         raise UsageError(f"{current.text!r} means runs of {', '.join(map(repr, labels))}", "name one label")
-    check = check_calls(next(iter(labels)), _call_times(before), _call_times(current), limit)
-    result = _result(before.text, limit, (check,), gains)
-    return _Gate(result, lambda format, terminal: _explained(before, current, format, shown, terminal))
+    return next(iter(labels))
 
 
 def _explained(before: Side, current: Side, format: str, shown: ReportOptions, terminal: Terminal) -> str:

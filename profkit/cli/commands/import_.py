@@ -9,7 +9,9 @@ from typing import TypeVar
 import click
 
 from profkit.cli.files import import_formats, runs_of_file
-from profkit.cli.output import say, terminal, uncollected, write
+from profkit.cli.memory import for_large_profiles
+from profkit.cli.options import together
+from profkit.cli.output import say, terminal, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
@@ -44,9 +46,7 @@ def _seconds(text: str) -> float:
 
 def limit_options(command: _Command) -> _Command:
     """Add the options whose values `limits_of` takes."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return together(_OPTIONS)(command)
 
 
 def limits_of(
@@ -135,7 +135,7 @@ def import_command(
     from profkit.store.runs import open_store
 
     limits = limits_of(max_bytes, max_depth, max_records, max_frames, max_seconds)
-    with uncollected():
+    with for_large_profiles():
         runs = [run for file in files for run in runs_of_file(file, name, label, limits, value)]
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}

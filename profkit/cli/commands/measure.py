@@ -15,10 +15,11 @@ from typing import IO, TYPE_CHECKING, cast
 import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.output import say, terminal, write
+from profkit.cli.measured_spool import MeasuredSpool
+from profkit.cli.output import terminal, write
 from profkit.cli.workspace import current_folder
 from profkit.config import Config
-from profkit.errors import MeasuringError, SpoolUnavailable, UsageError
+from profkit.errors import MeasuringError, UsageError
 from profkit.render.options import ReportOptions
 from profkit.render.registry import MEASURED
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from profkit.cli.packed_orders import Reply
     from profkit.measuring.api import PackedOrder
     from profkit.measuring.orders import MeasureOptions
-    from profkit.model.measurement import MeasuredRun
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _LONGEST_S = 86400.0
@@ -139,7 +139,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     if given["functions"] and not given["as_json"]:
         raise UsageError("--functions applies only to --json", "add --json, or leave out --functions")
     threads = cast("tuple[int, ...] | None", given["threads"])
-    spool = _Spool(config.spool)
+    spool = MeasuredSpool(config.spool)
     runs = measure_packed(
         orders_of(what, threads, asked_for(given)),
         workers=cast(int, given["workers"]),
@@ -152,31 +152,3 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     write(render(runs, shown, terminal()))
     spool.check(len(runs))
     return MeasuringError.exit_code if any(run.info.error for run in runs) else 0
-
-
-class _Spool:
-    """Spool for runs as they arrive; a run that cannot be kept is an error after all are shown."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._lost = folder, 0
-        self._error: OSError | None = None
-
-    def keep(self, run: MeasuredRun) -> None:
-        """Keep a run; warn at the first failure, since the other runs may take long."""
-        from profkit.store.measured import keep_measured
-
-        try:
-            keep_measured(self._folder, run)
-        except OSError as error:
-            if self._error is None:
-                say(
-                    "warning",
-                    f"{run.info.label!r} cannot be kept in {self._folder}: {error.strerror or error}",
-                )
-            self._error, self._lost = error, self._lost + 1
-
-    def check(self, runs: int) -> None:
-        """Raise `SpoolUnavailable` if runs were not kept."""
-        if self._error is not None:
-            reason = self._error.strerror or str(self._error)
-            raise SpoolUnavailable(self._folder, f"{self._lost} of {runs} runs were not kept: {reason}")

@@ -11,6 +11,9 @@ from typing import TypedDict, cast
 
 import click
 
+from profkit.cli.compilations import find_compilations
+from profkit.cli.memory import for_large_profiles
+from profkit.cli.options import activity_options, value_option
 from profkit.cli.output import (
     Showing,
     merged_name,
@@ -18,18 +21,19 @@ from profkit.cli.output import (
     say,
     showing_options,
     source_root_option,
-    uncollected,
 )
 from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
 from profkit.config import Config
 from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
+from profkit.model.profile import Value
 from profkit.model.run import Run, RunInfo
+from profkit.model.sampler_names import MEMRAY
 from profkit.model.session import SessionState
 from profkit.render.formatting import count, moment
 from profkit.render.options import Activity, ReportOptions, Sort, Terminal
-from profkit.render.registry import IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
+from profkit.render.registry import COMPILATIONS, IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
 from profkit.units import parse_duration
 
 _ENDED = (SessionState.SUCCESS, SessionState.FAILED)
@@ -88,17 +92,17 @@ def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tupl
     all_of_label = [
         info
         for info in workspace.runs(named.label, None)
-        if isinstance(info, RunInfo) and info.imported is None
+        if isinstance(info, RunInfo) and info.imported is None and info.plan.sampler != MEMRAY
     ]
     found = [info for info in all_of_label if wanted.has(info)]
     if not found:
         newest = all_of_label[0]
         raise NoRunsToMerge(named.label, str(wanted), f"{moment(newest.started_ns)[:19]} in {newest.session}")
-    version = found[0].region.id if run in (None, named.label) else named.region.id
-    same = tuple(info for info in found if info.region.id == version)
+    version = found[0].region.version if run in (None, named.label) else named.region.version
+    same = tuple(info for info in found if info.region.version == version)
     if not same:
         raise NoRunsToMerge(named.label, f"with the code of run {named.id} {wanted}".rstrip(), _last(found))
-    _mention_others(same[0], [info for info in found if info.region.id != version])
+    _mention_others(same[0], [info for info in found if info.region.version != version])
     return same
 
 
@@ -126,6 +130,9 @@ def _sampled(info: AnyInfo) -> RunInfo:
     if info.imported is not None:
         problem = f"run {info.id} ({info.label}) was imported, and only recorded runs can be merged"
         raise UsageError(problem, "leave out --all, --since and --session")
+    if info.plan.sampler == MEMRAY:
+        problem = f"run {info.id} ({info.label}) is of memory, and peaks of several processes do not add up"
+        raise UsageError(problem, "leave out --all, --since and --session; `profkit list` shows each peak")
     return info
 
 
@@ -185,18 +192,7 @@ def _last(infos: Sequence[RunInfo]) -> str:
     shell_complete=complete_thread,
     help="Show only the samples of this thread.",
 )
-@click.option(
-    "--working",
-    "activity",
-    flag_value=Activity.WORKING.value,
-    help="Show only samples in which a thread worked, not waited.",
-)
-@click.option(
-    "--waiting",
-    "activity",
-    flag_value=Activity.WAITING.value,
-    help="Show only samples in which a thread waited.",
-)
+@activity_options()
 @click.option("--show-all", is_flag=True, help="Do not fold library frames.")
 @click.option(
     "--all", "all_runs", is_flag=True, help="Merge all runs of the label: every worker and session."
@@ -210,6 +206,13 @@ def _last(infos: Sequence[RunInfo]) -> str:
     multiple=True,
     metavar="ID",
     help="Merge the label's runs of this session; may be repeated.",
+)
+@value_option("Value of a memory run to show.  [default: peak; pages show all]")
+@click.option(
+    "--compile",
+    "compilations",
+    is_flag=True,
+    help="Show what torch compiled in the process of RUN, by frame and phase.",
 )
 @source_root_option()
 @showing_options(SAMPLED.formats)
@@ -226,21 +229,27 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
     including those still being recorded, if they ran the same version of the code. The report then has each
     process's share, and the functions whose shares differ between processes.
 
+    With --compile, the frames that torch.compile and torch.export compiled are shown by phase, with the
+    hottest functions of the compiler. Without RUN, those of the process that compiled last are shown.
+
     Without -o, an HTML file is profkit-LABEL-ID.html in the current folder.
     """
     showing = Showing.of(given, SAMPLED.formats)
     asked = cast(_Given, given)
+    if asked["compilations"]:
+        _show_compilations(run, showing, asked, config)
+        return
     wanted = _wanted(asked)
     with open_workspace(config) as workspace:
         if wanted is not None:
             parts = runs_to_merge(workspace, run, wanted)
-            with uncollected():
+            with for_large_profiles():
                 showing.show_parts(_merged(parts, showing, asked, workspace), merged_name(parts))
             for part in parts:
                 _check(part, workspace)
             return
         infos = workspace.find_all(run)
-        with uncollected():
+        with for_large_profiles():
             loaded = [workspace.load(info, in_order=showing.format in IN_ORDER) for info in infos]
             runs = tuple(with_notes_of_label(loaded, workspace))
             text = _rendered(runs, showing.format, _options(asked), showing.terminal(), workspace)
@@ -259,9 +268,31 @@ class _Given(TypedDict):
     activity: str | None
     show_all: bool
     source_root: Path | None
+    value: Value | None
     all_runs: bool
     since: str | None
     sessions: tuple[str, ...]
+    compilations: bool
+
+
+def _show_compilations(run: str | None, showing: Showing, given: _Given, config: Config) -> None:
+    if showing.format not in COMPILATIONS.formats:
+        raise UsageError(
+            f"--compile has no {showing.format} report", f"choose one of {', '.join(COMPILATIONS.formats)}"
+        )
+    options = _options(given)
+    unfit = {
+        **_of_samples(options),
+        "--all": given["all_runs"],
+        "--since": given["since"],
+        "--session": given["sessions"],
+    }
+    if wrong := ", ".join(option for option, is_given in unfit.items() if is_given):
+        raise UsageError(f"{wrong} does not go with --compile", f"leave out {wrong}")
+    with open_workspace(config) as workspace, for_large_profiles():
+        found = find_compilations(workspace, run)
+        parts = COMPILATIONS.parts(showing.format, found, options, showing.terminal())
+        showing.show_parts(parts, f"compilations-{found.process.pid}")
 
 
 def _wanted(given: _Given) -> Wanted | None:
@@ -290,6 +321,7 @@ def _options(given: _Given) -> ReportOptions:
         activity=Activity(given["activity"] or Activity.ALL.value),
         show_all=given["show_all"],
         source_root=given["source_root"],
+        value=given["value"],
     )
 
 
@@ -306,16 +338,21 @@ def _rendered(
     return MEASURED.parts(format, measured, options, terminal)
 
 
-def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> None:
-    given = {
+def _of_samples(options: ReportOptions) -> dict[str, bool]:
+    """Return whether each option is given that applies to samples only."""
+    return {
         "--min-share": options.min_share is not None,
         "--depth": options.depth is not None,
         "--thread": options.thread is not None,
         f"--{options.activity.value}": options.activity is not Activity.ALL,
         "--show-all": options.show_all,
         "--source-root": options.source_root is not None,
+        "--value": options.value is not None,
     }
-    if wrong := ", ".join(option for option, is_given in given.items() if is_given):
+
+
+def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> None:
+    if wrong := ", ".join(option for option, is_given in _of_samples(options).items() if is_given):
         raise UsageError(
             f"run {info.id} ({info.label}) was measured, and {wrong} applies only to samples",
             f"leave out {wrong}",

@@ -26,8 +26,9 @@ _WEIGHT_TYPES = {
     Unit.SAMPLES: "samples",
     Unit.NANOSECONDS: "tracing-ms",
     Unit.BYTES: "bytes",
-    # The format has no word for instructions; "samples" shows them as a count.
+    # The format has no word for these; "samples" shows them as counts.
     Unit.INSTRUCTIONS: "samples",
+    Unit.ALLOCATIONS: "samples",
 }
 
 _CATEGORIES = (

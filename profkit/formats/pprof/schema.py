@@ -8,11 +8,14 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, Value
 from profkit.units import Unit
 
 FORMAT = "profkit.pprof/1"
-"""First word of the comment; the JSON object of `unit`, `period_ns`, `ordered` and `turns` follows."""
+"""First word of the comment; the JSON object of `unit`, `period_ns`, `ordered` and `turns` follows.
+
+Of memory profiles, it also has `values`.
+"""
 
 GZIP = 31
 """zlib's `wbits` for a gzip header, which then has no time."""
@@ -22,8 +25,17 @@ SAMPLE_TYPES = {
     Unit.NANOSECONDS: ("wall", "nanoseconds"),
     Unit.INSTRUCTIONS: ("instructions", "count"),
     Unit.BYTES: ("space", "bytes"),
+    Unit.ALLOCATIONS: ("allocations", "count"),
 }
 """Type and unit of a sample's first value."""
+
+VALUE_TYPES = {
+    Value.PEAK: ("inuse_space", "bytes"),
+    Value.ALLOCATED: ("alloc_space", "bytes"),
+    Value.ALLOCATIONS: ("alloc_objects", "count"),
+    Value.LEFT: ("left_space", "bytes"),
+}
+"""Types and units of the values of memory profiles; the first three are those of Go's heap profiles."""
 
 WALL = ("wall", "nanoseconds")
 """Type and unit of the period, and of the second value."""

@@ -9,7 +9,10 @@ import base64
 import sys
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import repeat
+from operator import add, mul
 from typing import NamedTuple
 
 from profkit.formats.limits import Budget
@@ -66,17 +69,18 @@ def samples_in_order(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ..
         return None
     if max(numbers, default=-1) >= len(summed):
         return None
-    known: dict[tuple[int, int], Sample] = {}
+    # Of a million turns, few are distinct. One integer identifies a turn, which takes less than a tuple.
+    places = {weight: place for place, weight in enumerate(dict.fromkeys(weights))}
+    of_place, count = list(places), len(places)
+    turns_of = array(_INT64, map(add, map(mul, numbers, repeat(count)), map(places.__getitem__, weights)))
+    known: dict[int, Sample] = {}
     sums = [0] * len(summed)
-    found = []
-    for turn in zip(numbers, weights, strict=True):
-        number, weight = turn
-        sums[number] += weight
-        sample = known.get(turn)
-        if sample is None:
-            sample = known[turn] = summed[number]._replace(weight=weight)
-        found.append(sample)
-    return tuple(found) if sums == _weights(summed) else None
+    for turn, times in Counter(turns_of).items():
+        number, weight = turn // count, of_place[turn % count]
+        stack, thread, _ = summed[number]
+        known[turn] = Sample(stack, thread, weight)
+        sums[number] += weight * times
+    return tuple(map(known.__getitem__, turns_of)) if sums == _weights(summed) else None
 
 
 def _weights(samples: Iterable[Sample]) -> list[int]:

@@ -13,6 +13,7 @@ from profkit.formats.pprof.schema import (
     IDLE,
     SAMPLE_TYPES,
     STATE,
+    VALUE_TYPES,
     WALL,
     InFunction,
     InLabel,
@@ -43,17 +44,24 @@ def encode_timed(profile: Profile, span: TimeSpan) -> bytes:
     Raises OverflowError for a weight, line or id that exceeds 64 bits.
     """
     strings = _Strings()
-    parts = [_value_type(InProfile.SAMPLE_TYPE, SAMPLE_TYPES[profile.unit], strings)]
-    if profile.period_ns > 0:
-        parts.append(_value_type(InProfile.SAMPLE_TYPE, WALL, strings))
-    samples, turns = take_turns(profile.samples)
-    fields = _distinct_samples(profile, samples, strings)
-    parts += map(fields.__getitem__, samples)
+    parts = [_value_type(InProfile.SAMPLE_TYPE, kind, strings) for kind in _value_types(profile)]
+    samples, turns = (profile.samples, None) if profile.columns else take_turns(profile.samples)
+    if profile.columns:
+        parts += _samples_of_columns(profile, strings)
+    else:
+        fields = _distinct_samples(profile, samples, strings)
+        parts += map(fields.__getitem__, samples)
     parts += _frames(profile.frames, strings)
     last = _span(span) + _period(profile, strings) + _comment(profile, strings, turns)
     parts += strings.fields()
     parts.append(last)
     return zlib.compress(b"".join(parts), wbits=GZIP)
+
+
+def _value_types(profile: Profile) -> list[tuple[str, str]]:
+    if profile.value is not None:
+        return [VALUE_TYPES[value] for value in (profile.value, *(one.value for one in profile.columns))]
+    return [SAMPLE_TYPES[profile.unit], *([WALL] if profile.period_ns > 0 else [])]
 
 
 class _Strings:
@@ -95,6 +103,21 @@ def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Str
         )
         for sample in dict.fromkeys(samples)
     }
+
+
+def _samples_of_columns(profile: Profile, strings: _Strings) -> Iterator[bytes]:
+    """Yield the field of each sample with all its values."""
+    ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
+    labels = [_labels(thread, strings) for thread in profile.threads]
+    others = zip(*(column.weights for column in profile.columns), strict=True)
+    for sample, more in zip(profile.samples, others, strict=True):
+        stack = b"".join([ids[frame] for frame in reversed(profile.stacks[sample.stack])])
+        yield wire.blob(
+            InProfile.SAMPLE,
+            (wire.blob(InSample.LOCATIONS, stack) if stack else b"")
+            + wire.packed(InSample.VALUES, [sample.weight, *more])
+            + labels[sample.thread],
+        )
 
 
 def _values(weight: int, period_ns: float) -> bytes:
@@ -153,12 +176,14 @@ def _period(profile: Profile, strings: _Strings) -> bytes:
 
 
 def _comment(profile: Profile, strings: _Strings, turns: Turns | None) -> bytes:
-    about = {
+    about: dict[str, object] = {
         "unit": profile.unit.value,
         "period_ns": profile.period_ns,
         "ordered": profile.ordered,
         "turns": turns is not None,
     }
+    if profile.value is not None:
+        about["values"] = [profile.value.value, *(column.value.value for column in profile.columns)]
     comments = [f"{FORMAT} {json.dumps(about)}"]
     if profile.totals:
         comments.append(totals_comment(profile))

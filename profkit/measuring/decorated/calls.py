@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from resource import RUSAGE_THREAD, getrusage
-from uuid import uuid4
 
 from profkit.measuring.transfer.payload import what_of
 from profkit.measuring.transfer.signature import Likeness, likeness_of, signature_of
 from profkit.measuring.worker.unpack import plain
-from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
-from profkit.model.notes import Note, NoteCode
+from profkit.model.measurement import MeasuredRun, ProcessTimes
 from profkit.model.region import code_of
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
@@ -78,23 +76,10 @@ def in_process_run(
     order: WorkOrder, described: tuple[str, str, int], start: Moment, end: Moment, why: str
 ) -> MeasuredRun:
     """Return the run of a call timed in place; `why` is the reason it was not measured in isolation."""
-    from profkit.measuring.runner.jobs import Task
-    from profkit.measuring.runner.outcomes import Circumstances, measured
-    from profkit.process.manifest import process_info
+    from profkit.measuring.runner.in_process import Span, run_of_times
 
-    around = Circumstances(
-        batch=uuid4().hex[:12],
-        started_ns=start.unix_ns,
-        duration_s=end.wall_s - start.wall_s,
-        process=process_info(),
-        notes=(Note.of(NoteCode.IN_PROCESS, detail=why),),
-    )
-    environment = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-    run = measured(Task(order), around, Timing(1, (start.times(end),), environment), None).run
-    what, file, line = described
-    info = replace(run.info, order=replace(run.info.order, what=what, file=file, line=line))
-    assert run.measurement is not None
-    return MeasuredRun(info, replace(run.measurement, order=info.order))
+    span = Span(start.unix_ns, end.wall_s - start.wall_s)
+    return run_of_times(order, described, start.times(end), span, why)
 
 
 MAX_SIGNATURES = 32

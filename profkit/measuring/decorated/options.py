@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict, cast
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.measuring.orders import MeasureOptions, work_order
+from profkit.model.measurement import MeasuredRun
 from profkit.model.region import RegionKind, kind_of
 from profkit.model.workorder import WorkOrder
 
@@ -32,9 +33,10 @@ class MeasuredOptions(TypedDict, total=False):
     every: int
     max_signatures: int | None
     exit_timeout_s: float | None
+    on_run: Callable[[MeasuredRun], object] | None
 
 
-_OF_CALLS = ("enabled", "every", "max_signatures", "exit_timeout_s")
+_OF_CALLS = ("enabled", "every", "max_signatures", "exit_timeout_s", "on_run")
 """Options that concern a function's calls; all others concern each measurement."""
 
 
@@ -52,6 +54,8 @@ class Plan:
     """Maximum of measured kinds of arguments; None: the default, which mostly ignores values."""
     exit_timeout_s: float | None = None
     """Longest wait for remaining measurements when the program ends, in seconds; None: the default."""
+    on_run: Callable[[MeasuredRun], object] | None = None
+    """Callback with the run of each measured call."""
 
 
 def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, Any]) -> Plan:
@@ -71,13 +75,14 @@ def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, An
         kind is RegionKind.COROUTINE,
         options.get("max_signatures"),
         options.get("exit_timeout_s"),
+        options.get("on_run"),
     )
 
 
 def check(mode: object, options: Mapping[str, object], of_samples: Iterable[str]) -> None:
     """Raise `UsageError` for an unknown mode, or for an option that the mode does not have."""
     if mode not in MODES:
-        choices = ", ".join(map(repr, ("samples", *MODES)))
+        choices = ", ".join(map(repr, ("samples", *MODES, "memory", "trace")))
         raise InvalidOption("mode", mode, f"give one of {choices}")
     known = MeasuredOptions.__annotations__
     for name in options:
@@ -108,6 +113,9 @@ def _check_values(options: Mapping[str, object]) -> None:
     limit_s = options.get("exit_timeout_s")
     if limit_s is not None and not _is_duration(limit_s):
         raise InvalidOption("exit_timeout_s", limit_s, "give a number of seconds, 0 or more")
+    on_run = options.get("on_run")
+    if on_run is not None and not callable(on_run):
+        raise InvalidOption("on_run", on_run, "give a function that takes a run")
     if not isinstance(enabled, bool):
         raise InvalidOption("enabled", enabled, "give True or False")
     if label is not None and not isinstance(label, str):

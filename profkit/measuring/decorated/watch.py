@@ -31,7 +31,7 @@ from profkit.measuring.transfer.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
-from profkit.process.guard import reraise_program_error
+from profkit.process.guard import call_back, reraise_program_error
 
 IDLE_S = 1.0
 """Seconds without a call of the function after which measuring begins."""
@@ -95,6 +95,8 @@ class Watch:
         if run.info.error is not None:
             self.say_once(f"{run.info.label} was not measured: {run.info.error}")
         self._runs.append(run)
+        if self.plan.on_run is not None:
+            call_back(self.plan.on_run, run, f"on_run of {run.info.label!r}")
 
     def ready_in_s(self) -> float:
         """See `backlog.Owner.ready_in_s`."""

@@ -8,7 +8,7 @@ import os
 import shutil
 import string
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -111,6 +111,19 @@ def _environment(kind: ZygoteKind) -> dict[str, str]:
 def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
     if folder is None:
         return []
+    return [
+        *callgrind(folder, kind.simulate),
+        "--instr-atstart=no",
+        "--collect-atstart=no",
+        *(by_function_options() if kind.by_function else ()),
+    ]
+
+
+def callgrind(folder: Path, simulate: Iterable[Simulation], log: str = "valgrind") -> list[str]:
+    """Return the command that counts a program's instructions, with its files in a folder.
+
+    Dumps are at `dump_prefix`, messages in the file `log`. Raises ToolMissing.
+    """
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise ToolMissing("valgrind", "counting instructions", "install it: apt-get install valgrind")
@@ -118,15 +131,12 @@ def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
         valgrind,
         "-q",
         "--tool=callgrind",
-        "--instr-atstart=no",
-        "--collect-atstart=no",
         # Else it leaves pipes for debuggers in the temporary folder when it is killed.
         "--vgdb=no",
         f"--callgrind-out-file={dump_prefix(folder)}.%p",
         # Else it reports crashes of jobs on their stderr.
-        f"--log-file={folder / 'valgrind'}",
-        *(_SIMULATION[simulation] for simulation in kind.simulate),
-        *(by_function_options() if kind.by_function else ()),
+        f"--log-file={folder / log}",
+        *(_SIMULATION[simulation] for simulation in simulate),
     ]
 
 

@@ -31,9 +31,8 @@ def with_python_functions(
     """
     if not counts_python(task.order):
         return counts
-    if _version(counts.measured_in.python) < HAS_TRAMPOLINE:
-        needed = ".".join(map(str, HAS_TRAMPOLINE))
-        return replace(counts, python=PythonCounts(missing=f"this needs Python {needed} or later"))
+    if missing := too_old(counts.measured_in.python):
+        return replace(counts, python=missing)
     warm = _WARM if counts.net <= _SHORT else _WARM_IF_LONG
     job = attribution_job(task, counts.number, warm, _fresh(counts), cores)
     try:
@@ -41,6 +40,13 @@ def with_python_functions(
         return replace(counts, python=python_counts_of(task.order.label, reply))
     except MeasuringError as error:
         return replace(counts, python=PythonCounts(missing=str(error).partition("\n")[0]))
+
+
+def too_old(python: str) -> PythonCounts | None:
+    """Return why a version of Python cannot be counted by Python function; None if it can."""
+    if _version(python) >= HAS_TRAMPOLINE:
+        return None
+    return PythonCounts(missing=f"this needs Python {'.'.join(map(str, HAS_TRAMPOLINE))} or later")
 
 
 def _version(python: str) -> tuple[int, ...]:

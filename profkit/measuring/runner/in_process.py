@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 from uuid import uuid4
 
 from profkit.clock import Clock
@@ -17,12 +18,32 @@ from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
 from profkit.measuring.worker.blocks import THIS_THREAD, TimingSettings, no_collector, time_cases
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
-from profkit.measuring.worker.runnable import Awaited, Called, Runnable, calls, run_global_setup, statement
+from profkit.measuring.worker.runnable import (
+    Awaited,
+    Called,
+    Namespace,
+    Runnable,
+    calls,
+    run_global_setup,
+    statement,
+)
 from profkit.measuring.worker.state_policy import Cost, StatePolicy, find_policy, given_policy
 from profkit.measuring.worker.timing import effort, seconds, timed_case
-from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
+from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
+from profkit.model.notes import Note, NoteCode
 from profkit.model.workorder import Language, WorkOrder
 from profkit.process.manifest import process_info
+
+Described = tuple[str, str, int]
+"""A call as text (`what_of`), and the file and line of its function."""
+
+
+class Span(NamedTuple):
+    """Start and length of a measurement."""
+
+    started_ns: int
+    duration_s: float
+
 
 _NOT_COPIED = "globals are not copied in this process"
 
@@ -44,8 +65,13 @@ def check_here(order: WorkOrder) -> None:
             raise InvalidOption(option, value, "it needs a separate process: leave out isolated=False")
 
 
-def run_here(task: Task, clock: Clock, finished: Callable[[Outcome], None]) -> Outcome:
-    """Time a task in this thread and return its outcome, or that of its exception."""
+def run_here(
+    task: Task, clock: Clock, finished: Callable[[Outcome], None], names: Namespace | None = None
+) -> Outcome:
+    """Time a task in this thread and return its outcome, or that of its exception.
+
+    `names` are those that its statement reads.
+    """
     started_ns, started_s = clock.unix_ns(), clock.monotonic_s()
 
     def around() -> Circumstances:
@@ -53,17 +79,38 @@ def run_here(task: Task, clock: Clock, finished: Callable[[Outcome], None]) -> O
         return Circumstances(uuid4().hex[:12], started_ns, duration_s, process_info())
 
     try:
-        outcome = measured(task, around(), _timing(task.order), None)
+        timing = _timing(task.order, names or {})
+        outcome = measured(task, around(), timing, None)
     except MeasuringError as error:
         outcome = failed(task, around(), error)
     finished(outcome)
     return outcome
 
 
-def _timing(order: WorkOrder) -> Timing:
+def run_of_times(
+    order: WorkOrder, described: Described, times: ProcessTimes, span: Span, why: str, number: int = 1
+) -> MeasuredRun:
+    """Return the run of a call whose times were taken in place, in blocks of `number` executions.
+
+    `why` is the reason why it was not measured in isolation.
+    """
+    around = Circumstances(
+        uuid4().hex[:12], span.started_ns, span.duration_s, process_info(),
+        notes=(Note.of(NoteCode.IN_PROCESS, detail=why),),
+    )  # fmt: skip
+    environment = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
+    called = replace(order, stmt="", function=None, args=(), kwargs={})  # `described` has the call
+    run = measured(Task(called), around, Timing(number, (times,), environment), None).run
+    what, file, line = described
+    info = replace(run.info, order=replace(run.info.order, what=what, file=file, line=line))
+    assert run.measurement is not None
+    return MeasuredRun(info, replace(run.measurement, order=info.order))
+
+
+def _timing(order: WorkOrder, names: Namespace) -> Timing:
     with no_collector():
         try:
-            times = _times(_measured(order), order)
+            times = _times(_measured(order, names), order)
         except Exception as error:
             raise WorkerFailed(order.label, traceback.format_exc()) from error
     environment = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
@@ -106,9 +153,9 @@ def _policy(measured_here: Runnable, fresh: Fresh, cost: Cost) -> StatePolicy:
     )
 
 
-def _measured(order: WorkOrder) -> Runnable:
+def _measured(order: WorkOrder, names: Namespace) -> Runnable:
     if order.function is not None:
         return calls(order.function, order.args, order.kwargs)
-    namespace: dict[str, object] = {"__name__": "__main__"}
+    namespace: Namespace = {"__name__": "__main__", **names}
     run_global_setup(order.global_setup, namespace)
     return statement(order.stmt or "", order.setup, namespace, order.level.value)

@@ -119,7 +119,7 @@ class Task:
 
     order: WorkOrder
     payload: Payload | None = None
-    """Payload of the function with its arguments, if the order has one."""
+    """Payload of the order's function with its arguments, or of the names that its statement reads."""
     library: Path | None = None
     """Shared object of a C++ statement."""
     preload: Preload = Preload.NOTHING

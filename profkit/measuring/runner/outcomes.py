@@ -116,10 +116,12 @@ def order_info(task: Task) -> OrderInfo:
 def _what_and_where(task: Task) -> tuple[str, str, int]:
     """Return the statement; or the call, and the file and line of its function."""
     order, payload = task.order, task.payload
+    if order.stmt is not None:
+        return order.stmt, "", 0
     if payload is not None:
         return payload.what, payload.file, payload.line
-    if order.function is None:
-        return order.stmt or "", "", 0
+    if order.function is None:  # it could not be sent here to be measured
+        return "", "", 0
     code = code_of(plain(order.function))
     what = what_of(order.function, order.args, order.kwargs)
     return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)

@@ -152,6 +152,11 @@ def pack(
         raise
 
 
+def pack_names(names: Mapping[str, object]) -> Payload:
+    """Pack values that a statement reads by their names; raise `CannotTravel` as `pack`."""
+    return pack(dict, kwargs=names)
+
+
 def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     """Return the description of a call in `Payload.what`."""
     return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
@@ -213,7 +218,8 @@ def _named_parts(call: Call) -> Iterator[tuple[str, object]]:
         known = f" {names[at]!r}" if at < len(names) else f" {at + 1}"
         yield f"argument{known} of {name} ({type(value).__qualname__})", value
     for key, value in kwargs.items():
-        yield f"argument {key!r} of {name} ({type(value).__qualname__})", value
+        where = key if function is dict else f"argument {key!r} of {name}"
+        yield f"{where} ({type(value).__qualname__})", value
 
 
 def _parameters(function: Callable[..., object]) -> list[str]:

@@ -210,7 +210,10 @@ def _set_up(case: Case, nth: str, payload_fd: int | None, namespace: Namespace) 
         from .unpack import unpack
 
         assert payload_fd is not None
-        return calls(*unpack(payload_fd), again=partial(unpack, payload_fd, read=True))
+        call = unpack(payload_fd)
+        if case["stmt"] is None:
+            return calls(*call, again=partial(unpack, payload_fd, read=True))
+        namespace.update(call[2])
     futures = run_global_setup(case["global_setup"], namespace, nth)
     return statement(case["stmt"] or "", case["setup"], namespace, case["level"], futures, nth)
 

@@ -153,7 +153,7 @@ class Case(TypedDict):
     level: str
     """ "function" or "module": the scope of a Python statement's names."""
     payload: bool
-    """True for the callable in the job's payload."""
+    """True for the callable in the job's payload, or for a statement that reads the names in it."""
     library: str | None
     """Path of a C++ statement's shared object."""
     fresh: NotRequired[Fresh]

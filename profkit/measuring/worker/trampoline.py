@@ -35,7 +35,7 @@ def activate() -> int:
     except ValueError as error:
         raise RuntimeError(f"this Python has no perf trampoline: {error}") from error
     os.register_at_fork(after_in_child=_forget)
-    path = _path()
+    path = map_path(os.getpid())
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     finally:
@@ -47,19 +47,25 @@ def _forget() -> None:
     if sys.version_info >= (3, 12):
         sys.deactivate_stack_trampoline()
     with contextlib.suppress(OSError):  # this version makes none
-        os.unlink(_path())
+        os.unlink(map_path(os.getpid()))
 
 
-def _path() -> str:
-    return f"/tmp/perf-{os.getpid()}.map"  # CPython ignores TMPDIR
+def map_path(pid: int) -> str:
+    """Return where CPython writes the map of a process; it ignores TMPDIR."""
+    return f"/tmp/perf-{pid}.map"
 
 
 def stubs_in(descriptor: int) -> list[Stub]:
     """Return the stubs in a map so far."""
     text = content_of(descriptor).decode("utf-8", "surrogateescape")
-    named = [(int(address, 16), *_name_and_file(name)) for address, _, name in _entries(text)]
+    named = named_stubs(text)
     lines = _lines({file for _, _, file in named})
     return [(address, name, file, lines.get((name, file), 0)) for address, name, file in named]
+
+
+def named_stubs(text: str) -> list[tuple[int, str, str]]:
+    """Return the stubs in the text of a map: address, and the function's qualified name and file."""
+    return [(int(address, 16), *_name_and_file(name)) for address, _, name in _entries(text)]
 
 
 def _entries(text: str) -> Iterator[list[str]]:

@@ -10,6 +10,7 @@ from profkit.render.escape import short
 from profkit.render.formatting import short_path
 from profkit.render.views.sampled import IsLibrary
 from profkit.transforms.origin import is_native_file, package_of, standard_file
+from profkit.transforms.trees import Functions
 
 _LONGEST = 400
 """Maximum number of characters of a name; names of C++ templates can fill pages."""
@@ -30,12 +31,13 @@ class FunctionTable:
         self._cwd, self._is_library = cwd, is_library
         self._numbers: dict[tuple[str, str, int], int] = {}
 
-    def keys(self, frames: Sequence[Frame], *, by_line: bool = False) -> list[int]:
-        """Return the number of each frame's function; `by_line` as in `number_functions`."""
+    def keys(self, frames: Sequence[Frame], functions: Functions | None = None) -> list[int]:
+        """Return the number of each frame's function; without `functions`, they differ by line."""
         numbers = self._numbers
-        if by_line:
+        if functions is None:
             return [numbers.setdefault(frame, len(numbers)) for frame in frames]
-        return [numbers.setdefault((name, file, _ANY_LINE), len(numbers)) for name, file, _ in frames]
+        known = [numbers.setdefault((*function, _ANY_LINE), len(numbers)) for function in functions.keys]
+        return list(map(known.__getitem__, functions.of))
 
     def functions(self) -> tuple[_Function, ...]:
         """Return all functions in the order of their numbers."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain, compress, count, islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
@@ -78,15 +79,22 @@ def _first_frames(frames: Sequence[Frame], keys: Sequence[int]) -> Mapping[int, 
     Frames are lines, nearly always. So a line is identified by its first frame; millions need no numbers.
     """
     lines: defaultdict[int, list[int]] = defaultdict(list)
-    for key, (_, _, line) in zip(keys, frames, strict=True):
-        lines[key].append(_line_of(line))
-    repeating = {key for key, of_key in lines.items() if len(set(of_key)) < len(of_key)}
+    for key, line in zip(keys, map(itemgetter(2), frames), strict=True):
+        lines[key].append(line)
+    repeating = {key for key, of_key in lines.items() if _has_equal_lines(of_key)}
     if not repeating:
         return {}
     first: dict[tuple[int, int], int] = {}
     of_repeating = (n for n, key in enumerate(keys) if key in repeating)
     pairs = ((n, first.setdefault((keys[n], _line_of(frames[n].line)), n)) for n in of_repeating)
     return {frame: same for frame, same in pairs if frame != same}
+
+
+def _has_equal_lines(lines: Sequence[int]) -> bool:
+    known = set(lines)
+    if min(known) < 0 or max(known) >= _NO_LINE:
+        known = set(map(_line_of, known))
+    return len(known) < len(lines)
 
 
 def _totals(profile: Profile, first_of: Mapping[int, int]) -> list[int]:
@@ -135,7 +143,7 @@ def _by_function(
 
 def _heaviest(total: Sequence[int], frames: Sequence[Frame]) -> list[int]:
     """Return the lines that a page has, heaviest first."""
-    known = (frame for frame in compress(count(), total) if _line_of(frames[frame].line))
+    known = (frame for frame in compress(count(), total) if 0 < frames[frame][2] < _NO_LINE)
     return nlargest(MAX_LINES, known, key=total.__getitem__)
 
 

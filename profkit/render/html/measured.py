@@ -18,7 +18,7 @@ from profkit.render.views.measured import (
     python_remark,
     variants,
 )
-from profkit.render.views.measured_header import measured_facts
+from profkit.render.views.measured_header import measured_facts, usage_facts
 from profkit.render.views.source import SourceLines
 from profkit.transforms.call_graphs import unfold_counts, unfold_python
 from profkit.transforms.origin import is_library_file, standard_file
@@ -58,7 +58,7 @@ def measured_html(
     orders = [
         {
             "variant": short(variant, _LONGEST_LABEL),
-            "facts": _facts((row.run,), without),
+            "facts": [*_facts((row.run,), without), *_usage(row)],
             "run": run_numbers.get(number),
             **_order_object(row, most),
         }
@@ -101,10 +101,12 @@ def timing_object(timing: Timing | None, row: OrderRow) -> dict[str, object] | N
     times = row.times
     low_s, high_s = times.interval_s or (None, None)
     processes = [process for process in timing.processes if process.times_s]
+    is_program = times.usage is not None
     return {
         "number": times.number,
-        "processes": [process.times_s for process in processes],
-        "zygotes": [process.zygote for process in processes],
+        "processes": [times.all_s] if is_program else [process.times_s for process in processes],
+        "zygotes": [0] if is_program else [process.zygote for process in processes],
+        "program": is_program,
         "median_s": times.median_s,
         "low_s": low_s,
         "high_s": high_s,
@@ -114,6 +116,11 @@ def timing_object(timing: Timing | None, row: OrderRow) -> dict[str, object] | N
 
 def _facts(runs: Sequence[MeasuredRun], without: Collection[str]) -> list[list[object]]:
     return fact_lists([fact for fact in measured_facts(runs) if fact.name not in without])
+
+
+def _usage(row: OrderRow) -> list[list[object]]:
+    usage = row.times.usage if row.times is not None else None
+    return [] if usage is None else fact_lists(usage_facts(usage))
 
 
 def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:

@@ -140,11 +140,11 @@ toFixed(1)}`,isTimed=run=>typeof run.weight_s=="number";function formatWeight(ru
 formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${countOf(run,amount2)} ${amount2===
 1?run.unit.replace(/s$/,""):run.unit}`}var countOf=(run,amount2)=>(run.unit==="instructions"?exactCount:formatCount)(
 amount2),isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.toLocaleString("en-US",{minimumFractionDigits:places2,
-maximumFractionDigits:places2});function timesAlike(times_s){let sizes=times_s.filter(isNumber).filter(time=>time>
-0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*FAR_APART;return times_s.map(time=>isNumber(time)?inUnitOf(
-apart?time:least,time):"")}function inUnitOf(reference_s,time_s){if(!(reference_s>0)||!Number.isFinite(reference_s))
-return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor,fourDigits(reference_s/factor))}\
- ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
+maximumFractionDigits:places2});function timesAlike(times_s){let sizes=times_s.filter(isNumber).filter(time2=>time2>
+0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*FAR_APART;return times_s.map(time2=>isNumber(time2)?
+inUnitOf(apart?time2:least,time2):"")}function inUnitOf(reference_s,time_s){if(!(reference_s>0)||!Number.isFinite(
+reference_s))return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor,fourDigits(reference_s/
+factor))} ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
 9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike([time_s])[0];function exactCount(value){
 if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.isInteger(value)||Math.abs(value)>=100?0:
 1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`;
@@ -900,48 +900,53 @@ low)&&isNumber(high)?format([low,high]).join(" – "):"";function stepCell(befor
 value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?
 "more":"less":"noise",title=apart?null:"within noise";return make("td",{class:`number ${tone}`,title},changeText(
 now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
-before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],REACH=8;
-function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(timing),named={title:`Times of ${label}`,
-described:wordsOf(timing,rows)};return make("div",{class:"distribution"},plotFigure(named,(svg,width)=>paint3(
-svg,width,{rows,timing,range})),keyOf2(timing),numbersTable("Times of each process as a table",HEADS,numbers(rows)))}
-function rowsOf2(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({process,zygote:zygotes[process]??
-0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||a.process-b.process),rows.map((row,i)=>({...row,first:i===
-0||rows[i-1].zygote!==row.zygote}))}var sorted=times_s=>[...times_s].sort((a,b)=>a-b);function medianOf(times_s){
-let[values,half]=[sorted(times_s),times_s.length>>1];return times_s.length%2?values[half]:(values[half-1]+values[half])/
-2}var usualRange=timings=>paddedExtent(timings.flatMap(({processes,median_s,high_s})=>{let all=sorted(processes.
-flat()),far=all[0]+REACH*(all[Math.floor(all.length/4)]-all[0]),least=processes.map(times_s=>Math.min(...times_s)),
-usual=all.filter(time_s=>time_s<=far);return[all[0],usual[usual.length-1],median_s,high_s??median_s,...least]}),
-.04);function paint3(svg,width,{rows,timing,range}){let left=width<520?40:88,each=rows.length>30?9:15,at2=linearScale(
-range,[left,width-RIGHT2]),top=TOP2+HISTOGRAM+12,gaps=rows.filter((row,i)=>i&&row.first).length,bottom=top+rows.
-length*each+gaps*6,values=roundTicks(...range,Math.max(3,Math.floor((width-left-RIGHT2)/110)));axisBelow(svg,{
-at:at2,values,texts:axisTexts("time",values),y:bottom+2,top:TOP2}),paintMedian(svg,timing,at2,bottom+2),paintHistogram(
-svg,rows,range,at2);let y=top-each/2;return rows.forEach((row,i)=>{y+=each+(i&&row.first?6:0),paintRow(svg,row,
-{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,low_s,high_s},at2,bottom){
-let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-at2(low_s));svg.append(draw(
-"rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.append(stroke(x,TOP2-4,x,bottom,
-"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
-function paintHistogram(svg,rows,[low,high],at2){let all=rows.flatMap(row=>row.times_s).filter(time=>time<=high),
-many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(many);for(let time of all)
-bins[Math.min(many-1,Math.floor((time-low)/(high-low)*many))]++;let most=Math.max(...bins,1),step3=(at2(high)-
-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{let height=count/most*HISTOGRAM,
-x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,class:"histogram-bar"}))}),svg.
-append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(low)-6,TOP2+10,String(most),
-{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,"blocks",{"text-anchor":"end",class:"plot-label p\
-lot-name"}))}function paintRow(svg,row,{y,each,at:at2,range,left,width}){if(row.first){let text=left<60?`z${row.
-zygote}`:`zygote ${row.zygote}`;svg.append(plotLabel(left-8,y+4,text,{"text-anchor":"end"}))}svg.append(stroke(
-left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(time=>time<=range[1]),height=i=>y+(i*.618%1-.5)*
-each*.5,dots=inside.map((time,i)=>`M${at2(time).toFixed(1)},${height(i).toFixed(1)}h0`),least=Math.min(...row.
-times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.append(draw("circle",{cx:at2(least),
-cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-inside.length;beyond&&svg.append(
-plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({low_s}){let sign=kind=>make(
-"span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make("li",{},sign(kind),text);return make(
-"ul",{class:"plot-key"},entry("sign-least","fastest block of a process"),entry("sign-block","its other blocks"),
-entry("sign-median",`median of the fastest blocks${low_s===null?"":", with its 95 % interval"}`),make("li",{},
-"+n → number of slower blocks beyond the axis"))}function wordsOf({median_s,low_s,high_s,min_s},rows){let[median,
-low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${rows.
-length} processes; median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[
-Math.min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(
-({process,zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
+before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],HEADS_OF_PROGRAM=[
+"executions","min","median","max"],REACH=8;function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(
+timing),named={title:`Times of ${label}`,described:wordsOf(timing,rows)};return make("div",{class:"distributio\
+n"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
+"Times as a table",HEADS_OF_PROGRAM,numbers(rows).map(row=>row.slice(2))):numbersTable("Times of each process \
+as a table",HEADS,numbers(rows)))}function rowsOf2(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({
+process,zygote:zygotes[process]??0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||a.process-b.process),
+rows.map((row,i)=>({...row,first:i===0||rows[i-1].zygote!==row.zygote}))}var sorted=times_s=>[...times_s].sort(
+(a,b)=>a-b);function medianOf(times_s){let[values,half]=[sorted(times_s),times_s.length>>1];return times_s.length%
+2?values[half]:(values[half-1]+values[half])/2}var usualRange=timings=>paddedExtent(timings.flatMap(({processes,
+median_s,high_s})=>{let all=sorted(processes.flat()),far=all[0]+REACH*(all[Math.floor(all.length/4)]-all[0]),least=processes.
+map(times_s=>Math.min(...times_s)),usual=all.filter(time_s=>time_s<=far);return[all[0],usual[usual.length-1],median_s,
+high_s??median_s,...least]}),.04);function paint3(svg,width,{rows,timing,range}){let left=width<520?40:88,each=rows.
+length>30?9:15,at2=linearScale(range,[left,width-RIGHT2]),top=TOP2+HISTOGRAM+12,gaps=rows.filter((row,i)=>i&&row.
+first).length,bottom=top+rows.length*each+gaps*6,values=roundTicks(...range,Math.max(3,Math.floor((width-left-
+RIGHT2)/110)));axisBelow(svg,{at:at2,values,texts:axisTexts("time",values),y:bottom+2,top:TOP2}),paintMedian(svg,
+timing,at2,bottom+2),paintHistogram(svg,rows,range,{at:at2,counted:timing.program?"executions":"blocks"});let y=top-
+each/2;return rows.forEach((row,i)=>{y+=each+(i&&row.first?6:0),row.first&&!timing.program&&svg.append(zygoteLabel(
+row,left,y)),paintRow(svg,row,{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,
+low_s,high_s},at2,bottom){let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-
+at2(low_s));svg.append(draw("rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.
+append(stroke(x,TOP2-4,x,bottom,"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,
+{class:"plot-label median-label"}))}function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.
+flatMap(row=>row.times_s).filter(time2=>time2<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),
+bins=new Uint32Array(many);for(let time2 of all)bins[Math.min(many-1,Math.floor((time2-low)/(high-low)*many))]++;
+let most=Math.max(...bins,1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.
+forEach((count,i)=>{let height=count/most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-
+height,width,height,class:"histogram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.
+append(plotLabel(at2(low)-6,TOP2+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,
+counted2,{"text-anchor":"end",class:"plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<
+60?`z${zygote}`:`zygote ${zygote}`;return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{
+y,each,at:at2,range,left,width}){svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(
+time2=>time2<=range[1]),height=i=>y+(i*.618%1-.5)*each*.5,dots=inside.map((time2,i)=>`M${at2(time2).toFixed(1)}\
+,${height(i).toFixed(1)}h0`),least=Math.min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"blo\
+ck-dots"})),svg.append(draw("circle",{cx:at2(least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.
+times_s.length-inside.length;beyond&&svg.append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"\
+start"}))}function keyOf2({low_s,program}){let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"\
+true"}),entry=(kind,text)=>make("li",{},sign(kind),text);return make("ul",{class:"plot-key"},entry("sign-least",
+program?"fastest execution":"fastest block of a process"),entry("sign-block",program?"the others":"its other b\
+locks"),entry("sign-median",[program?"median":"median of the fastest blocks",low_s===null?"":", with its 95 % \
+interval"].join("")),make("li",{},`+n → number of slower ${program?"executions":"blocks"} beyond the axis`))}
+function wordsOf({median_s,low_s,high_s,min_s,program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,
+high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${program?`${rows[0].times_s.length} exe\
+cutions`:`${rows.length} processes`}; median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.
+map(({times_s})=>[Math.min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());
+return rows.map(({process,zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(
+String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
 id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,notes=[],orders:orders3}=measuredComparison,
 ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),warnings(notes),ratios.length?ratioFigure(
 ratios,names):null,...orders3.map(order2=>sideBySide(order2,names))];body.append(...parts2.filter(part=>part!==
@@ -988,10 +993,12 @@ make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{clas
 what)):null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(
 order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
 isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(
-part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.
-high_s,time.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interval fro\
-m fewer than 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(
-new Set(time.zygotes).size,"zygote")}`],["executions",exactCount(time.number),"in each block"]])}var countsSection=(counts,graphed)=>make(
+part=>part!==null)}function timeFigures(time2){let[median,low,high,min]=timesAlike([time2.median_s,time2.low_s,
+time2.high_s,time2.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no inter\
+val from fewer than 6 processes"],["min",min,time2.program?"of all executions":"of all blocks"],...time2.program?
+[]:processFigures(time2),time2.program?["executions",exactCount(time2.processes[0].length),"each a new process"]:
+["executions",exactCount(time2.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["process\
+es",String(processes.length),`from ${plural(new Set(zygotes).size,"zygote")}`]],countsSection=(counts,graphed)=>make(
 "section",{class:"counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.
 stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],[
 "baseline",exactCount(counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(
@@ -1013,34 +1020,59 @@ xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element
 body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys());let mark2=()=>grid.mark(state.order);onChange(
 ["order"],mark2),mark2()},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??
 [];return facts.length?folded("What all orders have in common",factList(facts)):null}function columns2(){let times=orders2.
-map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
-counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
-timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
-{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
-cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,cell:i=>cell(miniature(times[i],at2)??
-"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(medians[orders2.
-length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),{class:"\
-number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
-cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"order",rising:!0,value:i=>i,cell:nameCell2},
-...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"warnings",title:"warnings",
-wide:!0,number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
-i)?null:"faint"})}]}function nameCell2(i){let{label,variant,what}=orders2[i];return make("th",{scope:"row",class:"\
-name"},button(label,()=>{},{class:"link",title:what===label?null:what}),variant?make("span",{class:"variant"},
-variant):null,make("span",{class:"narrow-only"},trustOf(i)))}function trustOf(i){let{warnings:warnings2,error}=orders2[i];
-return error?badge("failed","tone-bad"):warnings2.length?badge(plural(warnings2.length,"warning"),"tone-warn",
-warnings2.join(`
-`)):null}function sureness(time){return!time||time.low_s===null||time.high_s===null||!(time.low_s>0)?null:(time.
-high_s-time.low_s)/2/time.median_s}function sureText(time){let part=sureness(time);return part===null?"":part>
-0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time){if(!time)return"";let blocks=time.
-processes.map(process=>process.length);return`${time.processes.length} × ${Math.min(...blocks)}`}function whiskerScale(times){
-let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).filter(end=>end>0),[low,
-high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,scale=linearScale(
-paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time,at2){if(!time||
-!((time.low_s??time.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,"ari\
-a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
-high_s,middle:time.median_s,y:9,size:4}),svg}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf(
+map(order2=>order2.timing),medians=timesAlike([...times.map(time2=>time2?.median_s),...times.map(time2=>time2?.
+min_s)]),counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time2=>time2!==
+null)),number=numberCell,timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make(
+"strong",{},medians[i]))},{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative t\
+o it",value:i=>sureness(times[i]),cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,
+cell:i=>cell(miniature(times[i],at2)??"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.
+min_s??null,cell:i=>number(medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,
+cell:i=>cell(blocksOf(times[i]),{class:"number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"\
+without memory allocators",value:i=>counts[i],cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"\
+order",rising:!0,value:i=>i,cell:nameCell2},...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?
+counted2:[],{id:"warnings",title:"warnings",wide:!0,number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.
+length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(i)?null:"faint"})}]}function nameCell2(i){let{label,variant,
+what}=orders2[i];return make("th",{scope:"row",class:"name"},button(label,()=>{},{class:"link",title:what===label?
+null:what}),variant?make("span",{class:"variant"},variant):null,make("span",{class:"narrow-only"},trustOf(i)))}
+function trustOf(i){let{warnings:warnings2,error}=orders2[i];return error?badge("failed","tone-bad"):warnings2.
+length?badge(plural(warnings2.length,"warning"),"tone-warn",warnings2.join(`
+`)):null}function sureness(time2){return!time2||time2.low_s===null||time2.high_s===null||!(time2.low_s>0)?null:
+(time2.high_s-time2.low_s)/2/time2.median_s}function sureText(time2){let part=sureness(time2);return part===null?
+"":part>0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time2){if(!time2)return"";
+let blocks=time2.processes.map(process=>process.length);return`${time2.processes.length} × ${Math.min(...blocks)}`}
+function whiskerScale(times){let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).
+filter(end=>end>0),[low,high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,
+scale=linearScale(paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time2,at2){
+if(!time2||!((time2.low_s??time2.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,
+"aria-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time2.low_s,high:time2.
+high_s,middle:time2.median_s,y:9,size:4}),svg}var operatorsPanel={id:"operators",title:"Operators",build(body){let show=()=>body.replaceChildren(...partsOf(
+currentRun().trace));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
+trace)};function partsOf(trace){if(!trace)return[hint("torch.profiler did not record this run.")];let grid=sortableTable(
+{caption:"Operators of torch by their own time on the CPU.",sort:"self_cpu_ns",step:50,columns:operatorColumns(
+trace),key:({name,shapes:shapes2})=>`${name} ${shapes2}`});return grid.show(trace.operators),[...trace.summary.
+map(sentence=>make("p",{},sentence)),grid.element,...rangesOf(trace),...kernelsOf(trace),...timelineOf(trace)]}
+var time=time_ns=>formatTime(time_ns/1e9),timeColumn=(id,title)=>({id,title,value:row=>row[id],cell:row=>numberCell(
+row[id]?time(row[id]):"")}),CALLS={id:"calls",title:"calls",value:({calls})=>calls,cell:({calls})=>numberCell(
+formatCount(calls))},NAME={id:"name",title:"name",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)};
+function operatorColumns({span_ns,devices}){let share2=time_ns=>time_ns/(span_ns||1);return[{...NAME,title:"op\
+erator"},{id:"self_cpu_ns",title:"self CPU",value:({self_cpu_ns})=>self_cpu_ns,cell:({self_cpu_ns})=>barCell(share2(
+self_cpu_ns),formatShare(share2(self_cpu_ns)))},timeColumn("self_cpu_ns","time"),timeColumn("total_cpu_ns","to\
+tal CPU"),...devices?[timeColumn("self_device_ns","self GPU")]:[],...devices?[timeColumn("total_device_ns","to\
+tal GPU")]:[],CALLS,{id:"shapes",title:"shapes",rising:!0,value:({shapes:shapes2})=>shapes2,cell:({shapes:shapes2})=>cell(
+shapes2,{class:"commit"})}]}function rangesOf({ranges,devices}){if(!ranges.length)return[];let columns4=[{...NAME,
+title:"range"},timeColumn("total_cpu_ns","time"),...devices?[timeColumn("total_device_ns","GPU")]:[],CALLS],grid=sortableTable(
+{caption:"Ranges in the traced calls.",sort:"total_cpu_ns",columns:columns4,key:({name})=>name});return grid.show(
+ranges),[titled("h3","Ranges","regions of profkit, and record_function of the program"),grid.element]}function kernelsOf({
+kernels}){if(!kernels.length)return[];let columns4=[NAME,timeColumn("total_ns","time"),CALLS,{id:"kind",title:"\
+kind",cell:({kind})=>cell(kind)}],grid=sortableTable({caption:"Kernels and copies by their time.",sort:"total_\
+ns",columns:columns4,key:({name,kind})=>`${kind} ${name}`});return grid.show(kernels),[titled("h3","Kernels an\
+d copies","on the GPU"),grid.element]}function timelineOf({lanes,last_span_ns}){if(!lanes.length)return[];let columns4=[
+{...NAME,title:"thread or stream"},{id:"busy_ns",title:"busy",value:({busy_ns})=>busy_ns,cell:({busy_ns})=>numberCell(
+formatPercent(busy_ns/(last_span_ns||1),1))},{id:"drawn",title:`over ${time(last_span_ns)}`,cell:({drawn})=>cell(
+drawn,{class:"commit"})}],grid=sortableTable({caption:"How busy each thread and stream was.",sort:"busy_ns",columns:columns4,
+key:({name})=>name});return grid.show(lanes),[titled("h3","Timeline","of the last traced call"),grid.element]}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf2(
 currentRun().merged));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-merged)};function partsOf(merged){if(!merged)return[hint("This run has one process.")];let grid=sortableTable(
+merged)};function partsOf2(merged){if(!merged)return[hint("This run has one process.")];let grid=sortableTable(
 {caption:"Processes by their share of all samples.",sort:"share",step:50,columns:processColumns(),key:({host,pid,
 started})=>`${host} ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}
 function processColumns(){let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];
@@ -1068,12 +1100,12 @@ applies:()=>head.runs.some(run=>!!run.resources)};function curvesOf(resources){r
 is one core",values:[resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,
 kind:"cpu"},{name:"memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"t\
 hreads",unit:"",values:resources.threads,text:formatCount,kind:"threads"}]}function stripOf(resources){let{at_s}=resources,
-curves=curvesOf(resources),summary=rangesOf(at_s,curves),readout=make("output",{class:"strip-readout"},summary),
+curves=curvesOf(resources),summary=rangesOf2(at_s,curves),readout=make("output",{class:"strip-readout"},summary),
 figure2=plotFigure({title:"CPU, memory and threads over time",described:summary,least:200},(svg,width)=>paint5(
 strip,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of t\
 he recording","aria-valuemin":0,"aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(
 strip,nearest2(strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(
-strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[
+strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf2=(at_s,curves)=>[
 `recorded for ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.
 max(...values))}`)].join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,
 each=beside?(width-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?
@@ -1095,8 +1127,8 @@ top)*factor],over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??box
 1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),low=0;for(let high=at_s.
 length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>0&&at2-at_s[low-
 1]<at_s[low]-at2?low-1:low}function moveTo(strip,moment){let{at_s,curves,readout,slider}=strip;strip.moment=moment,
-readout.textContent=moment===null?rangesOf(at_s,curves):valuesAt(strip,moment),slider.setAttribute("aria-value\
-now",String(moment??0)),slider.setAttribute("aria-valuetext",readout.textContent),showMoment(strip)}var valuesAt=({
+readout.textContent=moment===null?rangesOf2(at_s,curves):valuesAt(strip,moment),slider.setAttribute("aria-valu\
+enow",String(moment??0)),slider.setAttribute("aria-valuetext",readout.textContent),showMoment(strip)}var valuesAt=({
 at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.map(({name,values,text})=>`${name} ${text(values[moment])}`)].
 join(" · ");function showMoment({at_s,drawn,moment}){drawn?.cursors.forEach((cursor,i)=>{if(moment===null){cursor.
 replaceChildren();return}let{curve,across,up:up2,y,bottom}=drawn.boxes[i],[cx,cy]=[across(at_s[moment]),up2(curve.
@@ -1334,8 +1366,8 @@ every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
 null,setState(stateOf2(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
-historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,sourceLinesPanel,callersAndCalleesPanel,processesPanel,
-factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),
-followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof
-Error?error.message:String(error);throw place3.textContent=`This report cannot be shown: ${reason}. Use a brow\
-ser from 2024 or later.`,error}finally{place3.removeAttribute("aria-busy")}}start();return __toCommonJS(main_exports);})();
+historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,sourceLinesPanel,callersAndCalleesPanel,operatorsPanel,
+processesPanel,factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{
+await unpackColumns(),followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){
+let reason=error instanceof Error?error.message:String(error);throw place3.textContent=`This report cannot be \
+shown: ${reason}. Use a browser from 2024 or later.`,error}finally{place3.removeAttribute("aria-busy")}}start();return __toCommonJS(main_exports);})();

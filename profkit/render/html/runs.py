@@ -12,16 +12,19 @@ from itertools import islice
 from profkit.model.profile import Profile
 from profkit.model.run import Merged
 from profkit.model.session import ResourcePoint
+from profkit.model.trace import Trace
 from profkit.render.escape import short, visible
 from profkit.render.html.document import Columns
 from profkit.render.html.functions import FunctionTable
 from profkit.render.html.lines import MAX_FUNCTIONS, add_lines, line_weights
 from profkit.render.html.samples import add_order, add_stacks, add_totals, resource_curves
+from profkit.render.json.operators import trace_object
 from profkit.render.json.sampled import merged_object
+from profkit.render.views.costs import Scale, scale_of
 from profkit.render.views.header import Fact
-from profkit.render.views.sampled import IsLibrary, Scale, scale_of
+from profkit.render.views.sampled import IsLibrary
 from profkit.render.views.source import SourceLines
-from profkit.transforms.trees import sum_samples
+from profkit.transforms.trees import Functions, number_functions, sum_samples
 
 _BEFORE_AND_AFTER = 4
 """Number of lines shown around the sampled ones if a function's extent is unknown."""
@@ -118,6 +121,7 @@ class PageRun:
     waiting: Collection[int] = ()
     """Indexes of the stacks of waiting threads."""
     merged: Merged | None = None
+    trace: Trace | None = None
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
     """By thread: totals of functions (name and file) that differ from those of the stacks."""
 
@@ -138,10 +142,15 @@ class PageRuns:
     def __post_init__(self) -> None:
         self._table = FunctionTable(self.cwd, self.is_library)
 
-    def add(self, run: PageRun, summed: Profile | None = None) -> None:
-        """Add a run's samples, and its source while there is room; `summed` is its profile without order."""
+    def add(self, run: PageRun, summed: Profile | None = None, functions: Functions | None = None) -> None:
+        """Add a run's samples, and its source while there is room.
+
+        `summed` is its profile without order, and `functions` are those of its frames, if known. A profile
+        with stated totals has functions by line.
+        """
         profile, prefix = run.profile, f"r{len(self._objects)}."
-        keys = self._table.keys(profile.frames, by_line=bool(profile.totals))
+        named = None if profile.totals else functions or number_functions(profile.frames)
+        keys = self._table.keys(profile.frames, named)
         summed = sum_samples(profile) if summed is None else summed
         places = add_stacks(self.columns, prefix, summed, keys, run.waiting)
         if profile.ordered:
@@ -192,6 +201,7 @@ class PageRuns:
             ],
             "resources": resource_curves(run.resources),
             "merged": None if run.merged is None else merged_object(run.merged, visible),
+            **({} if run.trace is None else {"trace": trace_object(run.trace, write=visible)}),
             "source": self.sources.excerpts(seen),
             "notes": [visible(note) for note in (*run.notes, *self._source_notes())],
         }

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from profkit.errors import UsageError
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, Value
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
-from profkit.render.views.sampled import Report, build_report, library_test, wanted_threads
+from profkit.render.views.memory import value_title
+from profkit.render.views.sampled import Report, build_report, library_test
 from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import summary
+from profkit.render.views.threads import wanted_threads
 from profkit.transforms.simplify import fold_addresses
-from profkit.transforms.trees import sum_samples
+from profkit.transforms.trees import Functions, sum_samples
+from profkit.transforms.values import run_with_value, values_of
 from profkit.transforms.waiting import waiting_stacks
 
 SOURCE_BYTES = 400_000
@@ -41,30 +45,77 @@ def sampled_html(
     source = source_of(infos_of(runs), options.source_root)
     is_library = library_test(info.region.file, (runs[0].profile or Profile()).frames)
     page = PageRuns(info.process.cwd, is_library, SourceBudget(source, source_bytes))
-    # Summing a million samples takes long, so the report and the page share the sums.
-    summed = None if runs[0].profile is None else sum_samples(fold_addresses(runs[0].profile))
-    report = build_report(replace(runs[0], profile=summed), replace(options, limit=1))
-    for run in runs:
-        is_first = run is runs[0]
-        page.add(_page_run(run, source, notes if is_first else (), report), summed if is_first else None)
+    by_value = [
+        shown
+        for number, run in enumerate(runs)
+        for shown in _by_value(run, None if number else options.value)
+    ]
+    first, *others = map(_folded, by_value)
+    opening = _opening(first, options, notes)
+    page.add(opening.run, opening.summed, opening.functions)
+    for run in others:
+        page.add(_page_run(run, (), _waiting(run, source)))
     head = page.head("sampled", f"{info.label} – profkit")
-    return html_page({**head, "initial": _initial(runs[0], options, report)}, page.columns)
+    return html_page({**head, "initial": opening.view}, page.columns)
 
 
-def _page_run(run: Run, source: SourceLines, notes: Sequence[str], report: Report) -> PageRun:
-    profile = fold_addresses(run.profile or Profile())
-    has_samples = any(sample.weight for sample in profile.samples)
+def _waiting(run: Run, source: SourceLines) -> Collection[int]:
+    profile = run.profile or Profile()
+    return waiting_stacks(profile, source.line) if profile.unit.is_time else ()
+
+
+def _by_value(run: Run, first: Value | None) -> list[Run]:
+    """Return a run once for each value that it has, that of `first` or its main one first."""
+    shown = run_with_value(run, first)
+    if run.profile is None or shown.profile is None:
+        return [shown]
+    others = (value for value in values_of(run.profile) if value is not shown.profile.value)
+    return [shown, *(run_with_value(run, value) for value in others)]
+
+
+def _folded(run: Run) -> Run:
+    return run if run.profile is None else replace(run, profile=fold_addresses(run.profile))
+
+
+class _Opening(NamedTuple):
+    """What a page shows first, and what it takes long to find out twice."""
+
+    run: PageRun
+    summed: Profile
+    """The run's samples without order."""
+    functions: Functions
+    """Functions of the frames."""
+    view: dict[str, object]
+
+
+def _opening(run: Run, options: ReportOptions, notes: Sequence[str]) -> _Opening:
+    summed = sum_samples(run.profile or Profile())
+    # Its trees would take much memory while the page is made.
+    report = build_report(replace(run, profile=summed), options)
+    page_run = _page_run(run, notes, report.samples.waiting)
+    if report.scale.total:
+        page_run = replace(page_run, summary=summary(report))
+    return _Opening(page_run, summed, report.samples.functions, _view(run, options, report))
+
+
+def _page_run(run: Run, notes: Sequence[str], waiting: Collection[int]) -> PageRun:
+    profile = run.profile or Profile()
     return PageRun(
-        summary=summary(report) if has_samples and run.info.id == report.run.info.id else (),
-        waiting=waiting_stacks(profile, source.line),
+        waiting=waiting,
         id=run.info.id,
-        label=run.info.label,
+        label=_label(run),
         profile=profile,
         facts=facts(run),
         resources=run.resources,
         notes=(*notes, *_notes(run)),
         merged=run.merged,
+        trace=run.trace,
     )
+
+
+def _label(run: Run) -> str:
+    value = run.profile.value if run.profile is not None else None
+    return run.info.label if value is None else f"{run.info.label}: {value_title(value)}"
 
 
 def _notes(run: Run) -> list[str]:
@@ -88,7 +139,7 @@ def _without_samples(run: Run) -> list[str]:
     return ["There are no samples: the sampler failed."] if info.error is not None else [why_no_samples(run)]
 
 
-def _initial(run: Run, options: ReportOptions, report: Report) -> dict[str, object]:
+def _view(run: Run, options: ReportOptions, report: Report) -> dict[str, object]:
     """Return the page's initial view: the requested thread, if any, the activity, and the table's order."""
     thread: int | str = "all"
     if options.thread is not None:

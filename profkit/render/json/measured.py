@@ -7,6 +7,7 @@ outside ASCII are escaped.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, 
 from profkit.render.formatting import iso_moment
 from profkit.render.json.sampled import dumps, note_objects, order_object, process_object, quality_object
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.views.measured import OrderRow, TimeRow, order_rows
+from profkit.render.views.measured import OrderRow, TimeRow, UsageRow, order_rows
 
 MEASURED_SCHEMA = "profkit.measured-report/1"
 _TIMES = (
@@ -24,8 +25,8 @@ _TIMES = (
     "involuntary_switches",
 )  # fmt: skip
 """Fields of a `TimeRow` in the report, beside the times themselves."""
-_ENVIRONMENT = frozenset(("file", "line", "source_cmd", "env"))
-"""Fields of an order that do not define it: the source of its function and its environment."""
+_ENVIRONMENT = frozenset(("file", "line", "source_cmd", "env", "program"))
+"""Fields of an order that do not define it: its source and environment; `what` has the whole program."""
 
 
 def measured_json(
@@ -77,8 +78,19 @@ def _times(row: TimeRow | None, timing: Timing | None) -> dict[str, object]:
     return {
         **{name: getattr(row, name, None) for name in _TIMES},
         "times_s": timing.times_s if timing else None,
+        "usage": _usage(row.usage) if row and row.usage else None,
         "measured_in": _measured_in(timing.measured_in) if timing else None,
         "state": _state(timing.freshness) if timing else None,
+    }
+
+
+def _usage(row: UsageRow) -> dict[str, object]:
+    return {
+        "user_s": row.user_s,
+        "system_s": row.system_s,
+        "peak_bytes": row.peak_bytes,
+        "most_bytes": row.most_bytes,
+        "executions": [dataclasses.asdict(one) for one in row.each],
     }
 
 

@@ -12,9 +12,10 @@ from profkit.model.findings import Finding
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo, MeasurementWarning, OrderInfo
 from profkit.model.notes import Note
-from profkit.model.run import Imported, Merged, Run, RunInfo
+from profkit.model.run import Imported, Memory, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
+from profkit.render.json.operators import trace_object
 from profkit.render.json.tree import MAX_DEPTH, tree_parts
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
@@ -31,6 +32,7 @@ from profkit.render.views.merged import (
 from profkit.render.views.notes import note_text
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
+from profkit.render.views.tables import build_tables
 from profkit.stats import quantile_ns
 
 Write = Callable[[str], str]
@@ -112,6 +114,7 @@ def order_object(order: OrderInfo) -> dict[str, object]:
         "labels": dict(order.labels),
         "source_cmd": list(order.source_cmd),
         "env": dict(order.env),
+        "program": None if order.program is None else dataclasses.asdict(order.program),
     }
 
 
@@ -161,6 +164,7 @@ def run_object(info: RunInfo) -> dict[str, object]:
         "sampler": _sampler(info) if info.imported is None else None,
         "samples": info.samples,
         "torn": info.torn,
+        "memory": _memory(info.memory),
         "errors": info.errors,
         "session": {"id": info.session, "recorded_s": info.session_s, "gap_s": info.gap_s},
         "truncated": info.truncated,
@@ -175,6 +179,10 @@ def run_object(info: RunInfo) -> dict[str, object]:
     }
 
 
+def _memory(memory: Memory | None) -> dict[str, object] | None:
+    return None if memory is None else {"peak_bytes": memory.peak_bytes, **dataclasses.asdict(memory)}
+
+
 def _imported(source: Imported | None) -> dict[str, object] | None:
     return None if source is None else {**dataclasses.asdict(source), "unit": source.unit.value}
 
@@ -182,7 +190,7 @@ def _imported(source: Imported | None) -> dict[str, object] | None:
 def _region(info: RunInfo) -> dict[str, object]:
     region, key = info.region, info.region.key
     return {
-        "version": region.id,
+        "version": region.version,
         "kind": region.kind.value,
         "module": key.module,
         "function": key.qualname,
@@ -256,6 +264,7 @@ def sampled_json_parts(
     """Return the text of `sampled_json` in pieces; raises as it does, at once."""
     run = runs[0]
     report = build_report(run, options, whole_tree=True)
+    tables = build_tables(report)
     used = usage(run.resources)
     text = dumps(
         REPORT_SCHEMA,
@@ -265,13 +274,17 @@ def sampled_json_parts(
             "resources": None if used is None else dataclasses.asdict(used),
             "summary": list(summary(report)) if report.scale.total else [],
             "unit": report.scale.unit.value,
+            "value": None
+            if report.run.profile is None or report.run.profile.value is None
+            else report.run.profile.value.value,
             "weight_s": report.scale.weight_s,
             "stated_totals": report.stated,
             "activity": {"shown": options.activity.value, **dataclasses.asdict(report.activity)},
-            "functions": [dataclasses.asdict(row) for row in report.functions],
-            "lines_elsewhere": report.lines_elsewhere,
-            "lines": [dataclasses.asdict(row) for row in report.lines],
+            "functions": [dataclasses.asdict(row) for row in tables.functions],
+            "lines_elsewhere": tables.lines_elsewhere,
+            "lines": [dataclasses.asdict(row) for row in tables.lines],
             "threads": [dataclasses.asdict(row) for row in report.threads],
+            **({} if run.trace is None else {"trace": trace_object(run.trace, options)}),
         },
     )
     least = (report.options.min_share or 0.0) * report.scale.total

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from profkit.model.profile import Frame, Node
 from profkit.render.views.sampled import IsLibrary
+from profkit.transforms.trees import children_once
 
 MAX_DEPTH = 200
 """Maximum number of levels of the tree: JSON readers recurse and fail at some depth."""
@@ -48,7 +49,7 @@ def tree_parts(root: Node, is_library: IsLibrary, least: float, depth: int = MAX
 
 
 def _shown(node: Node, least: float) -> list[Node]:
-    return [child for child in node.children if child.total_weight >= least]
+    return [child for child in children_once(node) if child.total_weight >= least]
 
 
 class _Names:

@@ -19,7 +19,7 @@ from profkit.render.views.measured import (
     python_remark,
     uncertainty,
 )
-from profkit.render.views.measured_header import measured_facts
+from profkit.render.views.measured_header import measured_facts, usage_facts
 
 _LIMIT = 10
 _LIMIT_OF_SEVERAL, _SEVERAL = 5, 4
@@ -45,7 +45,10 @@ def _parts(rows: Sequence[OrderRow], *, with_functions: bool) -> Iterator[str]:
     yield f"# Measured: {title}"
     if len(runs) == 1:
         yield f"Run {code(runs[0].info.id)}."
-    yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in measured_facts(runs))
+    facts = measured_facts(runs)
+    if len(rows) == 1 and rows[0].times is not None and rows[0].times.usage is not None:
+        facts += usage_facts(rows[0].times.usage)
+    yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in facts)
     named = list(zip(rows, names(runs), strict=True))
     yield table(
         ["order", "median:", "interval:", "minimum:", "instructions:"],

@@ -11,11 +11,14 @@ from profkit.model.profile import Frame, Profile
 from profkit.model.run import Run
 from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import cost_word, count, moment, percent, place
+from profkit.render.markdown.operators import trace_parts
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
+from profkit.render.views.costs import CostRow, plus_minus
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.merged import differing_rows, odd_words, process_rows
-from profkit.render.views.sampled import CostRow, HotRow, Report, build_report, plus_minus
+from profkit.render.views.sampled import Report, build_report
 from profkit.render.views.summary import summary
+from profkit.render.views.tables import HotRow, Tables, build_tables
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.transforms.origin import package_of
 from profkit.units import format_duration
@@ -69,7 +72,19 @@ _SEARCHED_FRAMES = 64
 """Frames at the leaf end of a stack that are searched for callers."""
 _FACTS = (
     *("imported", "tool", "total", "runs", "started", "calls", "active", "samples"),
-    *("sampler", "resources", "process", "tags", "link", "note", "error"),
+    *(
+        "peak",
+        "allocated",
+        "left",
+        "sampler",
+        "tracker",
+        "resources",
+        "process",
+        "tags",
+        "link",
+        "note",
+        "error",
+    ),
 )
 """Facts of the header that the report includes."""
 
@@ -102,19 +117,22 @@ def _parts(report: Report) -> Iterator[str]:
     yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in listed)
     if report.scale.total == 0:
         yield plain(why_no_samples(report.run), 400)
+        yield from trace_parts(report.run.trace, report.options)
         return
     if report.options.thread is not None:
         yield f"Only thread {code(report.options.thread)}: shares are of its samples."
     least = report.options.min_share or 0.0
     calls = tree_rows(report.tree, report.scale, least, report.is_library, report.options.depth)
-    yield from _suspects(report)
-    yield from _lines(report)
+    tables = build_tables(report)
+    yield from trace_parts(report.run.trace, report.options)
+    yield from _suspects(report, tables)
+    yield from _lines(report, tables)
     yield from _tree(report, calls)
     yield from processes_markdown(report)
 
 
-def _suspects(report: Report) -> Iterator[str]:
-    rows = [row for row in report.functions if row.self_samples]
+def _suspects(report: Report, tables: Tables) -> Iterator[str]:
+    rows = [row for row in tables.functions if row.self_samples]
     if not rows:
         return
     callers = _callers(report)
@@ -132,8 +150,8 @@ def _suspects(report: Report) -> Iterator[str]:
             for row in rows
         ],
     )
-    if report.functions_found > len(report.functions):
-        yield f"… and {count(report.functions_found - len(report.functions), 'more function')}."
+    if tables.functions_found > len(tables.functions):
+        yield f"… and {count(tables.functions_found - len(tables.functions), 'more function')}."
 
 
 def _share(row: HotRow, report: Report) -> str:
@@ -165,8 +183,8 @@ def _callers(report: Report) -> Mapping[tuple[str, str, int], tuple[str, ...]]:
     return {key: paths.most_common(1)[0][0] for key, paths in weights_by_callers.items()}
 
 
-def _lines(report: Report) -> Iterator[str]:
-    rows = [row for row in report.lines if row.self_samples]
+def _lines(report: Report, tables: Tables) -> Iterator[str]:
+    rows = [row for row in tables.lines if row.self_samples]
     if not rows:
         return
     cwd = report.run.info.process.cwd

@@ -43,9 +43,10 @@ def counts_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[Rende
     known = [row.counts for row in counted if row.counts is not None]
     if not known:
         return
-    yield section("Instructions", "per execution, except raw")
+    is_program = all(row.run.info.order.program is not None for row in counted)
+    yield section("Instructions", "per execution" if is_program else "per execution, except raw")
     if len(rows) == 1:
-        yield fact_grid(_facts(known[0]))
+        yield fact_grid((_run_facts if is_program else _facts)(known[0]))
     else:
         figures = _count_columns([row.counts for row in counted], [failed_cell(row) for row in counted])
         yield order_table(counted, [marks_of_counts(row) for row in counted], figures, _OPTIONAL, terminal)
@@ -59,24 +60,35 @@ def _only_counted(row: OrderRow) -> bool:
 
 def _facts(counts: InstructionCounts) -> list[Fact]:
     executions = f"{count(counts.number, 'execution')} each, including the loop"
-    allocators = counts.net - counts.stripped
-    share = f" ({percent(allocators / counts.net, 1000)})" if counts.net >= 1 and allocators > 0 else ""
-    facts = [
+    return [
         Fact("raw", (*_raw(counts.raw), Part(executions))),
         Fact("baseline", (Part(count_text(counts.baseline)), Part("the same loop with `pass`"))),
         Fact("net", (
             Part(count_text(counts.net), Tone.STRONG),
             Part("raw per execution, minus the baseline"),
         )),
-        Fact("stripped", (
-            Part(count_text(counts.stripped), Tone.STRONG),
-            Part(f"net without memory allocators{share}"),
-        )),
+        _stripped(counts, "net"),
+        *_event_facts(counts),
     ]  # fmt: skip
+
+
+def _run_facts(counts: InstructionCounts) -> list[Fact]:
+    """Return the counts of a program, in which there is no loop to subtract."""
+    return [Fact("raw", tuple(_raw(counts.raw))), _stripped(counts, "raw"), *_event_facts(counts)]
+
+
+def _stripped(counts: InstructionCounts, of: str) -> Fact:
+    allocators = counts.net - counts.stripped
+    share = f" ({percent(allocators / counts.net, 1000)})" if counts.net >= 1 and allocators > 0 else ""
+    text = f"{of} without memory allocators{share}"
+    return Fact("stripped", (Part(count_text(counts.stripped), Tone.STRONG), Part(text)))
+
+
+def _event_facts(counts: InstructionCounts) -> list[Fact]:
     events = [event for event in counts.events if event[0] != INSTRUCTIONS]
     parts = [Part(f"{short(name, 20)} {count_text(value)}") for name, value in events if name != CYCLES]
     cycles = [Part(count_text(value)) for name, value in events if name == CYCLES]
-    facts += [Fact("events", tuple(parts))] if parts else []
+    facts = [Fact("events", tuple(parts))] if parts else []
     return facts + ([Fact("cycles", (*cycles, Part("as KCachegrind estimates them")))] if cycles else [])
 
 

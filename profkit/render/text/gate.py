@@ -13,7 +13,7 @@ from profkit.render.formatting import Part, Tone
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.layout import TONES, Column, compose, fact_grid, section, table, title
 from profkit.render.views.findings import reasons_text
-from profkit.render.views.gate import GateReport, figures, headline
+from profkit.render.views.gate import GateReport, figures, headline, limit_words
 from profkit.render.views.header import Fact
 
 _LONGEST = 60
@@ -33,7 +33,7 @@ def gate_text(report: GateReport, _options: ReportOptions = DEFAULTS, terminal: 
 
 def _blocks(result: GateResult) -> Iterator[RenderableType]:
     yield from title(headline(result), "", Terminal())
-    limit = Part(f"at most {100 * result.limit:.3g} % slower than {visible(result.baseline)}")
+    limit = Part(f"{limit_words(result)} than {visible(result.baseline)}")
     yield fact_grid([Fact("limit", (limit,))])
     yield section("Checks")
     yield table(

@@ -108,6 +108,7 @@ def compose(blocks: Iterable[RenderableType], terminal: Terminal) -> str:
         width=terminal.width or _UNLIMITED,
         color_system="256" if terminal.color else None,
         force_terminal=terminal.color,
+        force_jupyter=False,  # else it also displays the text as HTML in a notebook
         no_color=not terminal.color,
         markup=False,
         emoji=False,
@@ -178,6 +179,20 @@ def _line(fact: Fact) -> Text:
         text = part.text if len(part.text) > _GLUED else part.text.replace(" ", GLUE)
         line.append(text, style=TONES[part.tone])
     return line
+
+
+def comparison_head(
+    sentences: Iterable[str], runs: Iterable[str], notes: Iterable[str]
+) -> Iterator[RenderableType]:
+    """Yield the beginning of a comparison: its summary, the runs of A and B, and notes on both."""
+    first, *others = sentences
+    yield Text(visible(first), style=TITLE)
+    yield from (Text(visible(sentence)) for sentence in others)
+    yield Text()
+    for name, text in zip("AB", runs, strict=True):
+        yield remark(f"{name}  {text}")
+    for note in notes:
+        yield Text(f"note: {visible(note)}", style=TONES[Tone.WARN])
 
 
 def remark(text: str) -> Text:

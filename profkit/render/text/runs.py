@@ -64,7 +64,7 @@ def _columns(infos: Sequence[AnyInfo], terminal: Terminal) -> list[Column]:
         Column("run", [Text(info.id, style=TITLE) for info in infos], "left"),
         Column("started", [Text(moment(info.started_ns)[part]) for info in infos], "left"),
     ]
-    if any(measured):
+    if any(measured) or any(info and info.memory is not None for info in sampled):
         columns.append(Column("mode", [Text(mode_word(info)) for info in infos], "left"))
     if any(sampled):
         columns += _sampled_columns(sampled)
@@ -96,20 +96,22 @@ def _version_columns(infos: Sequence[AnyInfo]) -> list[Column]:
     regions: dict[str, set[str]] = {}
     for info in infos:
         if isinstance(info, RunInfo) and info.imported is None:
-            regions.setdefault(info.label, set()).add(info.region.id)
+            regions.setdefault(info.label, set()).add(info.region.version)
     cells = [
-        info.region.id if isinstance(info, RunInfo) and len(regions.get(info.label, ())) > 1 else ""
+        info.region.version if isinstance(info, RunInfo) and len(regions.get(info.label, ())) > 1 else ""
         for info in infos
     ]
     return [Column("version", [Text(cell, style=FAINT) for cell in cells], "left")] if any(cells) else []
 
 
 def _counts_samples(info: RunInfo) -> bool:
-    return info.imported is None or info.imported.unit is Unit.SAMPLES
+    return info.memory is None and (info.imported is None or info.imported.unit is Unit.SAMPLES)
 
 
 def _samples(info: RunInfo) -> str:
-    """Return the number of samples, or the total of an imported run's weights in their unit."""
+    """Return the number of samples, the peak of memory, or the total of an imported run in its unit."""
+    if info.memory is not None:
+        return amount(info.memory.peak_bytes, Unit.BYTES)
     if info.imported is None or _counts_samples(info):
         return count(info.samples)
     return amount(info.imported.total, info.imported.unit)

@@ -24,12 +24,14 @@ from profkit.render.text.layout import (
     section,
     table,
 )
+from profkit.render.text.operators import trace_blocks
 from profkit.render.text.tables import function_table, line_table, names_and_places, thread_table
 from profkit.render.text.tree import flame_block, tree_block
 from profkit.render.views.header import why_no_samples
 from profkit.render.views.merged import DifferingRow, ProcessRow, differing_rows, odd_words, process_rows
 from profkit.render.views.sampled import Report, build_report
 from profkit.render.views.summary import summary
+from profkit.render.views.tables import build_tables
 
 _MAX_NAMED = 3
 """Most differing processes that are named per function."""
@@ -122,15 +124,18 @@ def _blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     if report.scale.total == 0:
         yield from header(report.run, terminal)
         yield Text(f"\n{_why_empty(report)}")
+        yield from trace_blocks(report.run.trace, report.options, terminal)
         yield from details(report.run)
         return
     yield from header(report.run, terminal, summary(report))
     if report.options.thread is not None:
         yield section(f"Only thread {short(report.options.thread)}", "shares are of its samples")
-    yield from function_table(report, terminal)
+    yield from trace_blocks(report.run.trace, report.options, terminal)
+    tables = build_tables(report)
+    yield from function_table(report, tables, terminal)
     yield from flame_block(report, terminal)
     yield from tree_block(report, terminal)
-    yield from line_table(report, terminal)
+    yield from line_table(report, tables, terminal)
     yield from process_blocks(report, terminal)
     yield from thread_table(report)
     yield from details(report.run)

@@ -20,7 +20,17 @@ from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import MAX_NAME, short, visible
 from profkit.render.formatting import Tone, count, place
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, remark, room_left, section, table
+from profkit.render.text.layout import (
+    FAINT,
+    TONES,
+    Column,
+    comparison_head,
+    compose,
+    remark,
+    room_left,
+    section,
+    table,
+)
 from profkit.render.text.tables import names_and_places
 from profkit.render.views.findings import finding_text
 from profkit.render.views.sampled_comparison import (
@@ -58,14 +68,8 @@ def sampled_comparison_text(
 def _blocks(
     comparison: SampledComparison, options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    first, *others = summary(comparison)
-    yield Text(visible(first), style=TITLE)
-    yield from (Text(visible(sentence)) for sentence in others)
-    yield Text()
-    for name, text in zip("AB", runs_of(comparison), strict=True):
-        yield remark(f"{name}  {text}")
-    for note in comparison.notes:
-        yield Text(f"note: {visible(finding_text(note))}", style=TONES[Tone.WARN])
+    notes = map(finding_text, comparison.notes)
+    yield from comparison_head(summary(comparison), runs_of(comparison), notes)
     for sides, text in warnings_of(comparison):
         yield Text(f"note on {sides}: {visible(text)}", style=TONES[Tone.WARN])
     yield from _functions(comparison, options, terminal)

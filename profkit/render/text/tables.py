@@ -13,16 +13,10 @@ from profkit.render.escape import short, visible
 from profkit.render.formatting import alike, bar, cost_word, count, percent, place, weight_text
 from profkit.render.options import Activity, Sort, Terminal
 from profkit.render.text.layout import FAINT, GAP, Column, heat, remark, room_left, section, table
-from profkit.render.views.sampled import (
-    CostRow,
-    HotRow,
-    LineRow,
-    Report,
-    Scale,
-    ThreadGroup,
-    plus_minus,
-    thread_groups,
-)
+from profkit.render.views.costs import CostRow, Scale, plus_minus
+from profkit.render.views.sampled import Report
+from profkit.render.views.tables import HotRow, LineRow, Tables
+from profkit.render.views.threads import ThreadGroup, thread_groups
 from profkit.units import Unit
 
 _BAR = 6
@@ -92,21 +86,21 @@ _SPARE = 20
 _MIN_SOURCE, _WIDEST_SOURCE = 10, 120
 
 
-def function_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
+def function_table(report: Report, tables: Tables, terminal: Terminal) -> Iterator[RenderableType]:
     """Yield the hottest functions with their own cost, their cost including callees, and their places."""
-    rows = report.functions
+    rows = tables.functions
     columns = cost_columns(rows, report.scale, terminal)
     styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
     names = [row.name for row in rows]
     columns += names_and_places(names, styles, _places(rows, report), room_left(columns, terminal))
     yield section("Hottest functions", _order_remark(report))
     yield table(columns)
-    yield from _omitted_remark(report.functions_found - len(rows), "function")
+    yield from _omitted_remark(tables.functions_found - len(rows), "function")
 
 
-def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
+def line_table(report: Report, tables: Tables, terminal: Terminal) -> Iterator[RenderableType]:
     """Yield the hottest lines with their source."""
-    rows = report.lines
+    rows = tables.lines
     if not rows:
         return
     columns = cost_columns(rows, report.scale, terminal, spare=_SPARE)
@@ -114,12 +108,12 @@ def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     charged = "" if report.options.show_all else "; library calls count towards the calling line"
     yield section("Hottest lines", _order_remark(report) + charged)
     yield table(columns)
-    yield from _omitted_remark(report.lines_found - len(rows), "line")
-    if report.lines_elsewhere:
-        share = percent(report.scale.share(report.lines_elsewhere), report.scale.total)
+    yield from _omitted_remark(tables.lines_found - len(rows), "line")
+    if tables.lines_elsewhere:
+        share = percent(report.scale.share(tables.lines_elsewhere), report.scale.total)
         yield remark(f"{share} of the samples have no line of your code; --show-all shows theirs")
-    if report.changed_files:
-        files = count(len(report.changed_files), "file")
+    if tables.changed_files:
+        files = count(len(tables.changed_files), "file")
         yield remark(f"{files} changed after the run began; source of such files is not shown")
 
 

@@ -18,6 +18,7 @@ from profkit.render.text.layout import FAINT, GAP, TITLE, TONES, Column, fact_gr
 from profkit.render.text.warnings import marks_of_times
 from profkit.render.views.header import Fact
 from profkit.render.views.measured import OrderRow, TimeRow, uncertainty, variants
+from profkit.render.views.measured_header import usage_facts
 
 _LONGEST, _SHORTEST = 60, 8
 """Limits of a label's width, in cells."""
@@ -102,7 +103,7 @@ def times_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[Render
         return
     if len(rows) == 1:
         yield section("Time", "per execution")
-        yield fact_grid(_facts(known[0], rows[0]))
+        yield fact_grid((_facts if known[0].usage is None else _program_facts)(known[0], rows[0]))
     else:
         yield section("Times", f"per execution; {_numbers_text(known)}")
         yield order_table(timed, [marks_of_times(row) for row in timed], _columns(timed), _OPTIONAL, terminal)
@@ -129,9 +130,35 @@ def _facts(row: TimeRow, order: OrderRow) -> list[Fact]:
     ]  # fmt: skip
 
 
+def _program_facts(row: TimeRow, order: OrderRow) -> list[Fact]:
+    """Return the times of a program's executions, each of which is a process."""
+    usual = _usual(row.all_s)
+    number = count(row.processes, "execution")
+    all_of_them = [Part(f"{time_text(usual[0])} {spread(usual, _CELLS)} {time_text(usual[-1])}")]
+    if len(usual) == len(row.all_s):
+        all_of_them.append(Part(f"of {number}"))
+    else:
+        all_of_them += [Part(f"95 % of {number}"), Part(f"longest {time_text(max(row.all_s))}")]
+    return [
+        Fact("min", (Part(time_text(row.min_s), Tone.STRONG),)),
+        Fact("median", (Part(time_text(row.median_s), Tone.STRONG), *_interval(row))),
+        Fact("executions", tuple(all_of_them)),
+        *(usage_facts(row.usage) if row.usage is not None else ()),
+        Fact("CPU", (
+            Part(f"{_cpu(row.cpu_share)} of the wall time"),
+            Part(switches(row.involuntary_switches), _tone(order, WarningCode.SWITCHES)),
+        )),
+    ]  # fmt: skip
+
+
 def _interval(row: TimeRow) -> list[Part]:
     if row.interval_s is None:
-        return [Part("no interval from fewer than 6 processes", Tone.FAINT)]
+        return [
+            Part(
+                "no interval from fewer than 6 processes",
+                Tone.FAINT,
+            )
+        ]
     low, high = times_alike(row.interval_s)
     margin = uncertainty(row)
     return [*([Part(margin)] if margin else []), Part(f"95 % interval {low} to {high}")]

@@ -8,6 +8,7 @@ from profkit.model.findings import Finding, FindingCode
 from profkit.render.formatting import change, count, count_text
 from profkit.render.views import sentences
 from profkit.render.views.sentences import Figures, Sentence
+from profkit.units import format_bytes, format_duration
 
 
 def finding_text(finding: Finding) -> str:
@@ -127,6 +128,9 @@ FINDINGS: Mapping[FindingCode, Sentence] = {
         "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
         "those of earlier versions are counted as part of it, too"
     ),
+    FindingCode.TRACKED_DIFFERENTLY: lambda figures: (
+        f"Python objects were tracked differently, which changes all figures: {_sides(figures)}"
+    ),
     FindingCode.VERSIONS_DIFFER: lambda figures: f"{figures['aspect']} differs: {_sides(figures)}",
     FindingCode.ENVIRONMENTS_DIFFER: lambda figures: f"environments differ: {_sides(figures)}",
     FindingCode.INTERPRETERS_DIFFER: _interpreters_differ,
@@ -168,16 +172,33 @@ FINDINGS: Mapping[FindingCode, Sentence] = {
     ),
     FindingCode.COUNTS_AGREE: "no more than counts of unchanged code differ",
     FindingCode.BASELINE_EMPTY: "the baseline executes no instructions",
+    FindingCode.MORE_MEMORY: lambda figures: (
+        f"a peak {_limit(figures, 'change')} higher; the limit is {_limit(figures)}"
+    ),
+    FindingCode.LESS_MEMORY: lambda figures: (
+        f"a lower peak by more than {_limit(figures)}: renew the baseline"
+    ),
+    FindingCode.PEAKS_AGREE: lambda figures: (
+        f"a difference of less than 1 %, or of {format_bytes(figures.number('least_bytes'))}, can be chance"
+    ),
     FindingCode.TOO_FEW_PROCESSES: lambda figures: (
         f"{count(figures.integer('processes'), 'process')} measured; at least {figures['needed']} are needed"
     ),
     FindingCode.CALLS_UNKNOWN: "the durations of calls are not known on both sides",
     FindingCode.SINGLE_RUN: lambda figures: f"single runs may differ by {figures.percent('noise')}",
+    FindingCode.SHORT_DIFFERENCE: lambda figures: (
+        f"slower by {format_duration(figures.number('slower_s'))} per call, and single calls differ by up to "
+        f"{format_duration(figures.number('least_s'))} when the machine is busy"
+    ),
+    FindingCode.MEASURE_THE_CALL: "measure the call instead of sampling it",
     FindingCode.MEASURE_MORE_PROCESSES: "measure with more --processes",
     FindingCode.MEASURE_ALTERNATELY: lambda figures: (
         f"measure both alternately with `profkit compare --git`, or in {figures['runs']} runs per side"
     ),
     FindingCode.RECORD_MORE_RUNS: "record more runs of both sides, and name them all: LABEL@REVISION",
     FindingCode.STEADY_THE_STATEMENT: "make the statement do the same in each execution",
+    FindingCode.TRACK_OBJECTS: (
+        "give all calls the same input, or track each Python object (python_allocators=True)"
+    ),
     FindingCode.SEED_THE_INPUT: _seed_the_input,
 }

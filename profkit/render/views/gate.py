@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from profkit.model.comparison import Check, GateResult, Outcome
+from profkit.model.comparison import Check, GateResult, Measure, Outcome
 from profkit.render.formatting import change
 
 
@@ -18,12 +18,21 @@ class GateReport:
     """The comparison in the format of the report; empty if there is none."""
 
 
+def limit_words(result: GateResult) -> str:
+    """Return what the limit allows: `at most 3 % slower`."""
+    return f"at most {100 * result.limit:.3g} % {'more memory' if _is_of_memory(result) else 'slower'}"
+
+
+def _is_of_memory(result: GateResult) -> bool:
+    return all(check.measure is Measure.PEAK for check in result.checks)
+
+
 def headline(result: GateResult) -> str:
     """Return the outcome in words."""
     words = {
         Outcome.OK: "No regression",
         Outcome.REGRESSION: "Regression",
-        Outcome.FASTER: "Faster than the baseline",
+        Outcome.FASTER: f"{'Less memory' if _is_of_memory(result) else 'Faster'} than the baseline",
         Outcome.INCONCLUSIVE: "Inconclusive",
     }
     return words[result.outcome]

@@ -9,7 +9,8 @@ from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import RegionKind
 from profkit.model.run import Imported, Run, RunInfo
-from profkit.model.session import CALLS_ONLY, ProcessInfo, ResourcePoint, SessionState
+from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
+from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
 from profkit.render.escape import visible
 from profkit.render.formatting import (
     Part,
@@ -24,6 +25,7 @@ from profkit.render.formatting import (
     sparkline,
 )
 from profkit.render.views.causes import note_texts
+from profkit.render.views.memory import memory_lines
 from profkit.render.views.merged import (
     CALLS_ONLY_TEXT,
     clock_word,
@@ -51,7 +53,9 @@ _MIN_POINTS = 4
 _SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
 
 
-DETAILS = frozenset(("sampler", "session", "resources", "process", "command", "tags", "user", "env"))
+DETAILS = frozenset(
+    ("sampler", "tracker", "session", "resources", "process", "command", "tags", "user", "env")
+)
 """Names of the facts about the sampler and the process, which a report shows last."""
 
 
@@ -82,9 +86,12 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
     yield "calls", _calls(info)
     yield "one call", _durations(info)
     yield "active", _active(info)
-    yield "samples", _samples(run)
-    yield "sampler", sampler_parts(merged) if merged else _sampler(info)
-    yield "session", session_parts(info, merged) if merged else _session(info)
+    if info.plan.sampler == MEMRAY:
+        yield from memory_lines(run)
+    else:
+        yield "samples", _samples(run)
+        yield "sampler", sampler_parts(merged) if merged else _sampler(info)
+        yield "session", session_parts(info, merged) if merged else _session(info)
     yield "resources", resource_parts(merged) if merged else _resources(run.resources)
     yield "process", version_parts(merged) if merged else process_parts(info.process)
     yield "command", command_parts([one.process for one in merged.infos] if merged else [info.process])
@@ -110,11 +117,10 @@ def run_notes(run: Run) -> tuple[Note, ...]:
 def _without_frames(run: Run) -> Iterator[Note]:
     """Yield a note if neither the function nor its callees have Python frames."""
     info, profile = run.info, run.profile
-    no_frames = info.region.expected is None and info.region.kind is not RegionKind.BLOCK
-    if info.imported is not None or not no_frames or profile is None or not profile.samples:
+    if info.imported is not None or not info.region.is_frameless or profile is None or not profile.samples:
         return
-    above = {number for stack in profile.stacks for number in stack[1:]}
-    if any(_is_python(profile.frames[number].file) for number in above):
+    # Usually one of the first frames is.
+    if any(_is_python(profile.frames[number].file) for stack in profile.stacks for number in stack[1:]):
         return
     native = int(info.plan.native)
     yield Note.of(NoteCode.NO_PYTHON_FRAMES, function=info.region.key.qualname, native=native)
@@ -156,6 +162,8 @@ def _sampled_time(sampled_s: float, threads: int) -> Part:
 def _where(info: RunInfo) -> list[Part]:
     region, key = info.region, info.region.key
     at = place(region.file, key.line, info.process.cwd)
+    if region.kind in (RegionKind.PROGRAM, RegionKind.REQUEST):
+        return [Part(visible(at or key.qualname), Tone.STRONG)]
     return [Part(visible(at), Tone.STRONG), Part(visible(f"{key.module}.{key.qualname}"))]
 
 
@@ -272,7 +280,7 @@ def _curve(text: str, values: Sequence[float]) -> Part:
 def process_parts(process: ProcessInfo) -> list[Part]:
     """Return the process's pid, host and versions."""
     versions = (("Python", process.python), ("torch", process.torch), ("profkit", process.profkit))
-    parts = [f"pid {process.pid} on {process.host}"]
+    parts = [f"pid {process.pid} on {process.host}" if process.host else f"pid {process.pid}"]
     parts += [f"{name} {version}" for name, version in versions if version is not None]
     parts += [f"git {process.git_commit[:10]}"] if process.git_commit is not None else []
     return [Part(visible(part)) for part in parts]
@@ -294,6 +302,8 @@ def why_no_samples(run: Run) -> str:
     if info.plan.sampler == CALLS_ONLY:
         reason = "the notes above say why" if run_notes(run) else "the option sampler='none' takes none"
         return f"There are no samples: {reason}. Calls and wall times are complete."
+    if info.plan.sampler == MEMRAY:
+        return _nothing_tracked(info)
     if info.state is not SessionState.SUCCESS:
         return "There are no samples yet: a sampler writes them when its segment ends, or the session."
     if info.traced_away and not info.calls:
@@ -301,17 +311,20 @@ def why_no_samples(run: Run) -> str:
     return _all_torn(info) if info.torn else _none_seen(info, bool(run_notes(run)))
 
 
+def _nothing_tracked(info: RunInfo) -> str:
+    """Return the reason why a run of memory has no allocations to show."""
+    if info.memory is not None:
+        return "There is nothing to show: the tracked calls have no such allocations."
+    if info.skipped and not info.calls:
+        return "No call was tracked: all were made while another call was, and a process has one tracker."
+    return "The memory of no call is known: the notes above say why, or a call is still going on."
+
+
 def _all_torn(info: RunInfo) -> str:
     """Return the reason why all samples were torn."""
-    if not info.plan.blocking:
-        return (
-            f'There are no samples: all {count(info.torn)} were inconsistent ("torn"). Pass blocking=True to '
-            "stop the program for each sample."
-        )
-    native = "" if info.plan.native else " native=True shows the machine code that runs."
     return (
-        f"There are no samples: all {count(info.torn)} have no frame of the function itself, as when its "
-        f"code is compiled. Calls and times are correct.{native}"
+        f'There are no samples: all {count(info.torn)} were inconsistent ("torn"). Pass blocking=True to '
+        "stop the program for each sample."
     )
 
 
@@ -331,10 +344,13 @@ def _none_seen(info: RunInfo, noted: bool) -> str:
     return f"{given} None of those taken was in a call; the sampler may have lost some."
 
 
+MEMORY = "memory"
 SAMPLED = "sampled"
 """Mode of sampled runs; measured runs have that of their order."""
 
 
 def mode_word(info: AnyInfo) -> str:
-    """Return the mode of a run: `sampled`, `timer`, `callgrind` or `timer+callgrind`."""
-    return info.order.mode.value if isinstance(info, MeasuredInfo) else SAMPLED
+    """Return the mode of a run: `sampled`, `memory`, `timer`, `callgrind` or `timer+callgrind`."""
+    if isinstance(info, MeasuredInfo):
+        return info.order.mode.value
+    return MEMORY if info.plan.sampler == MEMRAY else SAMPLED

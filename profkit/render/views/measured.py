@@ -17,6 +17,7 @@ from profkit.model.measurement import (
     MeasurementWarning,
     ProcessTimes,
     Timing,
+    Usage,
     WarningCode,
 )
 from profkit.render.formatting import count, percent
@@ -92,6 +93,21 @@ UNKNOWN_FILE = "???"
 
 
 @dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What the executions of a program used, with the children that they waited for."""
+
+    user_s: float
+    """Median CPU time outside the kernel."""
+    system_s: float
+    """Median CPU time inside the kernel."""
+    peak_bytes: float
+    """Median peak memory of the largest process."""
+    most_bytes: int
+    """Maximum peak memory."""
+    each: tuple[Usage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TimeRow:
     """An order's times per execution; each process counts by its fastest block.
 
@@ -116,6 +132,8 @@ class TimeRow:
     """Minimum of each process."""
     all_s: tuple[float, ...]
     """Times of all blocks of all processes."""
+    usage: UsageRow | None = None
+    """None if it is not of a whole program, whose executions are processes of one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +220,19 @@ def time_row(timing: Timing) -> TimeRow | None:
         involuntary_switches=sum(process.involuntary_switches for process in processes),
         minima_s=minima_s,
         all_s=tuple(time_s for process in processes for time_s in process.times_s),
+        usage=_usage_row([process.usage for process in processes if process.usage is not None]),
+    )
+
+
+def _usage_row(each: Sequence[Usage]) -> UsageRow | None:
+    if not each:
+        return None
+    return UsageRow(
+        user_s=median(one.user_s for one in each),
+        system_s=median(one.system_s for one in each),
+        peak_bytes=median(one.peak_bytes for one in each),
+        most_bytes=max(one.peak_bytes for one in each),
+        each=tuple(each),
     )
 
 

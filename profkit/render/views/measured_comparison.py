@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from profkit.comparing.times import MIN_RUNS
 from profkit.model.comparison import (
     CallDelta,
     CountsCompared,
@@ -235,10 +236,11 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
     separate = [one for one in times if one.unconfirmed]
     if separate:
         least = max(one.minimum_effect for one in separate)
+        programs = any(run.info.order.program is not None for order in comparison.orders for run in order.a)
+        better = f"{MIN_RUNS} or more runs per side" if programs else "`profkit compare --ab` and `--git`"
         yield (
             f"measured separately: differences of times below {100 * least:.0f} % count as none, because the "
-            "memory layout and the machine alone can cause them; `profkit compare --ab` and `--git` detect "
-            "smaller ones"
+            f"memory layout and the machine alone can cause them; {better} detect smaller ones"
         )
 
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from profkit.model.measurement import Freshness, MeasuredIn, MeasuredRun, OrderInfo, Preload, Tool
+from profkit.model.measurement import (
+    Freshness,
+    MeasuredIn,
+    MeasuredRun,
+    OrderInfo,
+    Preload,
+    ProgramInfo,
+    Tool,
+)
 from profkit.model.workorder import Language, Level
 from profkit.render.escape import visible
 from profkit.render.formatting import Part, Tone, count, moment, place, time_text
 from profkit.render.views.causes import note_texts
 from profkit.render.views.header import Fact, process_parts
-from profkit.units import format_duration
+from profkit.render.views.measured import UsageRow
+from profkit.units import format_bytes, format_duration
 
 _MAX_LINES = 12
 """Maximum number of lines of a statement or setup; JSON has them all."""
@@ -55,8 +64,8 @@ def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part
     yield "started", started
     timing, counts = (measured.timing, measured.instructions) if measured else (None, None)
     yield "state", _state(order, [one.freshness for one in (timing, counts) if one is not None])
-    yield _TIMED, _place(timing.measured_in) if timing else []
-    yield _COUNTED, _place(counts.measured_in) if counts else []
+    yield _TIMED, _place(timing.measured_in, order.program) if timing else []
+    yield _COUNTED, _place(counts.measured_in, order.program) if counts else []
     entered = order.source_cmd or tuple(filter(None, [order.python]))
     yield "entered by", [Part(visible(shlex.join(entered)))] if entered else []
     yield "env", [Part(visible(f"{name}={value}")) for name, value in order.env]
@@ -68,7 +77,9 @@ def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part
 
 
 def _what(order: OrderInfo, cwd: str) -> Iterator[tuple[str, list[Part]]]:
-    if order.file:
+    if order.program is not None:
+        yield "program", [Part(visible(order.what), Tone.STRONG)]
+    elif order.file:
         at = place(order.file, order.line, cwd)
         yield "function", [Part(visible(at), Tone.STRONG), Part(visible(order.what))]
     else:
@@ -87,6 +98,8 @@ def _lines(name: str, text: str, tone: Tone = Tone.PLAIN) -> Iterator[tuple[str,
 
 
 def _mode(order: OrderInfo) -> list[Part]:
+    if order.program is not None:
+        return [Part(order.mode.value, Tone.STRONG), Part("whole program")]
     parts = [Part(order.mode.value, Tone.STRONG), Part(order.language.value)]
     parts.append(Part(count(order.num_threads, "thread")))
     if order.level is Level.MODULE and order.language is Language.PYTHON:
@@ -114,10 +127,18 @@ def _state(order: OrderInfo, found: Sequence[Freshness]) -> list[Part]:
     return [*parts, Part(f"{time_text(loop_s)} to pass them is subtracted")] if loop_s else parts
 
 
-def _place(where: MeasuredIn) -> list[Part]:
-    """Return the kind of zygote that measured, and its versions."""
+def _place(where: MeasuredIn, program: ProgramInfo | None) -> list[Part]:
+    """Return where it was measured, as far as it is known with versions."""
     versions = [("Python", where.python), *where.packages]
-    return [_kind(where), *(Part(visible(f"{name} {version}")) for name, version in versions)]
+    kind = _kind(where) if program is None else _kind_of_processes(where, program)
+    return [kind, *(Part(visible(f"{name} {version}")) for name, version in versions if version)]
+
+
+def _kind_of_processes(where: MeasuredIn, program: ProgramInfo) -> Part:
+    if where.tool is Tool.NONE:
+        return Part("new processes, with their children", Tone.STRONG)
+    children = "with their children" if program.subprocesses else "without their children"
+    return Part(f"new processes under Valgrind, {children}", Tone.STRONG)
 
 
 def _kind(where: MeasuredIn) -> Part:
@@ -126,3 +147,12 @@ def _kind(where: MeasuredIn) -> Part:
     loaded = "nothing preloaded" if where.preload is Preload.NOTHING else f"{where.preload.value} preloaded"
     zygotes = "Valgrind zygotes" if where.tool is Tool.VALGRIND else "zygotes"
     return Part(f"{zygotes}, {loaded}", Tone.STRONG)
+
+
+def usage_facts(row: UsageRow) -> tuple[Fact, ...]:
+    """Return the CPU time and the peak memory of a program's executions."""
+    cpu = (Part(f"user {time_text(row.user_s)}"), Part(f"system {time_text(row.system_s)}"))
+    peak = format_bytes(row.peak_bytes)
+    most = format_bytes(row.most_bytes)
+    largest = (Part(f"up to {most}"),) if most != peak else ()
+    return Fact("CPU time", cpu), Fact("memory", (Part(f"peak {peak}", Tone.STRONG), *largest))

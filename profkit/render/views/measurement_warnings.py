@@ -99,7 +99,7 @@ def _short(figures: Figures) -> str:
 
 
 def _counts_differ(figures: Figures) -> str:
-    return f"{figures['counted']} repeats {_counted(figures)}: the statement does not always do the same"
+    return f"{figures['counted']} repeats {_counted(figures)}: the code does not always do the same"
 
 
 def _input_dependent(figures: Figures) -> str:

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from profkit.model.notes import Note, NoteCode
 from profkit.model.run import FunctionPart, Merged, RunInfo
+from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import (
-    CALLS_ONLY,
     ProcessInfo,
     ResourcePoint,
     SamplerPlan,

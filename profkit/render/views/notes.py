@@ -250,10 +250,6 @@ NOTES: Mapping[NoteCode, Sentence] = {
         "the lost regions, and those of code outside any region."
     ),
     NoteCode.TORN: lambda figures: f"{_torn(figures)}; about as many go unnoticed. {EXACT}",
-    NoteCode.TORN_BLOCKING: lambda figures: (
-        f"{_torn(figures)}, although the program was stopped for each: they have no frame of the function "
-        "itself, as when its code is compiled."
-    ),
     NoteCode.CALLS_COMPILED: lambda figures: (
         f"Calls of {figures['label']!r} that torch compiled are not seen. Decorate the function that is "
         "called uncompiled."
@@ -307,6 +303,10 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.COMPREHENSIONS_INLINED: (
         "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
         "those of earlier versions are counted as part of it, too."
+    ),
+    NoteCode.EXIT_CODES_IGNORED: lambda figures: (
+        f"{figures['failed']} of {count(figures.integer('executions'), 'execution')} failed, the last one "
+        f"with exit code {figures['exit_code']}; they were measured nevertheless."
     ),
     NoteCode.RUN_FAILED: lambda figures: f"The run failed: {figures.detail()}",
     NoteCode.MORE_NOTES: _more_notes,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from profkit.model.run import Run, RunInfo
 from profkit.process.manifest import is_sealed_here, key_file
+from profkit.transforms.cells import lines_of_cell
 from profkit.transforms.origin import from_import_root
 
 _LARGEST_BYTES = 8 * 2**20
@@ -40,12 +41,14 @@ class SourceLines:
         trusted: bool = True,
         root: Path | None = None,
         local: bool = False,
+        here: bool = False,
     ) -> None:
         """Open files only if the run is `trusted`, this user's own, or if they are below `root`.
 
-        `local` runs claim to be recorded on this machine.
+        `local` runs claim to be recorded on this machine. Runs recorded `here`, in this process, may show
+        its notebook cells.
         """
-        self._says_so = local and root is None
+        self._says_so, self._here = local and root is None, here
         self._started_ns, self._cwd, self._trusted = started_ns, Path(cwd), trusted
         self._root = None if root is None else os.path.realpath(root)
         self._files: dict[str, tuple[str, ...]] = {}
@@ -64,6 +67,8 @@ class SourceLines:
         """Return all lines of a file; none if they are unknown or may not be shown."""
         if not file or file.startswith("<"):
             return ()
+        if self._here and (lines := lines_of_cell(file)):
+            return lines
         if file not in self._files:
             self._files[file] = self._own(file) or self._below_root(file)
         return self._files[file]
@@ -131,7 +136,8 @@ def source_of(infos: Sequence[RunInfo], root: Path | None = None) -> SourceLines
     file, started_ns = key_file(), min(info.started_ns for info in infos)
     local = all(info.imported is None and info.process.host == os.uname().nodename for info in infos)
     own = local and all(is_sealed_here(info.process, file) for info in infos)
-    return SourceLines(started_ns, infos[0].process.cwd, trusted=own, root=root, local=local)
+    here = own and all(info.process.pid == os.getpid() for info in infos)
+    return SourceLines(started_ns, infos[0].process.cwd, trusted=own, root=root, local=local, here=here)
 
 
 def infos_of(runs: Iterable[Run]) -> list[RunInfo]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from profkit.model.profile import Frame, Node
-from profkit.model.run import RunInfo
+from profkit.model.run import Memory, RunInfo
 from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
+from profkit.render.views.costs import Scale, plus_minus
+from profkit.render.views.memory import value_phrase
 from profkit.render.views.merged import usage
-from profkit.render.views.sampled import Report, Scale, plus_minus
+from profkit.render.views.sampled import Report
 from profkit.transforms.bottleneck import Spender, common_call
 from profkit.transforms.origin import package_of
-from profkit.units import Unit, format_duration
+from profkit.units import format_bytes, format_duration
 
 _SPREAD = 0.1
 """Share of the top function below which time is spread over many functions."""
@@ -35,8 +37,10 @@ def _bottleneck(report: Report) -> str:
         return "The samples have no frames."
     share, call = _share(spender.weight, scale), common_call(report.tree, report.is_library)
     if scale.share(spender.weight) < _SPREAD and call is not None:
-        return f"No function takes more than {share} of {_cost(report)}; {_with_callees(call, report)}."
-    said = f"{_at(spender, report)} takes {share} of {_cost(report)}{_inside(spender, 'mostly ')}"
+        verb = "allocated" if report.run.info.memory is not None else "takes"
+        return f"No function {verb} more than {share} of {_cost(report)}; {_with_callees(call, report)}."
+    verb = "allocated" if report.run.info.memory is not None else "takes"
+    said = f"{_at(spender, report)} {verb} {share} of {_cost(report)}{_inside(spender, 'mostly ')}"
     if _waits_most(report):
         said = f"{_at(spender, report)} waits for {share} of {_cost(report)}{_inside(spender, '')}"
     if scale.share(spender.weight) > _HALF or call is None or not _adds_to(spender, call, report):
@@ -89,7 +93,10 @@ def _basis(report: Report) -> Scale:
 
 
 def _cost(report: Report) -> str:
-    if report.scale.unit in (Unit.INSTRUCTIONS, Unit.BYTES):
+    value = report.run.profile.value if report.run.profile is not None else None
+    if value is not None:
+        return value_phrase(value)
+    if not report.scale.unit.is_time:
         return f"the {report.scale.unit.value}"
     activity = Activity.WORKING if report.is_by_work else report.options.activity
     return "the time" if activity is Activity.ALL else f"the {activity.value} time"
@@ -115,7 +122,9 @@ def _inside(spender: Spender, mostly: str) -> str:
 
 def _activity(report: Report) -> str:
     working, waiting = report.activity.working, report.activity.waiting
-    if report.scale.unit in (Unit.INSTRUCTIONS, Unit.BYTES):
+    if report.run.info.memory is not None:
+        return _memory(report.run.info.memory)
+    if not report.scale.unit.is_time:
         return f"The total is {count(working + waiting, report.scale.unit.value.removesuffix('s'))}."
     if not waiting:
         plan = report.run.info.plan
@@ -145,6 +154,15 @@ def _crowded(report: Report) -> str:
         f" On average {wanted:.1f} threads had work, and the process used {used.cpu_share:.1f} processors: "
         "they waited for the GIL or for a processor."
     )
+
+
+def _memory(memory: Memory) -> str:
+    """Return a sentence on the figures of all calls."""
+    calls = len(memory.peaks_bytes)
+    who = "The call" if calls == 1 else f"The {count(calls, 'call')}"
+    left = format_bytes(memory.left_bytes) if memory.left_bytes else "nothing"
+    number = count(memory.allocations, "allocation")
+    return f"{who} allocated {format_bytes(memory.allocated_bytes)} in {number}, and left {left} allocated."
 
 
 def _not_seen(report: Report) -> str:

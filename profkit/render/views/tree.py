@@ -9,7 +9,8 @@ from typing import Protocol
 
 from profkit.model.profile import Frame, Node
 from profkit.render.cells import left_cut
-from profkit.render.views.sampled import CostRow, IsLibrary, Scale
+from profkit.render.views.costs import CostRow, Scale
+from profkit.render.views.sampled import IsLibrary
 
 _CHAIN = 12
 """Longest straight chain that is shown in full."""

@@ -71,8 +71,8 @@ def lock() -> None:
 
 
 def gil() -> None:
-    # Long enough for two observations of the process's CPU time.
-    threads = [threading.Thread(target=until_end, args=(crunch, 3 * SECONDS)) for _ in range(4)]
+    # Long enough for two observations of the process's CPU time, even if one is delayed.
+    threads = [threading.Thread(target=until_end, args=(crunch, 4 * SECONDS)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -127,6 +127,23 @@ def streams() -> Runs:
     return {"first": first.last_run, "second": handles[0].run}
 
 
+def destructors() -> Runs:
+    """A function whose local variable has a slow destructor: it runs when the function's frame has gone."""
+
+    class Owned:
+        def __del__(self) -> None:
+            green(0.2)
+
+    @profile(label="owner", **OPTIONS)
+    def owner() -> None:
+        _owned = Owned()
+        red(0.2)
+
+    owner()
+    blue(0.05)
+    return {"owner": owner.last_run}
+
+
 def shared() -> Runs:
     """One block that two threads and a recursion are in; each thread's own samples are told by its name."""
     handles: list[profiled] = []

@@ -11,6 +11,15 @@ def spin(duration_s: float) -> None:
         pass
 
 
+LONG = 100
+"""Numbers of requests from which on they take ten times as long."""
+
+
+def turns(number: int) -> int:
+    """How often a request does its work."""
+    return 10 if number >= LONG else 1
+
+
 def red(duration_s: float) -> None:
     spin(duration_s)
 

@@ -22,6 +22,8 @@ from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors
 from profkit.model.checkup import Group, Status
 from profkit.model.comparison import GateResult
+from profkit.process import launch
+from profkit.pytorch import errors as pytorch_errors
 from profkit.render.json.checkup import checkup_json
 from profkit.render.json.gate import gate_json
 from profkit.render.json.history import history_json
@@ -31,6 +33,7 @@ from profkit.render.json.sampled import runs_json, sampled_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.views.gate import GateReport
+from profkit.samplers.memray import errors as memray_errors
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_checkups import contained
 from tests.support.example_measured_comparisons import one_order
@@ -38,7 +41,7 @@ from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_run, with_sources
 from tests.support.folders import GOLDEN, ROOT
 
-ERROR_MODULES = (errors, measuring_errors)
+ERROR_MODULES = (errors, measuring_errors, memray_errors, pytorch_errors, launch)
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
 )
@@ -70,7 +73,7 @@ def test_help_is_that_of_the_command(block: str, profkit: Profkit, monkeypatch: 
 
 def work(block: str) -> object:
     marks = [pytest.mark.valgrind] if "callgrind" in block else []
-    marks += [pytest.mark.sampler] if "profkit doctor" in block else []
+    marks += [pytest.mark.sampler, pytest.mark.full] if "profkit doctor" in block else []
     return pytest.param(block, id=block.split("\n")[0], marks=marks)
 
 
@@ -105,9 +108,10 @@ def test_the_report_in_the_page_is_a_real_one(tmp_path: Path) -> None:
     assert shown.group(1) == sampled_text([run], options, Terminal(110)) + "\n"
 
 
-def test_the_measured_report_in_the_page_is_a_real_one() -> None:
+@pytest.mark.parametrize("name", ["measured-one-width-120", "measured-program-width-100"])
+def test_the_measured_report_in_the_page_is_a_real_one(name: str) -> None:
     page = (ROOT / "docs" / "measuring.md").read_text("utf-8")
-    golden = (GOLDEN / "measured-one-width-120.txt").read_text("utf-8")
+    golden = (GOLDEN / f"{name}.txt").read_text("utf-8")
     assert f"```text\n{golden.rstrip()}\n```" in page
 
 
@@ -183,6 +187,6 @@ def test_every_group_and_status_of_a_checkup_is_explained() -> None:
 
 def test_every_command_that_prints_data_has_json(profkit: Profkit) -> None:
     for name in COMMANDS:
-        if name == "export":  # has formats of its own
+        if name in ("attach", "export", "run", "top"):  # they have formats of their own, or a screen
             continue
         assert "--json" in profkit(name, "--help").out

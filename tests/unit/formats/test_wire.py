@@ -79,7 +79,7 @@ def test_any_bytes_are_repeated_fields_or_none(data: bytes) -> None:
 @pytest.mark.parametrize("size", [1, 127, 128, 16_384])
 def test_sizes_of_any_length_are_read(size: int) -> None:
     data = wire.blob(2, bytes(size)) * 2
-    assert wire.repeated([data], 2) == ((bytes(size),), [0, 0], {}, [])
+    assert wire.repeated([data], 2) == ([bytes(size)], [0, 0], {}, [])
     assert wire.first_blob(data, 2) == (bytes(size), wire.blob(2, bytes(size)))
     with pytest.raises(ValueError, match="cut short"):
         wire.repeated([data[:-1]], 2)

@@ -14,7 +14,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
-from profkit.model.session import Cover, ProcessInfo, ResourcePoint, SessionState, ThreadName
+from profkit.model.session import CellName, Cover, ProcessInfo, ResourcePoint, SessionState, ThreadName
 from profkit.process.procfs import start_ticks
 from profkit.samplers.base import Recording
 from profkit.store import spool as files
@@ -81,6 +81,23 @@ def test_threads_have_their_whole_names(tmp_path: Path) -> None:
     found = only(read(folder, Recording(builder.build(period_ns=1e7), rounds=1)))
     assert found.profile is not None
     assert [thread.name for thread in found.profile.threads] == [long, f"{long}9", long[:15], "reused"]
+
+
+def test_cells_have_names(tmp_path: Path) -> None:
+    file = "/tmp/ipykernel_7/8.py"
+    cell = Region(
+        RegionKey("__main__", "<module>", 2, "x = f()"), RegionKind.BLOCK, file, body=(2, 3), code="aa"
+    )
+    folder = session_folder(tmp_path, manifest(segment(0)), regions=(cell,), deltas=(calls(cell, 5),))
+    files.append_cells(folder, [CellName(file, "In [1]"), CellName(file, "In [4]")])
+    builder = ProfileBuilder()
+    builder.add(
+        [Frame("run_code", "/lib/python3/IPython.py", 1), Frame("<module>", file, 3)], Thread(0, 8, "t")
+    )
+    found = only(read(folder, Recording(builder.build(period_ns=1e7), rounds=1)))
+    assert found.profile is not None
+    assert found.profile.frames == (Frame("<module>", "In [4]", 3),)
+    assert (found.info.region.file, found.info.region.id) == ("In [4]", cell.id)
 
 
 def test_the_rate_achieved_is_that_of_the_whole_session(tmp_path: Path) -> None:
@@ -163,11 +180,11 @@ def test_many_torn_samples_are_reported_with_the_fix(tmp_path: Path) -> None:
     assert only(read(folder, recording(("!f f", 98), ("!f g", 2)))).info.notes == ()
 
 
-def test_a_blocking_session_is_not_reported_to_block(tmp_path: Path) -> None:
+def test_what_runs_above_a_marker_is_kept_if_the_program_was_stopped(tmp_path: Path) -> None:
     head = manifest(segment(0), plan=replace(PLAN, blocking=True))
     folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
-    info = only(read(folder, recording(("!f f", 9), ("!f g", 1)))).info
-    assert info.notes == (Note.of(NoteCode.TORN_BLOCKING, torn=1, samples=10),)
+    info = only(read(folder, recording(("!f f", 9), ("!f __del__", 1)))).info
+    assert (info.samples, info.torn, info.notes) == (10, 0, ())
 
 
 def test_what_was_noted_on_the_way_comes_first_and_once(tmp_path: Path) -> None:
@@ -259,6 +276,18 @@ def test_what_is_still_recorded_has_the_segments_that_are_done(tmp_path: Path) -
     assert found.live
     assert found.damaged == ()
     assert (info.state, info.samples, info.notes) == (SessionState.RUNNING, 7, ())
+
+
+@pytest.mark.parametrize(("live", "samples"), [(True, 5), (False, 12)])
+def test_segments_before_a_region_began_are_left_out_while_it_is_recorded(
+    tmp_path: Path, live: bool, samples: int
+) -> None:
+    head = manifest(segment(0), segment(1))
+    if live:
+        head = replace(head, state=SessionState.RUNNING, ended_ns=None, process=this_process())
+    folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
+    sampler = RecordedSampler(dict(enumerate((recording(("!f f", 7)), recording(("!f f", 5))))))
+    assert only(read_runs(folder, sampler, first_segment=1)).info.samples == samples
 
 
 def test_an_output_that_is_being_written_is_no_damage(tmp_path: Path) -> None:

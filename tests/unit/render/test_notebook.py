@@ -9,13 +9,16 @@ from html.parser import HTMLParser
 import pytest
 
 from profkit import FunctionProfiler, profiled
+from profkit.comparing.measured import compare_measured
 from profkit.model.profile import Frame, Profile, Sample
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint
 from profkit.render.html.sampled import sampled_html
 from profkit.render.notebook import notebook_html
+from tests.support.example_measured_comparisons import one_order
 from tests.support.example_measurements import both, failed
 from tests.support.example_runs import INFO, MAIN, hostile_run, made_run
+from tests.support.example_sampled_comparisons import made_comparison
 from tests.support.html_pages import HtmlPage, read_page, weights_of
 
 EMPTY_PAGE = len(html.escape(sampled_html([Run(INFO)])))
@@ -35,9 +38,9 @@ def framed(shown: str | None) -> tuple[dict[str, str | None], HtmlPage]:
     assert shown is not None
     parser = _Frames()
     parser.feed(shown)
-    ((tag, attributes),) = parser.tags
+    (style, _), (tag, attributes) = parser.tags
     page = attributes.pop("srcdoc")
-    assert tag == "iframe"
+    assert (style, tag) == ("style", "iframe")
     assert page is not None
     return attributes, read_page(page)
 
@@ -95,6 +98,26 @@ def test_measured_runs_and_measurements() -> None:
     assert not known & {"started", "batch", "process", "command"}
     _, page = framed(failed()._repr_html_())
     assert "ZeroDivisionError" in page.head["measured"]["orders"][0]["error"]
+
+
+def test_comparisons() -> None:
+    sampled = made_comparison(3)
+    attributes, page = framed(sampled._repr_html_())
+    assert attributes["title"] == f"profkit: {sampled.a.name} and {sampled.b.name}"
+    assert page.head["comparison"]
+    measured = compare_measured(*one_order(), ("main", "fast"))
+    attributes, page = framed(measured._repr_html_())
+    assert attributes["title"] == "profkit: main and fast"
+    printer = Printer()
+    measured._repr_pretty_(printer, False)
+    assert printer.printed == "<comparison of main and fast>"
+
+
+def test_a_large_comparison_is_made_small() -> None:
+    comparison = replace(made_comparison(1), both=large_run().profile)
+    shown = comparison._repr_html_()
+    assert shown is not None
+    assert len(shown) < EMPTY_PAGE + 200_000
 
 
 class Printer:

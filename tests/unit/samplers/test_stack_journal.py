@@ -5,6 +5,7 @@ from __future__ import annotations
 import posix
 import tracemalloc
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,14 @@ from hypothesis import strategies as st
 
 from profkit.model.profile import Profile
 from profkit.samplers.helper.journal import ASKED, ENDED, Journal
-from profkit.samplers.stack_journal import DamagedJournal, Inside, StackJournal, has_ended, read_journal
+from profkit.samplers.stack_journal import (
+    DamagedJournal,
+    Inside,
+    JournalReader,
+    StackJournal,
+    has_ended,
+    read_journal,
+)
 
 NAMES = st.text(max_size=5)
 FRAMES = st.tuples(NAMES, NAMES, st.integers(0, 99))
@@ -254,3 +262,34 @@ def test_samples_of_a_thread_never_overlap(
     for sample, start in zip(profile.samples, profile.starts, strict=True):
         assert ends[sample.thread] <= start <= len(samples) - sample.weight
         ends[sample.thread] = start + sample.weight
+
+
+@given(samples=SAMPLES, cuts=st.lists(st.integers(0, 4000), max_size=6).map(sorted))
+def test_a_journal_can_be_read_while_it_is_written(
+    tmp_path_factory: pytest.TempPathFactory, samples: Samples, cuts: list[int]
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "stacks"
+    write(path, samples)
+    data, reader, parts = path.read_bytes(), JournalReader(), []
+    for low, high in pairwise([0, *cuts, len(data)]):
+        reader.feed(data[low : max(low, high)])
+        parts.append(reader.take(is_over=False))
+    parts.append(reader.take())
+    known = [part for part in parts if part is not None]
+    whole = read_journal(data)
+    assert sum((weights(part.profile) for part in known), Counter()) == weights(whole.profile)
+    for name in ("rounds", "repeated", "skipped"):
+        assert sum(getattr(part, name) for part in known) == getattr(whole, name)
+    starts = [start for part in known for start in part.profile.starts]
+    assert len(starts) == sum(len(part.profile.samples) for part in known)
+    assert known[-1].end == whole.end == ASKED
+
+
+def test_a_damaged_line_is_found_while_reading() -> None:
+    reader = JournalReader()
+    assert reader.take() is None
+    reader.feed(b'profkit-stacks 1 7 1000000\nf "f" "x')
+    with pytest.raises(DamagedJournal, match="line 2 is damaged"):
+        reader.feed(b"\n")
+    with pytest.raises(DamagedJournal, match="not a journal"):
+        JournalReader().feed(b"something else\n")

@@ -16,7 +16,8 @@ from profkit.config import read_config
 from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
-from profkit.model.session import CALLS_ONLY, Manifest, SessionState, UnprofiledReason
+from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.session import Manifest, SessionState, UnprofiledReason
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import AUTO
 from profkit.session import ticker

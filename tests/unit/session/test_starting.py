@@ -11,6 +11,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed
 from profkit.model.notes import Note, NoteCode
+from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.counters import Policy
@@ -125,6 +126,18 @@ def test_blocking_that_was_requested_is_not_kept_from_the_start(opened: Open, sa
     with timed_socket():
         assert not opened(blocking=True).plan.blocking
     assert said == [socket_message(blocking=False)]
+
+
+def test_blocking_that_calls_alone_do_not_need_is_no_matter_of_sockets(
+    tmp_path: Path, script: Script, said: list[str]
+) -> None:
+    options, clock = SamplerOptions(blocking=True), ManualClock()
+    refusals = Refusals(clock, said.append)
+    for rung in scripted_rungs(script)(options):
+        refusals.note(rung, SamplerFailed("scripted", "sampling", "it ended", "try later"))
+    session = open_session(tmp_path / "spool", options, scripted_rungs(script), clock, refusals, strict=False)
+    assert session.plan.sampler == CALLS_ONLY
+    assert not [line for line in said if "sockets" in line], said
 
 
 def test_blocking_of_a_sampler_that_cannot_do_without_is_warned_about(opened: Open, said: list[str]) -> None:

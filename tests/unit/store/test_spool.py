@@ -18,6 +18,7 @@ from profkit.errors import DamagedFile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import (
     CallDelta,
+    CellName,
     Ending,
     Lines,
     Manifest,
@@ -93,6 +94,18 @@ def test_names_of_threads_are_read_in_their_order(tmp_path: Path) -> None:
     session = spool.read_session(tmp_path)
     assert (session.threads, session.lost.threads) == ((), 3)
     assert [damage.path.name for damage in session.damaged] == ["threads.jsonl"]
+
+
+def test_names_of_cells(tmp_path: Path) -> None:
+    names = [CellName("/tmp/ipykernel_7/8.py", f"In [{number}]") for number in range(2)]
+    spool.write_manifest(tmp_path, manifest_of())
+    spool.append_cells(tmp_path, names)
+    session = spool.read_session(tmp_path)
+    assert (session.cells, session.damaged) == (tuple(names), ())
+    (tmp_path / "cells.jsonl").write_text("{}\n")
+    session = spool.read_session(tmp_path)
+    assert session.cells == ()
+    assert [damage.path.name for damage in session.damaged] == ["cells.jsonl"]
 
 
 def test_only_the_owner_may_read_a_folder(tmp_path: Path) -> None:

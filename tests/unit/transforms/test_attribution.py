@@ -142,6 +142,12 @@ def test_another_function_above_the_marker_is_torn() -> None:
     assert counts(cut) == (5, 4, 0, 0)
 
 
+def test_what_runs_above_a_marker_is_kept_in_a_stack_of_one_moment() -> None:
+    cuts = cut_regions(recording("main !F __del__ work=3", "main !F f=5"), [F], own=OWN, may_tear=False)
+    assert shown(cuts[F.id]) == {"__del__ work": 3, "f": 5}
+    assert counts(cuts[F.id]) == (8, 0, 0, 0)
+
+
 def test_a_torn_inner_region_tears_the_outer_one_and_the_other_way_round() -> None:
     cuts = cut_regions(recording("main !F f !G f=2", "main !F g !G g=3", "main !F f !F g=4"), [F, G], own=OWN)
     assert counts(cuts[F.id]) == (0, 9, 0, 0)
@@ -219,6 +225,23 @@ def test_entering_and_leaving_a_block_is_overhead_but_calling_a_region_from_it_i
 
 def test_a_torn_stack_is_torn_for_its_block() -> None:
     assert counts(cut_region(recording("main:11 !F g=2"), BLOCK, others=[F], own=OWN)) == (0, 2, 0, 0)
+
+
+def test_a_cell_with_await_has_its_frame_and_the_tasks_of_its_loop() -> None:
+    cell = replace(BLOCK, detached=True)
+    builder = ProfileBuilder()
+    base = Frame("launch", USER, 1), Frame("BaseEventLoop._run_once", "/lib/asyncio/base_events.py", 5)
+    builder.add(
+        (*base, Frame("run_code", LIBRARY), Frame("main", USER, 11), Frame("f", USER)), Thread(7, 1, "t")
+    )
+    builder.add((*base, Frame("Handle._run", LIBRARY), Frame("task", USER)), Thread(7, 1, "t"), 2)
+    builder.add((*base, Frame("other", USER)), Thread(7, 2, "u"), 4)
+    cut = cut_region(builder.build(period_ns=1e6), cell, [Cover(cell.id, 1)])
+    assert shown(cut) == {"main f": 1, "BaseEventLoop._run_once Handle._run task": 2}
+    bare = cut_region(
+        builder.build(period_ns=1e6), replace(cell, body=()), [Cover(replace(cell, body=()).id, 1)]
+    )
+    assert "launch BaseEventLoop._run_once Handle._run task" in shown(bare)
 
 
 def test_a_detached_block_has_the_whole_segments_of_its_thread() -> None:

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.model.profile import Frame, Profile
-from profkit.transforms.simplify import SMALLER_CALLS, prune
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.transforms.simplify import SMALLER_CALLS, prune, without_own_threads
 from profkit.transforms.trees import call_tree
 from tests.support.profile_strategies import profile_of, profiles
 
@@ -57,3 +57,13 @@ def test_order_is_kept_and_equal_neighbours_are_one() -> None:
         (tuple(pruned.frames[n] for n in pruned.stacks[one.stack]), one.weight) for one in pruned.samples
     ]
     assert found == [(small, 2), (large, 96), (small, 2)]
+
+
+def test_a_thread_is_profkits_own_if_most_of_its_samples_begin_there() -> None:
+    ours = Frame("BackgroundThread._run", "/site/profkit/process/background.py", 9)
+    users = Frame("f", "/app.py", 1)
+    builder = ProfileBuilder()
+    for tid, frame, weight in ((1, users, 98), (1, ours, 2), (2, ours, 99), (2, users, 1)):
+        builder.add((frame,), Thread(7, tid, ""), weight)
+    kept = without_own_threads(builder.build(period_ns=1e6))
+    assert [(kept.threads[thread].tid, weight) for _, thread, weight in kept.samples] == [(1, 98), (1, 2)]

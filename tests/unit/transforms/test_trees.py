@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_libraries, leave_out_libraries
-from profkit.transforms.trees import call_tree
+from profkit.transforms.trees import call_tree, children_once
 from tests.support.profile_strategies import LIBRARY, OTHER_LIBRARY, USER, profile_of, profiles
 from tests.unit.transforms.tree_oracle import plain_tree, plainly_folded
 
@@ -55,6 +55,15 @@ def test_recursion_stays_nested() -> None:
         "    f:1 0/4",
         "      f:2 4/4",
     ]
+
+
+def test_children_that_are_read_once_are_not_kept() -> None:
+    tree = call_tree(profile_of(("f:1 g:1", 1), ("h:1", 1)))
+    assert children_once(tree)[0] is not children_once(tree)[0]
+    kept = tree.children[0]
+    assert children_once(tree)[0] is kept
+    assert list(children_once(tree)) == list(tree.children)
+    assert children_once(Node(Frame("f", ""), 1, 1)) == ()
 
 
 def test_an_empty_profile_is_a_root_alone() -> None:

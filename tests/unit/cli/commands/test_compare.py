@@ -194,7 +194,7 @@ def test_a_gate(profkit: Profkit, arguments: tuple[str, ...], code: int, outcome
     [
         (("b1", "--baseline", "nowhere"), "is no run and no file, and "),
         (("b1", "--baseline", "b1"), "nothing"),
-        (("b1", "--baseline", "a4"), "its runs are of the other kind"),
+        (("b1", "--baseline", "a4"), "its runs are of another kind"),
     ],
 )
 def test_without_a_baseline(profkit: Profkit, arguments: tuple[str, ...], told: str) -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.cli.commands.export import _NAMES, scrubbed
+from profkit.cli.exports import EXPORTS
+from profkit.cli.scrubbing import scrubbed
 from profkit.config import Config
 from profkit.model.function_counts import CallCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import AnyRun, MeasuredRun
@@ -108,7 +109,7 @@ def everything_in(data: bytes) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize("name", EXPORTS)
 def test_no_format_keeps_what_is_private(profkit: Profkit, config: Config, tmp_path: Path, name: str) -> None:
     keep(config, private_run())
     plain, clean = tmp_path / "plain", tmp_path / "clean"
@@ -185,3 +186,17 @@ def test_no_folder_is_left_of_any_path(user: str, host: str, secret: str, parts:
     assert f"{user}_x" not in text
     assert f"{secret}_y" not in text
     assert f"{host}_z" not in text
+
+
+def test_the_route_of_requests_is_no_path() -> None:
+    label = "GET /api/users/{name}"
+    run = made_run()
+    region = replace(run.info.region, key=RegionKey("web", label, 0, label), kind=RegionKind.REQUEST, file="")
+    (shared,) = scrubbed((replace(run, info=replace(run.info, region=region)),))
+    assert isinstance(shared, Run)
+    assert shared.info.label == label
+    (other,) = scrubbed(
+        (replace(run, info=replace(run.info, region=replace(region, kind=RegionKind.BLOCK))),)
+    )
+    assert isinstance(other, Run)
+    assert "/api" not in other.info.label

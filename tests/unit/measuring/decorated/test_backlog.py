@@ -272,7 +272,8 @@ class TestCallsThatRaise:
             with pytest.raises(TypeError):
                 one()
         gc.collect()
-        assert len(os.listdir("/proc/self/fd")) == before
+        # Fewer, if an idle process of another test ended.
+        assert len(os.listdir("/proc/self/fd")) <= before
         assert asyncio.run(one(1)) == 1
         assert len(one.runs) == 1
 

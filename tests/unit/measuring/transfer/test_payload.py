@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from profkit.errors import CannotTravel
-from profkit.measuring.transfer.payload import pack
+from profkit.measuring.transfer.payload import pack, pack_names
 from profkit.measuring.worker.unpack import unpack
 
 
@@ -128,6 +128,15 @@ def test_the_place_is_named(tmp_path: Path) -> None:
     with text_of(tmp_path).open() as file, pytest.raises(CannotTravel) as caught:
         pack(take, [{"a": [Reader(file)]}])
     assert "(dict)['a'][0].held cannot be sent to another process: TextIOWrapper" in str(caught.value)
+
+
+def test_names_of_a_statement(tmp_path: Path) -> None:
+    payload = pack_names({"n": 3, "double": lambda n: 2 * n})
+    function, args, names = unpack(payload.fd)
+    assert (function, args, names["n"], names["double"](4)) == (dict, (), 3, 8)
+    with (tmp_path / "file").open("w") as file, pytest.raises(CannotTravel) as refused:
+        pack_names({"n": 3, "held": [file]})
+    assert refused.value.what == "held (list)[0]"
 
 
 def test_what_processes_share_is_not_copied() -> None:

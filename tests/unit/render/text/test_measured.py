@@ -17,6 +17,7 @@ from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.registry import MEASURED
 from profkit.render.text.measured import measured_text
 from profkit.render.views.measurement_warnings import warning_text
+from tests.support.example_measured_runs import program_run
 from tests.support.example_measurements import (
     BUSY,
     COUNTS,
@@ -41,7 +42,7 @@ STYLES = re.compile(r"\x1b\[[0-9;]*m")
 WIDTHS = (None, 40, 60, 80, 96, 120, 160)
 EVERY = (
     (both(),), batch(), extremes(), (failed(),), (hostile(),), (hostile(), both(), hostile()), (),
-    *((run,) for run in extremes()),
+    *((run,) for run in extremes()), (program_run(),), (program_run(), both()),
 )  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("utc")
@@ -53,6 +54,11 @@ def test_report(name: str, width: int | None) -> None:
     runs = (both(),) if name == "one" else batch()
     page = "pipe" if width is None else f"width-{width}"
     check_golden(f"measured-{name}-{page}.txt", measured_text(runs, terminal=Terminal(width)) + "\n")
+
+
+def test_a_whole_program() -> None:
+    text = measured_text((program_run(),), terminal=Terminal(100))
+    check_golden("measured-program-width-100.txt", text + "\n")
 
 
 def test_what_is_rare() -> None:

@@ -32,6 +32,17 @@ TEXTS = {
         "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
         "those of earlier versions are counted as part of it, too"
     ),
+    Finding.of(Code.TRACKED_DIFFERENTLY, a="each", b="by arena"): (
+        "Python objects were tracked differently, which changes all figures: A each; B by arena"
+    ),
+    Finding.of(Code.MORE_MEMORY, change=0.5, limit=0.03): "a peak 50 % higher; the limit is 3 %",
+    Finding.of(Code.LESS_MEMORY, limit=0.03): "a lower peak by more than 3 %: renew the baseline",
+    Finding.of(Code.PEAKS_AGREE, least_bytes=2**20): (
+        "a difference of less than 1 %, or of 1.00 MiB, can be chance"
+    ),
+    Finding.of(Code.TRACK_OBJECTS): (
+        "give all calls the same input, or track each Python object (python_allocators=True)"
+    ),
     Finding.of(Code.VERSIONS_DIFFER, aspect="torch", a="2.6", b="2.7"): "torch differs: A 2.6; B 2.7",
     Finding.of(Code.ENVIRONMENTS_DIFFER, a="Python 3.11.2", b=""): (
         "environments differ: A Python 3.11.2; B not known"
@@ -90,6 +101,10 @@ TEXTS = {
     Finding.of(Code.TOO_FEW_PROCESSES, processes=1, needed=6): "1 process measured; at least 6 are needed",
     Finding.of(Code.CALLS_UNKNOWN): "the durations of calls are not known on both sides",
     Finding.of(Code.SINGLE_RUN, noise=0.25): "single runs may differ by 25 %",
+    Finding.of(Code.SHORT_DIFFERENCE, slower_s=0.0125, least_s=0.05): (
+        "slower by 12.5 ms per call, and single calls differ by up to 50.0 ms when the machine is busy"
+    ),
+    Finding.of(Code.MEASURE_THE_CALL): "measure the call instead of sampling it",
     Finding.of(Code.MEASURE_MORE_PROCESSES): "measure with more --processes",
     Finding.of(Code.MEASURE_ALTERNATELY, runs=4): (
         "measure both alternately with `profkit compare --git`, or in 4 runs per side"

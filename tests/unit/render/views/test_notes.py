@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -26,6 +27,8 @@ from profkit.formats.registry import read_any
 from profkit.ingest.read import read_runs, run_notes, session_notes
 from profkit.ingest.recovery import substitute_manifest
 from profkit.measuring.decorated.calls import in_process_run, now
+from profkit.measuring.programs.orders import ProgramOrder
+from profkit.measuring.programs.run import measure_program
 from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
@@ -207,6 +210,12 @@ def of_measurements(_: Path) -> Iterator[Note]:
     yield from in_process_run(order, ("abs(-1)", "", 0), now(), now(), "it is a lock").info.notes
 
 
+def of_programs(_: Path) -> Iterator[Note]:
+    command = (sys.executable, "-I", "-S", "-c", "raise SystemExit(3)")
+    order = ProgramOrder("x", command, command, {}, processes=1, warmups=0, ignore_failure=True)
+    yield from measure_program(order).info.notes
+
+
 def of_merged_runs(_: Path) -> Iterator[Note]:
     builder = ProfileBuilder()
     builder.add((Frame("f.<locals>.<listcomp>", REGION.file, 42),), Thread(1, 1, "t"), 5)
@@ -217,7 +226,7 @@ def of_merged_runs(_: Path) -> Iterator[Note]:
 
 PRODUCERS = (
     of_settings, of_a_manager, of_sessions, of_damage, of_journals, of_insiders, of_ladders, of_files,
-    of_other_runs, of_reports, of_merged_runs, of_measurements,
+    of_other_runs, of_reports, of_merged_runs, of_measurements, of_programs,
 )  # fmt: skip
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 from pathlib import Path
 
 import pytest
 
+from profkit.model.session import CellName
 from profkit.render.views.source import SourceLines
+from profkit.transforms.cells import remember_cells
 
 SOURCE = "def f():\n\tif x:\n        return 1\x0c\n\n"
 
@@ -26,6 +29,14 @@ def test_source_lines_without_indentation(tmp_path: Path) -> None:
         None, None, "def f():", "if x:", "return 1", None, None,
     ]  # fmt: skip
     assert source.changed == set()
+
+
+def test_cells_are_those_of_this_process(tmp_path: Path) -> None:
+    linecache.cache["<cell>"] = 6, None, ["x = 1\n"], "<cell>"
+    remember_cells([CellName("<cell>", "In [77]")])
+    assert SourceLines(10, str(tmp_path), here=True).line("In [77]", 1) == "x = 1"
+    assert SourceLines(10, str(tmp_path)).line("In [77]", 1) is None
+    del linecache.cache["<cell>"]
 
 
 def test_no_source_of_a_file_that_changed_since(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.model.profile import Profile
-from profkit.render.views.sampled import scale_of
+from profkit.render.views.costs import scale_of
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.trees import call_tree

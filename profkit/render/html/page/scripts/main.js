@@ -13,6 +13,7 @@ import { historyPanel } from "./panels/history.js";
 import { measuredComparisonPanel } from "./panels/measured_comparison.js";
 import { selectedOrderPanel } from "./panels/measured_order.js";
 import { measuredOrdersPanel } from "./panels/measured_orders.js";
+import { operatorsPanel } from "./panels/operators.js";
 import { processesPanel } from "./panels/processes.js";
 import { resourcesPanel } from "./panels/resources.js";
 import { sampledComparisonPanel } from "./panels/sampled_comparison.js";
@@ -38,7 +39,7 @@ export { formatShare, nodeName, plusMinus } from "./text/run_text.js";
 const PANELS = [
   selectorsPanel, summaryPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel,
   measuredComparisonPanel, historyPanel, resourcesPanel, selectedFunctionPanel, hotFunctionsPanel,
-  sourceLinesPanel, callersAndCalleesPanel, processesPanel, factsPanel, notesPanel,
+  sourceLinesPanel, callersAndCalleesPanel, operatorsPanel, processesPanel, factsPanel, notesPanel,
 ];
 
 /** Unpack the data and build the page; show the error if that fails. */

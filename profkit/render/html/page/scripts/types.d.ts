@@ -60,6 +60,7 @@ export interface Run {
   threads: Thread[];
   resources?: Resources | null;
   merged?: Merged | null;
+  trace?: Trace;
   /** Source excerpts by function index. */
   source?: Record<string, { first: number; lines: string[] }>;
   notes?: string[];
@@ -86,6 +87,52 @@ export interface Resources {
   cpu_share: number[];
   rss_bytes: number[];
   threads: number[];
+}
+
+/** What torch.profiler recorded of a run's first calls. */
+export interface Trace {
+  calls: number;
+  span_ns: number;
+  last_span_ns: number;
+  devices: number;
+  summary: string[];
+  operators: Operator[];
+  ranges: TraceRange[];
+  kernels: Kernel[];
+  lanes: TraceLane[];
+}
+
+export interface Operator {
+  name: string;
+  shapes: string;
+  calls: number;
+  self_cpu_ns: number;
+  total_cpu_ns: number;
+  self_device_ns: number;
+  total_device_ns: number;
+}
+
+export interface TraceRange {
+  name: string;
+  calls: number;
+  total_cpu_ns: number;
+  total_device_ns: number;
+}
+
+export interface Kernel {
+  name: string;
+  kind: string;
+  calls: number;
+  total_ns: number;
+}
+
+/** A thread, or a stream of a device; `drawn` is a line of blocks. */
+export interface TraceLane {
+  name: string;
+  is_device: boolean;
+  busy_ns: number;
+  busy: number[];
+  drawn: string;
 }
 
 /** Parts of a merged run. */
@@ -149,6 +196,8 @@ export interface Timing {
   processes: number[][];
   /** The zygote of each process. */
   zygotes: number[];
+  /** Whether these are executions of a whole program, each a process of its own; all are in one list. */
+  program: boolean;
   median_s: number;
   low_s: number | null;
   high_s: number | null;

@@ -14,6 +14,7 @@ import { axisTexts, exactTime, timesAlike } from "../text/numbers.js";
 
 const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
 const HEADS = ["process", "zygote", "blocks", "min", "median", "max"];
+const HEADS_OF_PROGRAM = ["executions", "min", "median", "max"];
 /** Width of a plot, as a multiple of the range of the fastest quarter of blocks. */
 const REACH = 8;
 
@@ -28,7 +29,9 @@ export function timesFigure(timing, label, range = usualRange([timing])) {
   return make("div", { class: "distribution" },
     plotFigure(named, (svg, width) => paint(svg, width, { rows, timing, range })),
     keyOf(timing),
-    numbersTable("Times of each process as a table", HEADS, numbers(rows)));
+    timing.program
+      ? numbersTable("Times as a table", HEADS_OF_PROGRAM, numbers(rows).map((row) => row.slice(2)))
+      : numbersTable("Times of each process as a table", HEADS, numbers(rows)));
 }
 
 /**
@@ -78,10 +81,11 @@ function paint(svg, width, { rows, timing, range }) {
   const values = roundTicks(...range, Math.max(3, Math.floor((width - left - RIGHT) / 110)));
   axisBelow(svg, { at, values, texts: axisTexts("time", values), y: bottom + 2, top: TOP });
   paintMedian(svg, timing, at, bottom + 2);
-  paintHistogram(svg, rows, range, at);
+  paintHistogram(svg, rows, range, { at, counted: timing.program ? "executions" : "blocks" });
   let y = top - each / 2;
   rows.forEach((row, i) => {
     y += each + (i && row.first ? 6 : 0);
+    if (row.first && !timing.program) svg.append(zygoteLabel(row, left, y));
     paintRow(svg, row, { y, each, at, range, left, width });
   });
   return bottom + BELOW;
@@ -107,9 +111,9 @@ function paintMedian(svg, { median_s, low_s, high_s }, at, bottom) {
  * @param {SVGElement} svg
  * @param {Row[]} rows
  * @param {Range} range
- * @param {Scale} at
+ * @param {{ at: Scale, counted: string }} how
  */
-function paintHistogram(svg, rows, [low, high], at) {
+function paintHistogram(svg, rows, [low, high], { at, counted }) {
   const all = rows.flatMap((row) => row.times_s).filter((time) => time <= high);
   const many = Math.min(60, Math.max(8, Math.round(2 * Math.sqrt(all.length))));
   const bins = new Uint32Array(many);
@@ -125,7 +129,17 @@ function paintHistogram(svg, rows, [low, high], at) {
   });
   svg.append(stroke(at(low), base, at(high), base, "plot-base"));
   svg.append(plotLabel(at(low) - 6, TOP + 10, String(most), { "text-anchor": "end" }));
-  svg.append(plotLabel(at(low) - 6, base, "blocks", { "text-anchor": "end", class: "plot-label plot-name" }));
+  svg.append(plotLabel(at(low) - 6, base, counted, { "text-anchor": "end", class: "plot-label plot-name" }));
+}
+
+/**
+ * @param {Row} row
+ * @param {number} left
+ * @param {number} y
+ */
+function zygoteLabel({ zygote }, left, y) {
+  const text = left < 60 ? `z${zygote}` : `zygote ${zygote}`;
+  return plotLabel(left - 8, y + 4, text, { "text-anchor": "end" });
 }
 
 /**
@@ -134,10 +148,6 @@ function paintHistogram(svg, rows, [low, high], at) {
  * @param {{ y: number, each: number, at: Scale, range: Range, left: number, width: number }} place
  */
 function paintRow(svg, row, { y, each, at, range, left, width }) {
-  if (row.first) {
-    const text = left < 60 ? `z${row.zygote}` : `zygote ${row.zygote}`;
-    svg.append(plotLabel(left - 8, y + 4, text, { "text-anchor": "end" }));
-  }
   svg.append(stroke(left, y, width - RIGHT, y, "plot-row"));
   const inside = row.times_s.filter((time) => time <= range[1]);
   // One path per row, since there can be a thousand blocks. Dots vary in height so that they overlap less.
@@ -151,24 +161,28 @@ function paintRow(svg, row, { y, each, at, range, left, width }) {
 }
 
 /** @param {Timing} timing */
-function keyOf({ low_s }) {
+function keyOf({ low_s, program }) {
   const sign = (/** @type {string} */ kind) =>
     make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" });
   const entry = (/** @type {string} */ kind, /** @type {string} */ text) => make("li", {}, sign(kind), text);
   return make("ul", { class: "plot-key" },
-    entry("sign-least", "fastest block of a process"), entry("sign-block", "its other blocks"),
-    entry("sign-median", `median of the fastest blocks${low_s === null ? "" : ", with its 95 % interval"}`),
-    make("li", {}, "+n → number of slower blocks beyond the axis"));
+    entry("sign-least", program ? "fastest execution" : "fastest block of a process"),
+    entry("sign-block", program ? "the others" : "its other blocks"),
+    entry("sign-median", [
+      program ? "median" : "median of the fastest blocks", low_s === null ? "" : ", with its 95 % interval",
+    ].join("")),
+    make("li", {}, `+n → number of slower ${program ? "executions" : "blocks"} beyond the axis`));
 }
 
 /**
  * @param {Timing} timing
  * @param {Row[]} rows
  */
-function wordsOf({ median_s, low_s, high_s, min_s }, rows) {
+function wordsOf({ median_s, low_s, high_s, min_s, program }, rows) {
   const [median, low, high, min] = timesAlike([median_s, low_s, high_s, min_s]);
   const sure = low ? `, 95 % between ${low} and ${high}` : "";
-  return `${rows.length} processes; median ${median}${sure}, min ${min}.`;
+  const counted = program ? `${rows[0].times_s.length} executions` : `${rows.length} processes`;
+  return `${counted}; median ${median}${sure}, min ${min}.`;
 }
 
 /** @param {Row[]} rows */

@@ -69,11 +69,20 @@ function timeFigures(time) {
   const [median, low, high, min] = timesAlike([time.median_s, time.low_s, time.high_s, time.min_s]);
   return keyFigures([
     ["median", median, low ? `95 % interval ${low} to ${high}` : "no interval from fewer than 6 processes"],
-    ["min", min, "of all blocks"],
-    ["processes", String(time.processes.length), `from ${plural(new Set(time.zygotes).size, "zygote")}`],
-    ["executions", exactCount(time.number), "in each block"],
+    ["min", min, time.program ? "of all executions" : "of all blocks"],
+    ...(time.program ? [] : processFigures(time)),
+    time.program
+      ? ["executions", exactCount(time.processes[0].length), "each a new process"]
+      : ["executions", exactCount(time.number), "in each block"],
   ]);
 }
+
+/**
+ * @param {Timing} time
+ * @returns {[string, string, string][]}
+ */
+const processFigures = ({ processes, zygotes }) =>
+  [["processes", String(processes.length), `from ${plural(new Set(zygotes).size, "zygote")}`]];
 
 /**
  * Return the figures and functions of counts; if there is a graph, the table is folded.

@@ -1,0 +1,80 @@
+"""A shell in which the commands of a guide run; programs started with `&` go on until the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from benchmarks.guides import TERMINAL
+
+_PORT = "8000"
+"""The port in the guides, replaced by a free one."""
+_AUTHOR = {
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A folder, and the environment of the commands that run there."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    timeout_s: float = 600
+
+    def run(self, commands: Sequence[str]) -> list[float]:
+        """Run commands one after the other and return their times in seconds.
+
+        What they print is in the file `terminal`. Raises RuntimeError if one of them fails.
+        """
+        stamps = self.folder / "stamps"
+        stamp = f'echo "$EPOCHREALTIME" >> {shlex.quote(str(stamps))}'
+        stamps.write_text("", "utf-8")
+        script = "\n".join(["set -e", stamp, *(line for command in commands for line in (command, stamp))])
+        script = re.sub(rf"\b{_PORT}\b", str(_free_port()), script)
+        status = self._run(script)
+        times = [float(line) for line in stamps.read_text("utf-8").splitlines()]
+        if status:
+            failed = commands[len(times) - 1]
+            raise RuntimeError(f"{failed}: exit code {status}\n{self.printed()[-4000:]}")
+        return [after - before for before, after in pairwise(times)]
+
+    def printed(self) -> str:
+        """Return what the last commands have printed."""
+        return (self.folder / TERMINAL).read_text("utf-8", errors="replace")
+
+    def _run(self, script: str) -> int:
+        with (self.folder / TERMINAL).open("wb") as output:
+            process = subprocess.Popen(
+                ["bash", "-c", script], cwd=self.folder, env={**self.environment, **_AUTHOR},
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            try:
+                return process.wait(self.timeout_s)
+            finally:
+                _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End the shell, and what it started in the background."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # nothing is left
+    finally:
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

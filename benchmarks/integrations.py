@@ -1,0 +1,24 @@
+"""Benchmarks of profkit inside other tools: `python -m benchmarks.integrations`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from benchmarks.suite import run_suite
+
+MEASUREMENTS = {
+    "pytest": "pytest with the plugin while it is not used, compared with pytest without it; sampled tests",
+    "tracked_memory": 'calls with mode="memory", compared with the same calls untracked',
+    "compilations": "torch's compilations with the hook, compared with those without it",
+    "traces": "mode='trace', compared with torch.profiler alone",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit code."""
+    return run_suite("integrations", MEASUREMENTS, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

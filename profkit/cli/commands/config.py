@@ -1,0 +1,93 @@
+"""`profkit config`: show what is set, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from profkit.cli.output import say, terminal, write
+from profkit.cli.settings import HeldSetting, HeldSettings, held_settings
+from profkit.config import DEFAULT, PROFILE, Config
+from profkit.errors import UsageError
+from profkit.render.escape import visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+SCHEMA = "profkit.config/1"
+_TITLES = {"": "Places and switches", PROFILE: "Default options of profile() and profiled()"}
+
+
+@click.command("config")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
+@click.pass_obj
+def config_command(config: Config, as_json: bool) -> int:
+    """Show all settings that hold in the current folder, and where each is from.
+
+    Settings are in the table [tool.profkit] of a pyproject.toml, or the section [profkit] of a setup.cfg, in
+    the current folder or above it. Variables override them, and options override variables. Exits with 2 if
+    something in the file is wrong.
+    """
+    from profkit.cli.main import COMMANDS, command_named
+
+    held = held_settings(config, [command_named(name) for name in COMMANDS])
+    write(_json(held, config) if as_json else _text(held, config))
+    for path in config.file.skipped:
+        say("note", f"{path} is not read: it belongs to another user")
+    for problem in held.problems:
+        say("error", str(problem))
+    return UsageError.exit_code if held.problems else 0
+
+
+def _json(held: HeldSettings, config: Config) -> str:
+    from profkit.render.json.sampled import dumps
+
+    return dumps(
+        SCHEMA,
+        {
+            "file": None if config.file.path is None else str(config.file.path),
+            "settings": [
+                {"table": one.table, "name": one.name, "value": one.value, "from": one.source}
+                for one in held.settings
+            ],
+            "problems": [str(problem) for problem in held.problems],
+        },
+    )
+
+
+def _text(held: HeldSettings, config: Config) -> str:
+    from rich.text import Text
+
+    from profkit.render.text.layout import FAINT, compose, section
+
+    found = "no file here or above has settings" if config.file.path is None else str(config.file.path)
+    parts: list[RenderableType] = [Text(f"Project's file: {found}", style=FAINT)]
+    for title in dict.fromkeys(one.table for one in held.settings):
+        parts.append(section(_TITLES.get(title, f"profkit {title}")))
+        parts.append(_rows([one for one in held.settings if one.table == title], config.file.path))
+    return compose(parts, terminal())
+
+
+def _rows(settings: Sequence[HeldSetting], file: Path | None) -> RenderableType:
+    from rich.text import Text
+
+    from profkit.render.text.layout import FAINT, Column, table
+
+    sources = [file.name if file is not None and one.source == str(file) else one.source for one in settings]
+    columns = {
+        "setting": [Text(visible(one.name)) for one in settings],
+        "value": [Text(visible(_shown(one.value))) for one in settings],
+        "from": [Text(source, style=FAINT if source == DEFAULT else "") for source in sources],
+    }
+    return table([Column(head, cells, "left") for head, cells in columns.items()])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,200 @@
+"""`profkit run`: profile a whole program without changing it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from profkit.calls.options import MEMORY
+from profkit.cli.compilations import of_launch
+from profkit.cli.measured_spool import MeasuredSpool
+from profkit.cli.memory import for_large_profiles
+from profkit.cli.options import sampling_options
+from profkit.cli.output import say, write, write_message
+from profkit.cli.program_arguments import CommandLine, ProgramCommand
+from profkit.cli.program_modes import (
+    SAMPLES,
+    measured_program_options,
+    memory_option,
+    mode_option,
+    program_options,
+    program_order,
+    refuse_other_options,
+)
+from profkit.cli.program_reports import (
+    Output,
+    mention_others,
+    refuse_stacks,
+    report_options,
+    write_compilations,
+    write_report,
+    write_run,
+)
+from profkit.cli.workspace import Workspace, open_workspace
+from profkit.config import Config
+from profkit.errors import ProfkitError, StoreEmpty
+from profkit.model.region import RegionKind
+from profkit.model.run import RunInfo
+from profkit.program.environment import MODE
+
+if TYPE_CHECKING:
+    from profkit.program.environment import ProgramOptions
+
+_SEARCHED = 1000
+"""Number of the newest runs that are searched for the program's."""
+_WHY_NOT = (
+    "no Python in it has read PYTHONPATH, which its options -I and -E forbid; leave them out, or check that "
+    "the command starts Python"
+)
+_WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
+
+
+@click.command("run", cls=ProgramCommand)
+@mode_option()
+@sampling_options(children="Sample child processes, or count their instructions, too.")
+@click.option(
+    "--torch-compile",
+    is_flag=True,
+    help="Also make a run of each phase of each compilation by torch, and report them.",
+)
+@click.option(
+    "--print-environment",
+    is_flag=True,
+    help="Run nothing; print a shell's commands after which each Python profiles its program.",
+)
+@memory_option()
+@measured_program_options()
+@report_options()
+@click.pass_context
+def run_command(
+    context: click.Context,
+    /,
+    mode: str,
+    name: str | None,
+    output: str | None,
+    *,
+    quiet: bool,
+    print_environment: bool,
+    torch_compile: bool,
+    **given: object,
+) -> int:
+    """Run a program and profile it from its first line to its last.
+
+    The program is unchanged: its input, output, signals and exit code are its own, and none of profkit's
+    frames are in its tracebacks. The report follows on stderr, and the run is kept.
+
+    Options of profkit come before the program, those of the program after it. A COMMAND can be anything that
+    starts Python, such as `-- pytest -x`.
+
+    With --mode memory, memray tracks the memory that the program allocates. It must be installed for the
+    Python that runs the program.
+
+    With --mode timer, callgrind or timer+callgrind, the program is executed repeatedly and measured instead.
+    The options from --processes on are for these modes. The exit code is then 0, or 3 if an execution fails.
+    """
+    refuse_other_options(context, mode)
+    if print_environment:
+        from profkit.program.environment import switch
+
+        variables = switch(os.environ, program_options(mode, given), compilations=torch_compile)
+        write("\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items()))
+        return 0
+    line = cast(CommandLine, context.meta[ProgramCommand.COMMAND_LINE])
+    shown, config = Output.of(name, output), cast(Config, context.obj)
+    if mode in (SAMPLES, MEMORY):
+        options = program_options(mode, given)
+        return _profile(line, options, shown, config, quiet=quiet, compilations=torch_compile)
+    _measure(line, mode, given, shown, config, quiet=quiet)
+    return 0
+
+
+def _measure(
+    line: CommandLine, mode: str, given: Mapping[str, object], shown: Output, config: Config, *, quiet: bool
+) -> None:
+    """Measure a program, and keep and show its run."""
+    from profkit.measuring.errors import ProgramFailed, ProgramTimeout
+    from profkit.measuring.programs.run import measure_program
+    from profkit.measuring.runner.progress import ProgressLine
+
+    if mode == "timer":
+        refuse_stacks(shown, mode)
+    spool = MeasuredSpool(config.spool)
+    with program_order(line, mode, given) as order:
+        try:
+            run = measure_program(order, None if quiet else ProgressLine(sys.stderr))
+        except (ProgramFailed, ProgramTimeout) as error:
+            if error.output:
+                write_message([error.output.rstrip("\n")])
+            raise
+    spool.keep(run)
+    if not quiet:
+        write_run(run, shown)
+    spool.check(1)
+
+
+def _profile(
+    line: CommandLine,
+    options: ProgramOptions,
+    shown: Output,
+    config: Config,
+    *,
+    quiet: bool,
+    compilations: bool,
+) -> int:
+    """Sample a program or track its memory, and show its run; return its exit code."""
+    from profkit.process.launch import end_as
+    from profkit.process.launch import run_command as run_in_terminal
+    from profkit.program.environment import launching
+
+    launch = secrets.token_hex(8)
+    environ = launching(os.environ, options, launch, compilations=compilations)
+    exit_code = run_in_terminal(line.command, environ)
+    if not quiet:
+        why_not = _WHY_NOT_TRACKED if options.get(MODE) == MEMORY else _WHY_NOT
+        _show(launch, shown, config, why_not, compilations=compilations)
+    end_as(exit_code)
+    return exit_code
+
+
+def _show(launch: str, output: Output, config: Config, why_not: str, *, compilations: bool) -> None:
+    """Show the program's run; problems are messages, since the exit code is the program's."""
+    try:
+        with open_workspace(config) as workspace, for_large_profiles():
+            infos = _of_launch(launch, workspace)
+            if infos:
+                write_report(infos[0], output, workspace)
+                if compilations:
+                    _show_compilations(launch, output, workspace)
+                mention_others(infos[1:])
+                return
+    except StoreEmpty:
+        pass
+    except ProfkitError as error:
+        say("error", str(error))
+        return
+    say("warning", f"the program was not profiled: {why_not}")
+
+
+def _show_compilations(launch: str, output: Output, workspace: Workspace) -> None:
+    """Show what the program compiled below its report, or how to see it if that is in a file."""
+    found = of_launch(workspace, launch)
+    if found is None:
+        say("note", "torch compiled nothing")
+    elif output.place is None:
+        write_compilations(found)
+    else:
+        say("note", f"`profkit report --compile {found.infos[0].id}` shows the compilations")
+
+
+def _of_launch(launch: str, workspace: Workspace) -> list[RunInfo]:
+    """Return the runs of the programs that a launch started, the longest first."""
+    infos = (info for info in workspace.runs(None, _SEARCHED) if isinstance(info, RunInfo))
+    programs = (info for info in infos if info.region.kind is RegionKind.PROGRAM)
+    found = (info for info in programs if info.process.launch == launch)
+    return sorted(found, key=lambda info: -info.session_s)

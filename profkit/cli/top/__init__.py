@@ -1,0 +1,1 @@
+"""Screen of `profkit top`: widgets of textual that show `profkit.live`."""

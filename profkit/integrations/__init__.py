@@ -1,0 +1,1 @@
+"""Integrations: profkit inside other tools."""

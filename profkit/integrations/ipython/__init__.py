@@ -1,0 +1,1 @@
+"""Extension of IPython and Jupyter: the magics `%profiled` and `%measure`."""

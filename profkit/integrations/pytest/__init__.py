@@ -1,0 +1,1 @@
+"""The pytest plugin. PYTEST_DONT_REWRITE"""

@@ -1,0 +1,1 @@
+"""Web services: middleware for ASGI, WSGI and Django that profiles requests."""

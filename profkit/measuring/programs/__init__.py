@@ -1,0 +1,1 @@
+"""Whole programs: timed and counted as processes of their own, from their start to their end."""

@@ -1,0 +1,112 @@
+"""Run a command in this process's terminal, as if it had been started in its place.
+
+The command shares the process group, so signals to the whole group, such as those of the terminal, reach it
+directly. Signals that others send to this process alone are passed on. A stop of the command stops this
+process, too, as job control expects.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from resource import RLIMIT_CORE, setrlimit
+
+from profkit.errors import ProfkitError
+from profkit.process.procfs import state_and_start
+from profkit.process.witness import Witness, witness_of
+
+_KERNEL = 0x80
+"""`si_code` of signals that the kernel sends, such as those of the terminal (sigaction(2): SI_KERNEL)."""
+_OF_TERMINALS = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD})
+_UNTOUCHABLE = frozenset(
+    {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+)
+_WITNESSED = signal.valid_signals() - _UNTOUCHABLE - {signal.SIGCHLD, signal.SIGCONT}
+
+
+class CommandNotStarted(ProfkitError):
+    """The command of `profkit run` does not exist or cannot be executed."""
+
+    exit_code = 127  # as of shells
+
+    def __init__(self, command: str, reason: str) -> None:
+        self.command, self.reason = command, reason
+        super().__init__(f"{command!r} cannot be started: {reason}; give a program's name or path")
+
+
+def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run a command until it ends; return its exit code, or the negative number of the signal that ended it.
+
+    Call it in the main thread. Raises CommandNotStarted.
+    """
+    with _reaped_children(), _blocked_signals() as previous, ExitStack() as stack:
+        try:
+            witness = stack.enter_context(witness_of(_WITNESSED))
+            pid = os.posix_spawnp(
+                command[0], list(command), dict(environ),
+                setsigmask=previous, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise CommandNotStarted(command[0], reason) from error
+        return os.waitstatus_to_exitcode(_await_end(pid, witness))
+
+
+def end_as(exit_code: int) -> None:
+    """End this process by a signal if the code is its negative number, without a core file."""
+    if exit_code < 0:
+        setrlimit(RLIMIT_CORE, (0, 0))
+        if -exit_code != signal.SIGKILL:
+            signal.signal(-exit_code, signal.SIG_DFL)
+        os.kill(os.getpid(), -exit_code)
+
+
+@contextmanager
+def _reaped_children() -> Iterator[None]:
+    """Let ended children wait for `waitpid`, also if the parent of this process ignored SIGCHLD."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+@contextmanager
+def _blocked_signals() -> Iterator[set[signal.Signals | int]]:
+    """Block all signals that can be passed on; yield the previous mask."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _UNTOUCHABLE)
+    try:
+        yield previous
+    finally:
+        # The terminal's signals were for the command; any other one ends this process now.
+        while signal.sigtimedwait(_OF_TERMINALS, 0) is not None:
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _await_end(pid: int, witness: Witness) -> int:
+    """Pass signals on until the command ends; return its wait status."""
+    while True:
+        received = signal.sigwaitinfo(signal.valid_signals() - _UNTOUCHABLE)
+        if received.si_signo == signal.SIGCHLD:
+            ended, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+            if ended and os.WIFSTOPPED(status):
+                os.kill(os.getpid(), signal.SIGSTOP)
+            elif ended:
+                return status
+        elif _is_for_this_process_alone(received, pid, witness):
+            os.kill(pid, received.si_signo)
+
+
+def _is_for_this_process_alone(received: signal.struct_siginfo, pid: int, witness: Witness) -> bool:
+    if received.si_signo == signal.SIGCONT:  # a shell continues the whole group
+        found = state_and_start(pid)
+        return found is not None and found[0] == "T"
+    if witness.has_received(received.si_signo) or received.si_code == _KERNEL:
+        return False
+    try:
+        return os.getpgid(received.si_pid) != os.getpgrp()
+    except OSError:  # the sender has ended
+        return True

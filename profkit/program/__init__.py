@@ -1,0 +1,1 @@
+"""Whole programs: started by `profkit run` and profiled from their first line to their last."""

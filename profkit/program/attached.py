@@ -1,0 +1,144 @@
+"""Sampling of another process from here: a session whose only region is its whole program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.config import Config
+from profkit.errors import SamplerError
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.session import Cover, ResourcePoint, SessionState
+from profkit.process import procfs
+from profkit.process.sockets import SocketWatch
+from profkit.program.target import Target, rungs_for
+from profkit.samplers.options import SamplerOptions
+from profkit.session.counters import Counters, Policy
+from profkit.session.ladder import Ladder, Refusals
+from profkit.session.session import Session
+from profkit.session.starting import live_facts
+from profkit.session.ticker import SEGMENT_S, TICK_S, resource_point
+from profkit.store.clearing import keep_within, remove_folder
+
+_FRAMES = 40
+"""Assumed number of frames of a thread, which determines the rate."""
+
+_MARGIN_S = 10.0
+"""Time after a segment at which its sampler ends by itself."""
+
+Wait = Callable[[float], bool]
+"""Waits for some seconds; returns whether to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attaching:
+    """How to sample another process."""
+
+    options: SamplerOptions
+    label: str | None = None
+    duration_s: float | None = None
+    """None: until it ends, or until `wait` says so."""
+
+
+class AttachedProgram:
+    """A session on another process; not thread-safe."""
+
+    def __init__(
+        self, target: Target, how: Attaching, config: Config, say: Callable[[str], None],
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:  # fmt: skip
+        """Make the session's folder; raises UsageError, SamplerError and OSError."""
+        self._target, self._how, self._clock = target, how, clock
+        region = region_of(target, how.options, how.label)
+        # Each segment's sampler ends by itself soon after its segment, if nobody is left who ends it.
+        options = replace(how.options, max_duration_s=SEGMENT_S + _MARGIN_S)
+        self._counters = Counters(region, options, Policy(strict=True))
+        self._covers = (Cover(region.id, None),)
+        keep_within(config.spool, config.spool_limit, say, clock)
+        ladder = Ladder(lambda wanted: rungs_for(target, wanted), options, Refusals(clock, say), strict=True)
+        sockets = SocketWatch(clock=clock)
+        live = live_facts(sockets, live_stacks_of(target))
+        self.session = Session(config.spool, ladder, options, target.process, clock, live, say, sockets)
+        try:
+            self.session.save()
+            self.session.join(self._counters)
+        except BaseException:
+            remove_folder(self.session.folder)
+            raise
+
+    def sample(self, wait: Wait, on_start: Callable[[str], None] = lambda sampler: None) -> None:
+        """Sample until the process ends, the time is over, or `wait` says so; raises SamplerError.
+
+        `on_start` gets the sampler's name when the first sample can be taken. In any case the session is
+        ended; if nothing was sampled, nothing is left of it.
+        """
+        began_s = self._clock.monotonic_s()
+        error: str | None = None
+        try:
+            self.session.begin_segment(self._counters.policy, self._covers)
+            began_s = self._clock.monotonic_s()
+            on_start(self.session.plan.sampler)
+            while self._goes_on(began_s) and not wait(self._pause_s(began_s)):
+                self._tick()
+        except SamplerError as failure:
+            error = str(failure)
+            raise
+        finally:
+            self._counters.durations.append(round((self._clock.monotonic_s() - began_s) * 1e9))
+            self.session.end(self._counters.policy, error)
+            if all(segment.running_ns is None for segment in self.session.manifest.segments):
+                remove_folder(self.session.folder)
+
+    def _goes_on(self, began_s: float) -> bool:
+        process = self._target.process
+        is_there = procfs.is_same_process(process.pid, process.start_ticks)
+        return is_there and self._pause_s(began_s) > 0
+
+    def _pause_s(self, began_s: float) -> float:
+        if self._how.duration_s is None:
+            return TICK_S
+        return min(TICK_S, began_s + self._how.duration_s - self._clock.monotonic_s())
+
+    def _tick(self) -> None:
+        session, now_s = self.session, self._clock.monotonic_s()
+        if (point := resources_of(self._target.process.pid, self._clock)) is not None:
+            session.write_resources([point])
+        attachment = session.attachment
+        if attachment is None or attachment.poll() is not SessionState.RUNNING:
+            return  # the process has ended, or ends
+        if now_s - session.segment_started_s >= SEGMENT_S:
+            session.end_segment(self._counters.policy)
+            session.begin_segment(self._counters.policy, self._covers)
+
+
+def region_of(target: Target, options: SamplerOptions, label: str | None) -> Region:
+    """Return the region that has all samples of a process."""
+    return Region(
+        key=RegionKey("__main__", target.name, 0, label or target.name),
+        kind=RegionKind.PROGRAM,
+        file=target.script,
+        detached=True,
+        all_threads=True,
+        tags=options.tags,
+    )
+
+
+def live_stacks_of(target: Target) -> tuple[int, int]:
+    """Return the number of the process's threads, and the assumed number of their frames."""
+    try:
+        threads = sum(1 for _ in Path(procfs.PROC, str(target.process.pid), "task").iterdir())
+    except OSError:
+        threads = 1
+    return threads, _FRAMES * threads
+
+
+def resources_of(pid: int, clock: Clock) -> ResourcePoint | None:
+    """Return what the process uses now; None if it has ended or access is denied."""
+    import psutil
+
+    with suppress(psutil.Error):
+        return resource_point(psutil.Process(pid), clock)
+    return None

@@ -1,0 +1,148 @@
+"""A whole program as a region: all samples of the process are its own, from its start to its end."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from profkit.calls.defaults import settings_over_defaults
+from profkit.calls.options import MEMORY, ProfilerOptions, Settings, memory_settings
+from profkit.calls.regions import recorded
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.originals import REAL
+from profkit.program.environment import (
+    MODE,
+    UNLIMITED_S,
+    ProgramOptions,
+    memory_options,
+    take_compilations,
+    take_options,
+)
+from profkit.session.activity import OPEN_BLOCKS
+from profkit.session.counters import Counters
+
+if TYPE_CHECKING:
+    from profkit.session.manager import SessionManager
+    from profkit.session.memory import MemoryRecorder
+
+_CODE, _MODULE, _STDIN = "-c", "-m", "-"
+_LARGEST_BYTES = 2**24
+"""Maximum size of a script that is read for its digest."""
+
+
+class Program:
+    """The one call of the program's region; it is open until the process ends."""
+
+    __slots__ = ("_pid", "_start_ns", "counters", "frame_id")
+
+    def __init__(self, counters: Counters) -> None:
+        self.counters = counters
+        self.frame_id = 0
+        self._pid, self._start_ns = os.getpid(), 0
+
+    def start(self) -> None:
+        """Begin the call's time: the program has waited for the sampler until now."""
+        self._start_ns = REAL.perf_counter_ns()
+
+    def end(self) -> None:
+        """Count the call; do nothing in a forked child, which is not this program."""
+        if os.getpid() == self._pid and OPEN_BLOCKS.pop(self, self) is None:
+            self.counters.durations.append(REAL.perf_counter_ns() - self._start_ns)
+
+
+def begin() -> None:
+    """Profile this process until it ends, if its environment says so, and remove that from it.
+
+    Raises UsageError for invalid options, and what a start raises with `stop_at_error`.
+    """
+    options, compilations = take_options(os.environ), take_compilations(os.environ)
+    if options is None:
+        return
+    if compilations:
+        _profile_compilations(options)
+    chosen = _settings(options)
+    counters = Counters(program_region(chosen, sys.argv, sys.orig_argv), chosen.sampler, chosen.policy)
+    program = Program(counters)
+    OPEN_BLOCKS[program] = None
+    if not _manager(chosen).enter(counters, own=1):
+        OPEN_BLOCKS.pop(program)
+        return
+    program.start()
+    # The program's own handlers are registered later, and run earlier.
+    atexit.register(program.end)
+
+
+def _settings(options: ProgramOptions) -> Settings:
+    if options.get(MODE) == MEMORY:
+        return memory_settings(memory_options(options))
+    return settings_over_defaults(_filled(options))
+
+
+def _filled(options: ProgramOptions) -> ProfilerOptions:
+    filled = {"threads": True, "max_profile_duration_sec": UNLIMITED_S, **options}
+    return cast(ProfilerOptions, filled)
+
+
+def _manager(chosen: Settings) -> SessionManager | MemoryRecorder:
+    """Return what profiles the program; importing the other one would make its start slower."""
+    if chosen.sampler.tracks_memory:
+        from profkit.session.memory import RECORDER
+
+        return RECORDER
+    from profkit.session.manager import MANAGER
+
+    return MANAGER
+
+
+def _profile_compilations(options: ProgramOptions) -> None:
+    """Profile the program's compilations in the same session; only their own threads belong to them."""
+    from profkit.pytorch.compile_hook import enable_on_import
+
+    of_compilations = _filled(options)
+    of_compilations["threads"] = False
+    of_compilations.pop("label", None)
+    enable_on_import(of_compilations)
+
+
+def program_region(chosen: Settings, argv: Sequence[str], orig_argv: Sequence[str]) -> Region:
+    """Return the region of the program that Python was started with."""
+    name = _name(argv, orig_argv)
+    script = Path.cwd() / name if name not in (_CODE, _STDIN) and not name.startswith(f"{_MODULE} ") else None
+    shown = script.name if script is not None else name.removeprefix(f"{_MODULE} ")
+    return Region(
+        key=RegionKey("__main__", name if script is None else script.name, 0, chosen.label or shown),
+        kind=RegionKind.PROGRAM,
+        file="" if script is None else str(script),
+        detached=True,
+        all_threads=chosen.extras.all_threads,
+        stack_max_len=chosen.extras.stack_max_len,
+        tags=chosen.extras.tags,
+        user=chosen.extras.user,
+        env=recorded(chosen.extras.env_names),
+        code="" if script is None else _digest(script),
+    )
+
+
+def _name(argv: Sequence[str], orig_argv: Sequence[str]) -> str:
+    """Return the script's path, `-m MODULE`, `-c`, or `-` for a program from stdin."""
+    first = argv[0] if argv else ""
+    if first != _MODULE:
+        return first or _STDIN
+    # Python finds the module later; until then `sys.argv` does not name it.
+    place = len(orig_argv) - len(argv)
+    given = orig_argv[place] if place > 0 else ""
+    return f"{_MODULE} {given.partition('m')[2] if given.startswith('-') else given}"
+
+
+def _digest(script: Path) -> str:
+    """Return a digest of a script in eight hexadecimal digits; empty if it cannot be read."""
+    try:
+        with script.open("rb") as file:
+            return hashlib.blake2b(file.read(_LARGEST_BYTES), digest_size=4).hexdigest()
+    except OSError:
+        return ""

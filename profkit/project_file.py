@@ -1,0 +1,160 @@
+"""A project's settings: `[tool.profkit]` of its pyproject.toml, or `[profkit]` of its setup.cfg.
+
+It is read whenever a program imports profkit, so a file without settings is not parsed.
+"""
+
+from __future__ import annotations
+
+import os
+import posix
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from profkit.errors import UsageError
+
+Table = Mapping[str, object]
+
+_ROOT_SIGNS = (".git", ".hg", ".svn")
+"""Folders of version control, which are in the root of a project."""
+_LARGEST_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """What was found; all is empty if no file has settings."""
+
+    path: Path | None = None
+    settings: Table = field(default_factory=dict)
+    """Values of the table itself, by name."""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    """Tables below it, by name: `profile`, and those of commands."""
+    error: UsageError | None = None
+    """Why the file cannot be read, if so."""
+    skipped: tuple[Path, ...] = ()
+    """Files that were not read because they belong to another user."""
+
+
+NO_FILE = ProjectFile()
+
+
+def find_project_file(folder: Path | None) -> ProjectFile:
+    """Return the settings of the nearest file in a folder and those above it, up to the project's root.
+
+    A file of another user, except root, is skipped: it could redirect what is recorded here.
+    """
+    skipped: list[Path] = []
+    for path, content, parse in _candidates(folder):
+        if not _is_trusted(path):
+            skipped.append(path)
+            continue
+        return _parsed(path, content, parse, tuple(skipped))
+    return ProjectFile(skipped=tuple(skipped)) if skipped else NO_FILE
+
+
+def _candidates(folder: Path | None) -> Iterator[tuple[Path, bytes, _Parse]]:
+    """Yield the files that mention settings of profkit, with their content."""
+    place = "" if folder is None else os.fspath(folder)
+    while place:
+        for name, (sign, parse) in _FILES.items():
+            path = os.path.join(place, name)
+            if sign in (content := _content(path)):
+                yield Path(path), content, parse
+        above = os.path.dirname(place)
+        if above == place or any(_exists(os.path.join(place, sign)) for sign in _ROOT_SIGNS):
+            return
+        place = above
+
+
+def _content(path: str) -> bytes:
+    """Return the content of a file, at most a mebibyte; empty if it cannot be read."""
+    try:
+        # Nonblocking: a pipe of this name must not stop the program.
+        descriptor = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK | posix.O_CLOEXEC)
+    except (OSError, ValueError):
+        return b""
+    try:
+        return posix.read(descriptor, _LARGEST_BYTES)
+    except OSError:  # it is a folder
+        return b""
+    finally:
+        posix.close(descriptor)
+
+
+def _exists(path: str) -> bool:
+    try:
+        posix.stat(path)
+    except OSError:
+        return False
+    return True
+
+
+def _is_trusted(path: Path) -> bool:
+    try:
+        return posix.stat(path).st_uid in (0, posix.geteuid())
+    except OSError:  # it was just removed
+        return False
+
+
+def _parsed(path: Path, content: bytes, parse: _Parse, skipped: tuple[Path, ...]) -> ProjectFile:
+    try:
+        values = parse(content.decode())
+    except ValueError as error:  # also of tomllib, and for other encodings
+        return ProjectFile(path, error=_unreadable(path, str(error)), skipped=skipped)
+    tables = {name: value for name, value in values.items() if isinstance(value, dict)}
+    settings = {name: value for name, value in values.items() if name not in tables}
+    return ProjectFile(path, settings, tables, skipped=skipped)
+
+
+def _unreadable(path: Path, detail: str) -> UsageError:
+    return UsageError(f"{path} cannot be read: {' '.join(detail.split())}", "correct it")
+
+
+def _pyproject(text: str) -> Mapping[str, object]:
+    import tomllib  # it takes milliseconds, and few projects have settings
+
+    values = tomllib.loads(text).get("tool", {}).get("profkit", {})
+    if not isinstance(values, dict):
+        raise ValueError("tool.profkit is not a table")
+    return values
+
+
+def _setup_cfg(text: str) -> Mapping[str, object]:
+    import configparser
+
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(str(error)) from error
+    values: dict[str, object] = dict(parser["profkit"]) if "profkit" in parser else {}
+    for section in parser.sections():
+        if section.startswith("profkit:"):
+            values[section.removeprefix("profkit:")] = dict(parser[section])
+    return values
+
+
+_Parse = Callable[[str], Mapping[str, object]]
+_FILES: Mapping[str, tuple[bytes, _Parse]] = {
+    "pyproject.toml": (b"tool.profkit", _pyproject),
+    "setup.cfg": (b"[profkit", _setup_cfg),
+}
+"""Names of the files, the better one first, with the text that settings begin with."""
+
+
+def as_text(value: object) -> str | None:
+    """Return a value as an environment variable would have it; None if it cannot be one."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, str | int | float):
+        return str(value).strip()
+    return None
+
+
+def as_words(value: object) -> Sequence[str] | None:
+    """Return a list of words, or the words of a text between commas or on lines; None for other values."""
+    if isinstance(value, str):
+        return [word for part in value.splitlines() for word in map(str.strip, part.split(",")) if word]
+    if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+        return list(value)
+    return None

@@ -1,0 +1,173 @@
+"""Phases of PyTorch's compiler as regions, by the hook that PyTorch has for strobelight.
+
+The hook calls a profiler with each phase. Its own profiler is replaced by `CompilationProfiler`. It has three
+defects, which the profiler makes up for: if a compilation raises, it ignores all later ones; it ignores one
+that begins inside another one; and it drops a compilation whose profiler is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import CodeType
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
+
+from profkit.calls.markers import Marker, make_marker
+from profkit.calls.options import Settings
+from profkit.calls.regions import recorded
+from profkit.calls.slow_path import results_of
+from profkit.config import CONFIG
+from profkit.model.region import (
+    Compilation,
+    Region,
+    RegionKey,
+    RegionKind,
+    digest_of,
+    frame_code_of,
+    readable,
+)
+from profkit.process.guard import ignore
+from profkit.session.counters import Counters
+
+if TYPE_CHECKING:
+    from profkit.model.run import Run
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_ATTEMPT = re.compile(r"_\d+$")
+"""Number of an attempt, at the end of PyTorch's id of a compilation."""
+_NO_FRAME = "None"
+_MODULE = "torch.compile"
+_GRAPHS = "torch.fx."
+"""Beginning of the module of graphs, whose names say nothing."""
+
+_UNDER_WAY: ContextVar[str] = ContextVar("profkit compilation", default="")
+"""Label of the innermost phase that is in progress."""
+
+
+class CompileHook(Protocol):
+    """`StrobelightCompileTimeProfiler` of PyTorch, a class whose attributes are its state."""
+
+    enabled: bool
+    profiler: object
+    inside_profile_compile_time: bool
+    current_phase: str | None
+
+    def get_frame(self) -> str:
+        """Return the id of the compilation in progress; `None` as text if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is compiled: a function, or a module of PyTorch."""
+
+    name: str
+    file: str = ""
+    line: int = 0
+    code: str = ""
+
+
+class CompilationProfiler:
+    """Profiler that PyTorch's hook calls with each phase; has what the hook uses of its own profiler."""
+
+    def __init__(self, hook: CompileHook, chosen: Settings) -> None:
+        self._hook, self._settings = hook, chosen
+        self._markers: dict[Region, tuple[Counters, Marker]] = {}
+        self._subjects: dict[str, _Subject] = {}
+        """By frame: only its first phase is called with it."""
+        self._last: Counters | None = None
+        self.active = chosen.enabled and not CONFIG.disabled
+        """False after `disable`: the hook may still call it."""
+
+    def profile(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call a phase and profile the call; its value or exception passes through."""
+        # Else the hook ignores phases inside this one and, if this one raises, all that follow.
+        self._hook.inside_profile_compile_time = False
+        found = self._find(function, args) if self.active else None
+        if found is None:
+            return function(*args, **kwargs)
+        counters, marker = found
+        token = _UNDER_WAY.set(counters.region.key.label)
+        try:
+            return cast(_R, marker(function, *args, **kwargs))
+        finally:
+            self._last = counters
+            _UNDER_WAY.reset(token)
+
+    @property
+    def profile_result(self) -> list[str] | None:
+        """Text on the last phase, None if it was not profiled. The hook reads it after each phase."""
+        run = self.current_run_id
+        return None if run is None else [f"run {run}"]
+
+    @property
+    def current_run_id(self) -> str | None:
+        """Id of the last phase's run; None if it was not profiled. Nothing is read for it."""
+        last = self._last
+        if last is None or last.refused or not last.sessions:
+            return None
+        from profkit.ingest.read import run_id
+
+        return run_id(last.sessions[-1], last.region.id)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Runs of all phases in this process, in the order in which they first ran; raises ProfkitError.
+
+        Reading may end a sampler's segment.
+        """
+        return tuple(run for counters, _ in self._markers.values() for run in results_of(counters))
+
+    def _find(
+        self, function: Callable[..., object], args: tuple[object, ...]
+    ) -> tuple[Counters, Marker] | None:
+        """Return the counters and the marker of a phase; None if profkit failed to make them."""
+        try:
+            region = self._region(function, args)
+            known = self._markers.get(region)
+            if known is None:
+                counters = Counters(region, self._settings.sampler, self._settings.policy)
+                known = self._markers[region] = counters, make_marker(counters, function)
+        except BaseException as error:  # noqa: BLE001 - raised if it is the program's
+            ignore(error, "profiling a compilation")
+            return None
+        return known
+
+    def _region(self, function: Callable[..., object], args: tuple[object, ...]) -> Region:
+        phase, frame = self._hook.current_phase or "compile", _ATTEMPT.sub("", self._hook.get_frame())
+        frame = "" if frame == _NO_FRAME else frame
+        subject = self._subject(args[0] if args else None, frame)
+        above, extras = frame_code_of(function), self._settings.extras
+        label = " ".join(filter(None, (subject.name, frame, phase)))
+        return Region(
+            key=RegionKey(_MODULE, subject.name, subject.line, label),
+            kind=RegionKind.COMPILATION,
+            file=subject.file,
+            expected=(above.co_qualname, above.co_filename) if above is not None else None,
+            all_threads=extras.all_threads,
+            stack_max_len=extras.stack_max_len,
+            tags=extras.tags,
+            user=extras.user,
+            env=recorded(extras.env_names),
+            code=subject.code,
+            compilation=Compilation(frame, phase, _UNDER_WAY.get()),
+        )
+
+    def _subject(self, compiled: object, frame: str) -> _Subject:
+        """Return what is compiled; the first phase of a frame has its code, later ones only a graph."""
+        if isinstance(compiled, CodeType):
+            subject = _Subject(
+                readable(compiled.co_qualname),
+                compiled.co_filename,
+                compiled.co_firstlineno,
+                digest_of(compiled),
+            )
+            self._subjects[frame] = subject
+            return subject
+        named = compiled if hasattr(compiled, "__qualname__") else type(compiled)
+        known = self._subjects.get(frame) if frame else None
+        is_graph = str(named.__module__).startswith(_GRAPHS)
+        return known if known and is_graph else _Subject(readable(str(named.__qualname__)))

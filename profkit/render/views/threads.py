@@ -1,0 +1,103 @@
+"""Threads of a sampled run: their parts of all samples, groups of alike ones, and selected ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from profkit.errors import UsageError
+from profkit.model.profile import Profile, Thread
+from profkit.render.escape import short
+from profkit.render.views.costs import scale_of
+from profkit.transforms import tables
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRow:
+    """A thread and its part of all samples."""
+
+    name: str
+    pid: int
+    tid: int
+    samples: int
+    share: float
+    seconds: float | None
+
+
+def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
+    """Return the threads with samples, the heaviest first."""
+    scale = scale_of(profile)
+    return tuple(
+        ThreadRow(*_named(row.thread), row.weight, scale.share(row.weight), scale.seconds(row.weight))
+        for row in tables.thread_rows(profile)
+    )
+
+
+def _named(thread: Thread) -> tuple[str, int, int]:
+    return thread.name, thread.pid, thread.tid
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadGroup:
+    """Threads whose names differ only in numbers, such as those of a pool."""
+
+    name: str
+    """Their name, with `*` for a number; of a single thread, its own name."""
+    threads: tuple[ThreadRow, ...]
+
+    @property
+    def samples(self) -> int:
+        """Weight of all their samples."""
+        return sum(row.samples for row in self.threads)
+
+    @property
+    def share(self) -> float:
+        """Their part of all samples."""
+        return sum(row.share for row in self.threads)
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of their samples, summed."""
+        known = [row.seconds for row in self.threads if row.seconds is not None]
+        return sum(known) if known else None
+
+
+_MIN_GROUP = 3
+"""Smallest number of threads that are shown as a group."""
+_NUMBER = re.compile(r"\d+")
+
+
+def thread_groups(rows: Sequence[ThreadRow]) -> tuple[ThreadGroup, ...]:
+    """Return the threads in groups of at least three by process and name, the heaviest group first."""
+    groups: dict[tuple[int, str], list[ThreadRow]] = {}
+    for row in rows:
+        groups.setdefault((row.pid, _NUMBER.sub("*", row.name)), []).append(row)
+    found = []
+    for (_, name), members in groups.items():
+        if len(members) >= _MIN_GROUP:
+            found.append(ThreadGroup(name, tuple(members)))
+        else:
+            found += [ThreadGroup(row.name, (row,)) for row in members]
+    return tuple(sorted(found, key=lambda group: (-group.samples, group.name)))
+
+
+def wanted_threads(profile: Profile, wanted: str) -> tuple[int, ...]:
+    """Return the indexes of threads with this name or system id; raise `UsageError` if there are none."""
+    meant = [n for n, thread in enumerate(profile.threads) if wanted in (thread.name, str(thread.tid))]
+    if not meant:
+        there = ", ".join(f"{short(thread.name)} ({thread.tid})" for thread in profile.threads) or "none"
+        raise UsageError(f"no samples of a thread {wanted!r}", f"the run has samples of: {there}")
+    return tuple(meant)
+
+
+def only_thread(profile: Profile, wanted: str | None) -> Profile:
+    """Return the profile with only the samples of a thread, by name or system id; None keeps all."""
+    if wanted is None:
+        return profile
+    meant = frozenset(wanted_threads(profile, wanted))
+    samples = tuple(sample for sample in profile.samples if sample.thread in meant)
+    # Stated totals include all threads.
+    if samples == profile.samples:
+        return profile
+    return replace(profile, samples=samples, totals=(), starts=())

@@ -1,0 +1,80 @@
+"""Delivery of finished runs to the program's callbacks (`on_run`)."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from profkit.errors import ProfkitError
+from profkit.process.guard import LOG, call_back
+from profkit.session.counters import Counters
+from profkit.session.results import runs_in
+
+if TYPE_CHECKING:
+    from profkit.model.run import Run
+
+
+class EndedSession(Protocol):
+    """Session that has ended, with the regions that took part in it."""
+
+    folder: Path
+    counters: list[Counters]
+
+
+class Deliveries:
+    """Callbacks that are due: the end of a session adds them, and a thread that holds no lock calls them."""
+
+    def __init__(self, store_url: str) -> None:
+        self._store_url = store_url
+        self._due: deque[tuple[Path, Counters]] = deque()
+        self.used = False
+        """True if there ever was one."""
+
+    def add(self, session: EndedSession) -> None:
+        """Add the callbacks of a session's regions; it has ended."""
+        for counters in session.counters:
+            if counters.policy.on_run is not None:
+                self._due.append((session.folder, counters))
+                self.used = True
+
+    def call(self) -> None:
+        """Call the callbacks that are due; what one raises is logged."""
+        while self._due:
+            try:
+                folder, counters = self._due.popleft()
+            except IndexError:  # another thread took it
+                return
+            self._call(folder, counters)
+
+    def forget(self) -> None:
+        """Drop all: in a forked child they are the parent's."""
+        self._due.clear()
+
+    def _call(self, folder: Path, counters: Counters) -> None:
+        label, on_run = counters.region.key.label, counters.policy.on_run
+        try:
+            run = self._run(folder, counters.region.id)
+        except ProfkitError as error:
+            LOG.warning("the run of %r cannot be passed to on_run: %s", label, error)
+            return
+        if run is not None and on_run is not None:
+            call_back(on_run, run, f"on_run of {label!r}")
+
+    def _run(self, folder: Path, region: str) -> Run | None:
+        found = runs_in((folder,), region)
+        return found[0] if found else self._kept(folder.name, region)
+
+    def _kept(self, session: str, region: str) -> Run | None:
+        """Return a run that a command moved to the store meanwhile, None if there is none."""
+        from profkit.errors import RunNotFound
+        from profkit.ingest.read import run_id
+        from profkit.model.run import Run
+        from profkit.store.runs import open_store
+
+        with open_store(self._store_url) as store:
+            try:
+                run = store.load(run_id(session, region))
+            except RunNotFound:
+                return None
+        return run if isinstance(run, Run) else None

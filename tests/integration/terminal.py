@@ -1,0 +1,121 @@
+"""A command in a pseudo-terminal of its own, which it controls."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from tests.integration.harness import environment
+
+
+class Sequences(NamedTuple):
+    """What a program writes to begin and to end a full screen."""
+
+    began: str
+    ended: str
+
+
+ALTERNATE = Sequences("\x1b[?1049h", "\x1b[?1049l")
+_BEGIN = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+_CONTROL = re.compile(r"\x1b\[[0-9;?<>=]*\$?[A-Za-z]")
+
+
+class Terminal:
+    """A running command and its terminal; a context manager that ends both."""
+
+    def __init__(
+        self, command: Sequence[str], folder: Path, size: tuple[int, int] = (30, 100), **variables: str
+    ) -> None:
+        """Start the command in a folder, with a folder for temporary files inside."""
+        self._main, self._side = pty.openpty()
+        fcntl.ioctl(self._side, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+        self._modes = termios.tcgetattr(self._side)
+        self.output = ""
+        (folder / "tmp").mkdir(exist_ok=True)
+        settings = {"TERM": "xterm-256color", "TMPDIR": str(folder / "tmp")} | variables
+        self._process = subprocess.Popen(
+            [command[0], "-S", "-c", _BEGIN, *command], cwd=folder, env=environment(**settings),
+            stdin=self._side, stdout=self._side, stderr=self._side, start_new_session=True,
+        )  # fmt: skip
+        self._is_closed = False
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self.close()
+
+    def write(self, text: str) -> None:
+        """Type a text."""
+        os.write(self._main, text.encode())
+
+    def send(self, number: signal.Signals) -> None:
+        """Send the command a signal."""
+        self._process.send_signal(number)
+
+    def read_until(self, text: str, timeout_s: float) -> None:
+        """Read until the command has written a text, apart from control sequences."""
+        deadline_s = time.monotonic() + timeout_s
+        while text not in _CONTROL.sub("", self.output):
+            assert time.monotonic() < deadline_s, self.output[-2000:]
+            assert self._process.poll() is None or self._read(), self.output[-2000:]
+            self._read()
+
+    def await_state(self, state: str, timeout_s: float) -> None:
+        """Wait until the command's process is in a state, a letter of proc(5)."""
+        deadline_s = time.monotonic() + timeout_s
+        while Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[0] != state:
+            assert time.monotonic() < deadline_s
+            self._read()
+
+    def wait(self, timeout_s: float) -> int:
+        """Return the exit code, once the command has ended."""
+        deadline_s = time.monotonic() + timeout_s
+        while self._process.poll() is None:
+            assert time.monotonic() < deadline_s, self.output[-2000:]
+            self._read()
+        while self._read():
+            pass
+        return self._process.returncode
+
+    def is_restored(self) -> bool:
+        """Return whether the terminal has the modes that it began with."""
+        return termios.tcgetattr(self._side) == self._modes
+
+    def close(self) -> None:
+        """Close the terminal, as when its window is closed."""
+        if not self._is_closed:
+            self._is_closed = True
+            os.close(self._side)
+            os.close(self._main)
+
+    def _read(self) -> bool:
+        """Read what there is; wait a little for it."""
+        if self._is_closed:
+            time.sleep(0.05)
+            return False
+        if not select.select([self._main], [], [], 0.05)[0]:
+            return False
+        self.output += os.read(self._main, 65536).decode("utf-8", "replace")
+        return True

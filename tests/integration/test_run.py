@@ -1,0 +1,373 @@
+"""`profkit run`: whole programs, profiled from outside and otherwise as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from _pytest.mark import ParameterSet
+
+from profkit.program.environment import HOOK
+from tests.integration.harness import ROOT, await_samplers_end, environment
+
+pytestmark = pytest.mark.sampler
+
+WORK = """
+import time
+def burn(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        sum(number * number for number in range(500))
+"""
+SIGHT = """
+import json, os, pickle, sys, threading
+class Point:
+    pass
+def seen():
+    names = ("__name__", "__file__", "__package__", "__builtins__", "__doc__")
+    hidden = {"profkit", "psutil", "wrapt"}
+    return {
+        "argv": sys.argv, "orig_argv": sys.orig_argv[1:], "path": sys.path, "flags": str(sys.flags),
+        "main": {name: str(globals().get(name, "none")) for name in names},
+        "spec": str(__spec__ and __spec__.name), "module": Point.__module__,
+        "pickled": type(pickle.loads(pickle.dumps(Point()))) is Point,
+        "environment": {name: value for name, value in os.environ.items() if name != "_"},
+        "threads": len(threading.enumerate()), "files": sorted(os.listdir("/proc/self/fd"), key=int)[:-1],
+        "cwd": os.getcwd(), "stdin": sys.stdin.read(),
+        "customized": sys.customized, "customizing": sys.modules["sitecustomize"].__file__,
+        "hooks": [str(sys.excepthook), str(threading.excepthook), str(sys.gettrace()), str(sys.getprofile())],
+        "session": os.getsid(0), "group": os.getpgrp() == os.getsid(0) or "another",
+        "mask": sorted(map(int, __import__("signal").pthread_sigmask(0, []))),
+        "actions": {n: str(__import__("signal").getsignal(n)) for n in range(1, 32)},
+    }
+if __name__ == "__main__":
+    print(json.dumps(seen()))
+"""
+
+
+def in_full(*values: object) -> list[ParameterSet]:
+    """Parameters that are part of the full tests only."""
+    return [pytest.param(value, marks=pytest.mark.full) for value in values]
+
+
+def run(
+    folder: Path, *arguments: str, options: Sequence[str] = (), stdin: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "profkit", "run", *options, *arguments],
+        cwd=folder, env=environment(**variables), input=stdin,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def report(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "profkit", *arguments],
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    (tmp_path / "work.py").write_text(WORK)
+    (tmp_path / "app.py").write_text("import sys\nfrom work import burn\nburn(0.6)\nsys.exit(3)\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["script", "stdin", *in_full("module", "code", "command")])
+def test_a_program_sees_what_it_sees_without(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "sight.py").write_text(SIGHT)
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.customized = True\n")
+    target, stdin = {
+        "script": (["./sight.py", "-a", "b c"], "text"),
+        "module": (["-m", "sight", "-m", "x"], "text"),
+        "code": (["-c", SIGHT, "--", "-q"], "text"),
+        "stdin": (["-", "one"], SIGHT),
+        "command": (["sight.py", "--help"], "text"),
+    }[kind]
+    both = []
+    for profiled in (False, True):
+        before = [sys.executable]
+        if profiled:
+            before = [sys.executable, "-m", "profkit", "run", "--quiet"]
+            before += ["--", sys.executable] if kind == "command" else []
+        done = subprocess.run(
+            [*before, *target],
+            cwd=tmp_path, env=environment(PYTHONPATH=f"{ROOT}:{tmp_path}"), input=stdin,
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        both.append((json.loads(done.stdout), done.stderr))
+    assert both[0] == both[1]
+
+
+def test_the_report_names_what_takes_the_time_and_the_run_is_kept(app: Path) -> None:
+    done = run(app, "app.py")
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == ""
+    assert "burn" in "\n".join(done.stderr.splitlines()[:10])
+    assert "program  app.py" in done.stderr
+    (kept,) = json.loads(report(app, "list", "--json"))["runs"]
+    assert (kept["label"], kept["calls"]) == ("app.py", 1)
+    assert "burn" in report(app, "report", "app.py")
+    await_samplers_end(app)
+
+
+@pytest.mark.parametrize(
+    "name", ["out.html", "out.pb.gz", *in_full("out.json", "out.md", "out.txt", "out.profkit.json")]
+)
+def test_the_report_is_written_to_a_file_in_any_format(app: Path, name: str) -> None:
+    done = run(app, "app.py", options=["-o", name])
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert (app / name).stat().st_size > 200
+
+
+@pytest.mark.parametrize("code", ["7", "'words'", *in_full("0", "None")])
+def test_exit_codes(tmp_path: Path, code: str) -> None:
+    target = ["-c", f"raise SystemExit({code})"]
+    plain = subprocess.run([sys.executable, *target], capture_output=True, text=True, check=False)
+    done = run(tmp_path, *target, options=["-q"])
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGKILL, *in_full(signal.SIGSEGV, signal.SIGINT, 40)]
+)
+def test_a_program_that_dies_of_a_signal(app: Path, number: int) -> None:
+    code = f"import os\nfrom work import burn\nburn(1.5)\nos.kill(os.getpid(), {int(number)})\n"
+    done = run(app, "-c", code)
+    assert done.returncode == -number
+    assert "burn" in done.stderr
+
+
+def started(folder: Path, code: str, *options: str) -> tuple[subprocess.Popen[str], psutil.Process]:
+    """Start a program that says when it runs; return `profkit run` and the program."""
+    (folder / "program.py").write_text(code)
+    launcher = subprocess.Popen(
+        [sys.executable, "-m", "profkit", "run", *options, "program.py"],
+        cwd=folder, env=environment(), start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert launcher.stdout is not None
+    assert launcher.stdout.readline() == "ready\n"
+    _witness, program = psutil.Process(launcher.pid).children()
+    return launcher, program
+
+
+LISTENING = """
+import signal, sys, time
+got = []
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGCONT):
+    signal.signal(number, lambda number, frame: got.append(number))
+print("ready", flush=True)
+end = time.monotonic() + 60
+while time.monotonic() < end and 15 not in got:
+    time.sleep(0.01)
+time.sleep(0.3)
+print(*got, flush=True)
+"""
+
+
+def test_signals_reach_the_program_once(tmp_path: Path) -> None:
+    launcher, program = started(tmp_path, LISTENING, "-q")
+    os.kill(launcher.pid, signal.SIGUSR1)  # to the launcher alone: it is passed on
+    time.sleep(0.2)
+    program.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    os.kill(launcher.pid, signal.SIGTERM)
+    output, errors = launcher.communicate(timeout=60)
+    assert (output.split(), launcher.returncode) == (["10", "2", "15"], 0), errors
+
+
+def test_signals_to_the_group_reach_the_program_once(tmp_path: Path) -> None:
+    launcher, program = started(tmp_path, LISTENING, "-q")
+    for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGTERM):
+        os.killpg(launcher.pid, number)  # from another group, as by supervisors
+        time.sleep(0.2)
+    output, errors = launcher.communicate(timeout=60)
+    assert (output.split(), launcher.returncode) == (["2", "10", "15"], 0), errors
+    assert not program.is_running()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_what_runs_beside_the_program_ends_with_it(tmp_path: Path, number: int) -> None:
+    launcher, program = started(tmp_path, LISTENING, "-q")
+    witness, _program = psutil.Process(launcher.pid).children()
+    files = [os.readlink(file) for file in Path(f"/proc/{witness.pid}/fd").iterdir()]
+    assert len(files) == 2
+    assert all(file.startswith("pipe:") for file in files)
+    if number == signal.SIGSTOP:
+        witness.send_signal(number)
+    else:
+        launcher.send_signal(number)
+    program.send_signal(signal.SIGTERM)
+    launcher.communicate(timeout=60)
+    witness.wait(20)
+
+
+def test_stopping_and_continuing(tmp_path: Path) -> None:
+    launcher, program = started(tmp_path, LISTENING, "-q")
+    program.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + 20
+    while psutil.Process(launcher.pid).status() != psutil.STATUS_STOPPED:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(launcher.pid, signal.SIGCONT)
+    while program.status() == psutil.STATUS_STOPPED:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    program.send_signal(signal.SIGTERM)
+    output, errors = launcher.communicate(timeout=60)
+    # Python runs the handlers of pending signals in any order.
+    assert ("15" in output.split(), launcher.returncode) == (True, 0), errors
+
+
+POOLS = """
+import multiprocessing, pickle, sys
+from concurrent.futures import ProcessPoolExecutor
+class Point:
+    def __init__(self, x):
+        self.x = x
+def double(point):
+    return Point(point.x * 2)
+if __name__ == "__main__":
+    for method in ("spawn", "fork", "forkserver"):
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+            print(method, [point.x for point in pool.map(double, map(Point, range(3)))])
+"""
+
+
+def test_objects_of_main_go_to_worker_processes(tmp_path: Path) -> None:
+    (tmp_path / "pools.py").write_text(POOLS)
+    done = run(tmp_path, "pools.py", options=["-q"])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(f"{how} [0, 2, 4]\n" for how in ("spawn", "fork", "forkserver"))
+    assert len(json.loads(report(tmp_path, "list", "--json"))["runs"]) == 1
+
+
+def test_child_processes_are_sampled_on_request(app: Path) -> None:
+    code = (
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'from work import burn; burn(1.5)'])\n"
+    )
+    done = run(app, "-c", code, options=["--subprocesses"])
+    assert done.returncode == 0
+    assert "burn" in done.stderr
+
+
+def test_a_command_that_starts_several_pythons(app: Path) -> None:
+    command = f"{sys.executable} -c 'from work import burn; burn(0.3)'; {sys.executable} app.py"
+    done = run(app, "--", "sh", "-c", command)
+    assert done.returncode == 3, done.stderr
+    assert "program  app.py" in done.stderr
+    assert "also profiled: -c (run " in done.stderr
+
+
+@pytest.mark.parametrize("command", [["true"], [sys.executable, "-I", "-c", "pass"]])
+def test_a_command_that_cannot_be_profiled(tmp_path: Path, command: list[str]) -> None:
+    done = run(tmp_path, "--", *command)
+    assert done.returncode == 0
+    assert "the program was not profiled" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--", "no-such-command"], 127, "'no-such-command' cannot be started: No such file or directory"),
+        (["--", "/etc/passwd"], 127, "Permission denied"),
+        ([], 2, "there is no program to run"),
+        (["-m"], 2, "-m needs an argument"),
+        (["--rate", "-1", "app.py"], 2, "rate"),
+        (["--sampler", "nope", "app.py"], 2, "nope"),
+        (["-o", "missing/out.html", "app.py"], 2, "there is no folder missing"),
+        (["-o", "out.xyz", "app.py"], 2, "--format"),
+        (["--format", "html", "app.py"], 2, "needs a file"),
+        (["--wrong", "app.py"], 2, "--wrong"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_runs(
+    app: Path, arguments: list[str], code: int, said: str
+) -> None:
+    done = run(app, *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_regions_inside_share_the_session_silently(app: Path) -> None:
+    code = (
+        "from profkit import profile, profiled\nfrom work import burn\n"
+        "@profile(label='inner')\ndef inner():\n    burn(0.4)\ninner()\n"
+        "with profiled('block'):\n    burn(0.4)\n"
+    )
+    (app / "regions.py").write_text(code)
+    done = run(app, "regions.py", options=["-q"])
+    assert (done.returncode, done.stderr) == (0, "")
+    runs = {one["label"]: one for one in json.loads(report(app, "list", "--json"))["runs"]}
+    assert set(runs) == {"regions.py", "inner", "block"}
+    assert len({json.dumps(one["session"]) for one in runs.values()}) == 1
+
+
+def test_threads_are_sampled(app: Path) -> None:
+    code = (
+        "import threading\nfrom work import burn\n"
+        "thread = threading.Thread(target=burn, args=(0.8,))\nthread.start()\nthread.join()\n"
+    )
+    done = run(app, "-c", code)
+    assert "burn" in "\n".join(done.stderr.splitlines()[:10])
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"PROFKIT_RUN": "{nonsense"}, "PROFKIT_RUN has no valid options"),
+        ({"PROFKIT_RUN": '{"rate": -1}'}, "rate=-1"),
+        ({"PROFKIT_RUN": "1", "PROFKIT_SPOOL": "/proc/nowhere"}, "/proc/nowhere"),
+        ({"PROFKIT_RUN": "0"}, ""),
+    ],
+)
+def test_a_program_runs_even_if_it_cannot_be_profiled(
+    tmp_path: Path, variables: dict[str, str], said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; print(sys.path[1:], 'sitecustomize' in sys.modules)"],
+        cwd=tmp_path, env=environment(PYTHONPATH=f"{HOOK}:{ROOT}", **variables),
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    plain = subprocess.run(
+        [sys.executable, "-c", "import sys; print(sys.path[1:], 'sitecustomize' in sys.modules)"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == bool(said)
+
+
+def test_a_parent_that_ignores_its_children(app: Path) -> None:
+    code = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, sys.executable, "-m", "profkit", "run", "-q", "app.py"],
+        cwd=app, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_switch_in_the_environment(app: Path) -> None:
+    exports = report(app, "run", "--print-environment", "--label", "by switch")
+    done = subprocess.run(
+        ["sh", "-c", f"{exports}\nexec {sys.executable} app.py"],
+        cwd=app, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "")
+    assert "burn" in report(app, "report", "by switch")

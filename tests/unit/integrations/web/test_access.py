@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import hmac
+from urllib.parse import parse_qsl, quote_plus, urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.errors import UsageError
+from profkit.integrations.web import access
+from profkit.integrations.web.access import Access, Answer, without_parameters
+
+TOKEN = "a token+with%20signs"
+
+
+def scope_of(query: str = "", **headers: str) -> dict[str, object]:
+    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {"type": "http", "query_string": query.encode(), "headers": [(b"host", b"here"), *pairs]}
+
+
+def environ_of(query: str = "", **headers: str) -> dict[str, str]:
+    uri = f"/path?{query}" if query else "/path"
+    return {
+        "QUERY_STRING": query, "RAW_URI": uri, "HTTP_HOST": "here",
+        **{f"HTTP_{name.upper()}": value for name, value in headers.items()},
+    }  # fmt: skip
+
+
+QUERY = f"a=1&profkit_token={quote_plus(TOKEN)}&b=%20&profkit_answer=response"
+
+
+def test_a_token_in_a_header_of_a_scope() -> None:
+    scope = scope_of("a=1", profkit_token=TOKEN, other="kept")
+    assert Access(TOKEN).asked_in_scope(scope) is Answer.PAGE
+    assert scope == scope_of("a=1", other="kept")
+
+
+def test_a_token_in_the_query_of_a_scope() -> None:
+    scope = scope_of(QUERY)
+    assert Access(TOKEN).asked_in_scope(scope) is Answer.RESPONSE
+    assert scope == scope_of("a=1&b=%20")
+
+
+def test_a_token_in_a_header_of_an_environment() -> None:
+    environ = environ_of("a=1", profkit_token=TOKEN, profkit_answer="response")
+    assert Access(TOKEN).asked_in_environ(environ) is Answer.RESPONSE
+    assert environ == environ_of("a=1")
+
+
+def test_a_token_in_the_query_of_an_environment() -> None:
+    environ = environ_of(f"profkit_token={quote_plus(TOKEN)}")
+    assert Access(TOKEN).asked_in_environ(environ) is Answer.PAGE
+    assert environ == environ_of()
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), "grün" * 5])
+def test_a_wrong_token_changes_nothing(token: str) -> None:
+    query = urlencode({"profkit_token": token})
+    for scope in (scope_of("", profkit_token=token), scope_of(query)):
+        before = dict(scope)
+        assert Access(TOKEN).asked_in_scope(scope) is None
+        assert scope == before
+    for environ in (environ_of("", profkit_token=token), environ_of(query)):
+        before = dict(environ)
+        assert Access(TOKEN).asked_in_environ(environ) is None
+        assert environ == before
+
+
+def test_an_empty_token_never_opens() -> None:
+    closed = Access("")
+    assert not closed.is_open
+    assert closed.asked_in_scope(scope_of("profkit_token=", profkit_token="")) is None
+    assert closed.asked_in_environ(environ_of("profkit_token=")) is None
+
+
+def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr(access, "compare_digest", compare)
+    assert Access(TOKEN).asked_in_scope(scope_of("", profkit_token="x")) is None
+    assert Access(TOKEN).asked_in_environ(environ_of("profkit_token=y")) is None
+    assert compared == [(b"x", TOKEN.encode()), (b"y", TOKEN.encode())]
+
+
+@pytest.mark.parametrize("token", ["short", "x" * 15, "ü" * 20, "with\nlines-and-more", " spaces around it "])
+def test_tokens_that_are_refused(token: str) -> None:
+    with pytest.raises(UsageError, match="token") as refusal:
+        Access(token)
+    assert token not in str(refusal.value)
+
+
+@given(st.lists(st.tuples(st.text(), st.text())))
+def test_other_parameters_stay(parameters: list[tuple[str, str]]) -> None:
+    query = urlencode(parameters)
+    own = urlencode({"profkit_token": "x", "profkit_answer": "y"})
+    left = [pair for pair in parameters if pair[0] not in (access.TOKEN, access.ANSWER)]
+    for text in (f"{own}&{query}", f"{query}&{own}"):
+        assert parse_qsl(without_parameters(text), keep_blank_values=True) == left

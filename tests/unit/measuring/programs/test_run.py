@@ -1,0 +1,173 @@
+"""Programs measured from start to end: real ones, without a store."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.comparing.measured import compare_measured
+from profkit.measuring.errors import NotCounted, ProgramFailed, ProgramTimeout
+from profkit.measuring.programs.orders import ProgramOrder
+from profkit.measuring.programs.run import measure_program
+from profkit.measuring.runner.progress import Counted, Silent
+from profkit.model.measurement import MeasuredRun, WarningCode
+from profkit.model.notes import NoteCode
+from profkit.model.workorder import Mode
+from profkit.process.launch import CommandNotStarted
+from profkit.render.json.measured import measured_json
+from profkit.render.markdown.measured import measured_markdown
+from profkit.render.text.measured import measured_text
+from profkit.store.measured import keep_measured, read_measured
+
+FAST = (sys.executable, "-I", "-S", "-c")
+
+
+def order(code: str, *, processes: int | None = 6, mode: Mode = Mode.TIMER) -> ProgramOrder:
+    command = (*FAST, code)
+    return ProgramOrder("program", command, ("-c", code), dict(os.environ), mode, processes=processes)
+
+
+@pytest.fixture(scope="module")
+def timed() -> MeasuredRun:
+    return measure_program(order("bytearray(8 << 20)"))
+
+
+def test_times_and_resources_of_each_execution_are_measured(timed: MeasuredRun) -> None:
+    assert timed.measurement is not None
+    timing = timed.measurement.timing
+    assert timing is not None
+    assert [len(process.times_s) for process in timing.processes] == [1] * 6
+    usages = [process.usage for process in timing.processes]
+    assert all(one is not None and one.peak_bytes > 8 << 20 for one in usages)
+    assert all(one is not None and one.user_s + one.system_s > 0 for one in usages)
+    assert timed.info.median_s == timed.measurement.median_s
+    assert timing.measured_in.python == sys.version.split()[0]
+
+
+def test_a_run_is_kept_and_read_back(timed: MeasuredRun, tmp_path: Path) -> None:
+    assert read_measured(keep_measured(tmp_path, timed)) == timed
+
+
+def test_reports_show_times_cpu_and_memory(timed: MeasuredRun) -> None:
+    text = measured_text([timed])
+    for shown in ("program  -c 'bytearray(8 << 20)'", "median", "6 executions", "user ", "system ", "peak "):
+        assert shown in text
+    assert "zygote" not in text
+    assert "memory: peak" in measured_markdown([timed])
+    assert '"peak_bytes"' in measured_json([timed])
+
+
+def test_runs_are_compared_with_the_statistics_of_other_measured_runs(timed: MeasuredRun) -> None:
+    slower = measure_program(order("for _ in range(2_000_000): pass"))
+    (compared,) = compare_measured([timed], [slower], ("A", "B")).orders
+    assert compared.times is not None
+    assert compared.times.ratio > 1.5
+
+
+def test_executions_stop_when_the_median_is_known() -> None:
+    steps = Counted(Silent())
+    run = measure_program(replace(order("pass", processes=None), precision=10.0, min_run_time_s=0.0), steps)
+    assert run.measurement is not None
+    assert run.measurement.timing is not None
+    assert len(run.measurement.timing.processes) == steps.steps == 10
+
+
+def test_only_the_output_of_the_first_execution_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    measure_program(order("import sys; print('out'); print('err', file=sys.stderr)", processes=2))
+    assert capfd.readouterr() == ("out\n", "err\n")
+    measure_program(replace(order("print('out')", processes=2), show_output=True))
+    assert capfd.readouterr().out == "out\n" * 3
+
+
+def test_a_failure_names_the_exit_code_and_shows_what_was_said(tmp_path: Path) -> None:
+    code = (
+        f"f = open({str(tmp_path / 'count')!r}, 'a'); f.write('x'); f.flush()\n"
+        "if f.tell() == 3: raise SystemExit('third')"
+    )
+    with pytest.raises(ProgramFailed, match="exited with code 1 in execution 3") as caught:
+        measure_program(order(code))
+    assert caught.value.output == "third\n"
+
+
+def test_the_first_execution_fails_with_its_output_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ProgramFailed, match="exited with code 3 in execution 1") as caught:
+        measure_program(order("print('said'); raise SystemExit(3)"))
+    assert (caught.value.output, capfd.readouterr().out) == ("", "said\n")
+
+
+def test_failures_can_be_ignored_and_a_note_says_so() -> None:
+    run = measure_program(replace(order("raise SystemExit(3)", processes=2), ignore_failure=True))
+    (note,) = run.info.notes
+    assert note.code is NoteCode.EXIT_CODES_IGNORED
+    assert dict(note.figures) == {"failed": 3, "executions": 3, "exit_code": 3}
+    assert "3 of 3 executions failed" in measured_text([run])
+
+
+def test_a_timeout_ends_the_program() -> None:
+    with pytest.raises(ProgramTimeout, match="did not end within 300 ms"):
+        measure_program(replace(order("import time; time.sleep(1000)"), timeout_s=0.3))
+
+
+def test_a_program_that_cannot_be_started() -> None:
+    with pytest.raises(CommandNotStarted):
+        measure_program(ProgramOrder("x", ("/no/such/program",), ("--", "x"), {}))
+
+
+def test_a_few_executions_have_a_warning() -> None:
+    run = measure_program(order("pass", processes=3))
+    assert WarningCode.FEW_PROCESSES in {warning.code for warning in run.info.warnings}
+
+
+def test_a_limit_includes_warm_ups() -> None:
+    run = measure_program(replace(order("pass", processes=None), runs=4, warmups=2))
+    assert run.measurement is not None
+    assert run.measurement.timing is not None
+    assert len(run.measurement.timing.processes) == 2
+
+
+@pytest.mark.valgrind
+@pytest.mark.full
+def test_instructions_are_counted_from_the_first_to_the_last() -> None:
+    base = replace(order("pass", mode=Mode.CALLGRIND, processes=1), python_functions=False, warmups=0)
+    few, many = (
+        measure_program(replace(base, command=(*FAST, f"for _ in range({times}): pass")))
+        for times in (10, 20_010)
+    )
+    assert few.info.instructions is not None
+    assert many.info.instructions is not None
+    assert 10 < (many.info.instructions - few.info.instructions) / 20_000 < 1000
+    assert "1 repeat" in measured_text([few])
+    (compared,) = compare_measured([few], [many], ("A", "B")).orders
+    assert compared.counts is not None
+
+
+@pytest.mark.valgrind
+def test_a_command_that_replaces_itself_is_not_counted() -> None:
+    base = order("", mode=Mode.CALLGRIND, processes=1)
+    with pytest.raises(NotCounted, match="replaced itself"):
+        measure_program(replace(base, command=("/bin/sh", "-c", "exec /bin/true"), warmups=0))
+
+
+@pytest.mark.valgrind
+@pytest.mark.full
+def test_counts_agree_and_a_forked_child_counts_once() -> None:
+    fork = "import os\nsum(range(100_000))\nif os.fork(): os.wait()\nelse: os._exit(0)"
+    base = replace(order(fork, mode=Mode.CALLGRIND, processes=2), python_functions=False)
+    alone, with_children = (measure_program(replace(base, subprocesses=too)) for too in (False, True))
+    assert alone.measurement is not None
+    counts = alone.measurement.instructions
+    assert counts is not None
+    assert max(counts.repeats) <= 1.01 * min(counts.repeats)
+    assert alone.info.instructions is not None
+    assert with_children.info.instructions is not None
+    assert 1.0 < with_children.info.instructions / alone.info.instructions < 1.2
+
+
+def test_the_clock_gives_the_start_and_the_duration(timed: MeasuredRun) -> None:
+    assert timed.info.started_ns <= timed.info.last_ns <= SYSTEM_CLOCK.unix_ns()
+    assert timed.info.duration_s > 6 * (timed.info.min_s or 0.0)
