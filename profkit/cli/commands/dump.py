@@ -29,8 +29,8 @@ _DURATION_S = 0.2
 def dump_command(config: Config, /, pid: int, *, as_json: bool, **given: object) -> None:
     """Show the stacks of all threads of a running process.
 
-    The process is sampled for a fifth of a second. The newest stack of each thread is shown, innermost call
-    first, and whether the thread works or waits. Nothing is kept.
+    The process is sampled for a fifth of a second. The newest whole stack of each thread is shown, innermost
+    call first, and whether the thread works or waits. Nothing is kept.
     """
     run = _newest(pid, given, config)
     write(STACKS.renderer("json" if as_json else "text")(run, DEFAULTS, terminal()))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.model.run import Run
@@ -12,6 +14,9 @@ from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.waiting import waiting_stacks
 
 _MAIN = "MainThread"
+
+_Function: TypeAlias = tuple[str, str]
+"""Name and file."""
 
 
 class ThreadState(enum.Enum):
@@ -39,18 +44,45 @@ class ThreadStack:
 
 
 def newest_stacks(run: Run) -> tuple[ThreadStack, ...]:
-    """Return the stacks of a run's threads as they were sampled last; the main thread first, then by id."""
+    """Return the last whole stack of each thread of a run; the main thread first, then by id."""
     profile = fold_addresses(run.profile or Profile())
     source = source_of(infos_of([run]))
     waiting = waiting_stacks(profile, source.line)
-    newest = {thread: stack for stack, thread, weight in profile.samples if weight}
     found = []
-    for thread, stack in newest.items():
+    for thread, stack in _newest_whole(profile).items():
         frames = [profile.frames[number] for number in reversed(profile.stacks[stack])]
         lines = tuple(StackLine(frame, source.line(frame.file, frame.line)) for frame in frames)
         state = ThreadState.WAITING if stack in waiting else ThreadState.WORKING
         found.append(ThreadStack(profile.threads[thread], state, lines))
     return tuple(sorted(found, key=_main_thread_first))
+
+
+def _newest_whole(profile: Profile) -> dict[int, int]:
+    """Return the last stack of each thread that is not torn; of a thread with torn ones only, the last."""
+    torn = _torn(profile)
+    samples = [(thread, stack) for stack, thread, weight in profile.samples if weight]
+    return dict(samples) | dict(sample for sample in samples if sample not in torn)
+
+
+def _torn(profile: Profile) -> set[tuple[int, int]]:
+    """Return the samples, as thread and stack, whose outermost function usually has a caller in their thread.
+
+    A sampler sees no callers while the interpreter is about to link a new frame to its caller.
+    """
+    outermost: Counter[tuple[int, _Function]] = Counter()
+    called: Counter[tuple[int, _Function]] = Counter()
+    begins: dict[tuple[int, int], tuple[int, _Function]] = {}
+    for stack, thread, weight in profile.samples:
+        functions = [_function(profile.frames[number]) for number in profile.stacks[stack]]
+        for first in functions[:1]:
+            begins[thread, stack] = thread, first
+            outermost[thread, first] += weight
+            called.update({(thread, function): weight for function in {*functions} - {first}})
+    return {sample for sample, begin in begins.items() if called[begin] > outermost[begin]}
+
+
+def _function(frame: Frame) -> _Function:
+    return frame.name, frame.file
 
 
 def _main_thread_first(stack: ThreadStack) -> tuple[int, bool, int]:
