@@ -1,4 +1,4 @@
-"""Benchmarks of profkit inside other tools: `python -m benchmarks.integrations`."""
+"""Benchmarks of profkit in other tools: `python -m benchmarks.integrations`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ MEASUREMENTS = {
     "tracked_memory": 'calls with mode="memory", compared with the same calls untracked',
     "compilations": "torch's compilations with the hook, compared with those without it",
     "traces": "mode='trace', compared with torch.profiler alone",
+    "notebook_cells": "cells of IPython with the extension, compared with those without it",
+    "web_requests": "what the middleware adds to a request: off, not chosen, and sampled",
 }
 
 
