@@ -44,7 +44,7 @@ from profkit.model.findings import Finding, FindingCode
 from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
 from profkit.transforms.combine import side_by_side
-from profkit.transforms.tables import function_rows
+from profkit.transforms.tables import function_lines
 
 _HASH = 10
 """Number of shown digits of a commit."""
@@ -62,7 +62,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     both = side_by_side(profiles_a, profiles_b)
     taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
     shares = shares_of_sides(taken_a, taken_b, uneven_load(a, b))
-    questions = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
+    questions = [_question(shares, function, line) for function, line in function_lines(both).items()]
     functions = _functions(a, b, questions)
     warned, call_s, fewest = warnings(a, b), call_compared(a, b), min(len(a), len(b))
     grade = Grade.UNCONFIRMED if fewest < MIN_RUNS or warned else Grade.CONFIRMED

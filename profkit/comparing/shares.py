@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -10,7 +11,9 @@ from typing import NamedTuple
 from profkit.comparing.significance import Seen
 from profkit.model.profile import Profile, Sample
 from profkit.stats import batch_spread, phased_spread
-from profkit.transforms.tables import function_rows
+from profkit.transforms.sums import by_weight, sum_parts
+from profkit.transforms.tables import Selection, function_table
+from profkit.transforms.trees import picked
 from profkit.units import Unit
 
 SLICES = 20
@@ -33,7 +36,7 @@ def whole(profile: Profile) -> Shares:
 
     Totals that a file states can exceed the whole: their shares are 1.
     """
-    weight, rows = profile.total_weight, function_rows(profile)
+    weight, rows = profile.total_weight, function_table(profile, Selection(lines=False)).rows
     return Shares(
         {(row.name, row.file): row.self_weight / weight for row in rows},
         {(row.name, row.file): min(1.0, row.total_weight / weight) for row in rows},
@@ -50,7 +53,7 @@ def sliced(profile: Profile, functions: Collection[Function], slices: int = SLIC
     for samples in _by_thread(profile):
         _cut(samples, parts)
     wanted = {function: number for number, function in enumerate(functions)}
-    of_stacks = _functions_of(profile, {stack for part in parts for stack in part}, wanted)
+    of_stacks = _numbers_of(profile, {stack for part in parts for stack in part}, wanted)
     return tuple(_shares(part, of_stacks, tuple(wanted)) for part in parts)
 
 
@@ -78,6 +81,10 @@ def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
     number, room = 0, size
     for stack, _, weight in kept:
         left = float(weight)
+        if left <= room:  # as nearly all
+            parts[number][stack] = parts[number].get(stack, 0.0) + left
+            room -= left
+            continue
         while left > 0:
             if room <= 0 and number < len(parts) - 1:
                 number, room = number + 1, size
@@ -86,30 +93,33 @@ def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
             left, room = left - taken, room - taken
 
 
-_Functions = Mapping[int, tuple[int | None, Sequence[int]]]
-"""The numbers of the wanted functions of each stack: of the last frame, and of all frames."""
+class _Numbers(NamedTuple):
+    """Numbers of the wanted functions of stacks, by stack."""
+
+    last: Mapping[int, int]
+    """Of the last frame; -1 for another function."""
+    every: Mapping[int, Sequence[int]]
+    """Of all frames, each once; tuples take less memory than sets."""
 
 
-def _functions_of(profile: Profile, stacks: Iterable[int], wanted: Mapping[Function, int]) -> _Functions:
-    numbers = [wanted.get((frame.name, frame.file)) for frame in profile.frames]
-    functions: dict[int, tuple[int | None, Sequence[int]]] = {}
-    for stack in stacks:
-        of_frames = [numbers[frame] for frame in profile.stacks[stack]]
-        every = {number for number in of_frames if number is not None}
-        functions[stack] = (of_frames[-1] if of_frames else None, tuple(every))
-    return functions
+def _numbers_of(profile: Profile, stacks: Collection[int], wanted: Mapping[Function, int]) -> _Numbers:
+    of_frames = [wanted.get((frame.name, frame.file), -1) for frame in profile.frames]
+    of_stacks = {stack: picked(profile.stacks[stack], of_frames) for stack in stacks}
+    return _Numbers(
+        {stack: numbers[-1] if numbers else -1 for stack, numbers in of_stacks.items()},
+        {stack: tuple({*numbers} - {-1}) for stack, numbers in of_stacks.items()},
+    )
 
 
-def _shares(weights: Mapping[int, float], functions: _Functions, wanted: Sequence[Function]) -> Shares:
-    own, total = [0.0] * len(wanted), [0.0] * len(wanted)
-    whole_weight = sum(weights.values())
+def _shares(weights: Mapping[int, float], numbers: _Numbers, wanted: Sequence[Function]) -> Shares:
+    own: defaultdict[int, float] = defaultdict(float)
     for stack, weight in weights.items():
-        last, every = functions[stack]
-        if last is not None:
-            own[last] += weight
-        for number in every:
-            total[number] += weight
-    return Shares(*({one: of[n] / whole_weight for n, one in enumerate(wanted)} for of in (own, total)))
+        own[numbers.last[stack]] += weight
+    total = sum_parts(by_weight(weights.items()), numbers.every.__getitem__)
+    whole_weight = sum(weights.values())
+    return Shares(
+        *({one: of.get(n, 0.0) / whole_weight for n, one in enumerate(wanted)} for of in (own, total))
+    )
 
 
 MINIMUM_EFFECT = 0.02

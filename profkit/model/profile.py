@@ -209,12 +209,11 @@ class ProfileBuilder:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A node of the call tree; children are sorted heaviest first and may be computed on demand.
 
     A function has one node under each distinct caller; `frame.line` is then the line with the most weight.
-    The root's frame has an empty name.
+    The root's frame has an empty name. A named tuple, because a tree has millions.
     """
 
     frame: Frame

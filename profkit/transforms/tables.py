@@ -8,15 +8,17 @@ part of the self weight in which the thread waited.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import nlargest
 from itertools import chain, compress
 from operator import or_, sub
 from typing import Generic, TypeVar
 
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.transforms.trees import Functions, Stack, number_functions, stack_weights
+from profkit.transforms.sums import by_weight, sum_parts
+from profkit.transforms.trees import Functions, Stack, number_functions, picked, stack_weights
 
 _Row = TypeVar("_Row")
 _NumberOf = Sequence[int] | Mapping[int, int]
@@ -65,6 +67,8 @@ class Selection:
     """Indexes of stacks of waiting threads."""
     working_first: bool = False
     """Whether rows are sorted by their self weight without waiting."""
+    lines: bool = True
+    """Whether rows of functions have their lines, which takes as long as all the rest."""
 
 
 EVERYTHING = Selection()
@@ -89,17 +93,37 @@ def function_table(
     """Return the functions' rows; `functions` are those of the profile's frames, if already known."""
     named = functions or number_functions(profile.frames)
     weights = _weigh(profile, named.of, len(named.keys), selection)
-    lines: dict[int, int] = {}
-    # The heaviest comes last and is kept; of ties, the first line.
-    for frame in sorted(weights.frames, key=lambda n: (weights.frames[n], -profile.frames[n].line)):
-        lines[named.of[frame]] = profile.frames[frame].line
+    lines = _heaviest_lines(profile.frames, weights.frames, named)
     rows = [
-        FunctionRow(*named.keys[number], lines[number], weights.own[number], total, weights.waiting[number])
+        FunctionRow(
+            *named.keys[number],
+            lines.get(number, 0),
+            *(weights.own[number], total, weights.waiting[number]),
+        )
         for number, total in enumerate(weights.total)
         if total
     ]
     rows.sort(key=lambda row: (*heat(row, selection), row.name, row.file))
     return Table(tuple(rows), weights.keys)
+
+
+def function_lines(profile: Profile) -> dict[tuple[str, str], int]:
+    """Return the line with the most total weight of each function that has any, by name and file."""
+    named = number_functions(profile.frames)
+    stacks = by_weight(_used_stacks(profile, stack_weights(profile)))
+    weights = _frame_totals(profile.frames, stacks, frozenset(range(len(profile.frames))))
+    lines = _heaviest_lines(
+        profile.frames, {frame: total for frame, total in weights.items() if total}, named
+    )
+    return {named.keys[number]: line for number, line in lines.items()}
+
+
+def _heaviest_lines(frames: Sequence[Frame], weights: Mapping[int, int], named: Functions) -> dict[int, int]:
+    """Return the line of the heaviest frame of each function; of ties, the first line."""
+    lines: dict[int, int] = {}
+    for frame in sorted(weights, key=lambda n: (weights[n], -frames[n].line)):
+        lines[named.of[frame]] = frames[frame].line
+    return lines
 
 
 def heat(row: FunctionRow | LineRow, selection: Selection) -> tuple[int, int, int]:
@@ -166,14 +190,13 @@ def _hottest_lines(profile: Profile, selection: Selection) -> tuple[_NumberOf, _
     least = min(nlargest(selection.hottest, ranked.values()))
     wanted = [line for line, weight in ranked.items() if weight >= least]
     number_of = _frames_of_lines(frames, {line: number for number, line in enumerate(wanted)})
-    among = frozenset(number_of)
-    total, of_frames = _totals(stacks, number_of, among, _doubles(frames, among), len(wanted))
+    among, grouped = frozenset(number_of), by_weight(stacks)
     return number_of, _Weights(
         keys=_count_lines(compress(frames, _seen(stacks, len(frames)))),
         own=[own[line] for line in wanted],
         waiting=[waiting[line] for line in wanted],
-        total=total,
-        frames=of_frames,
+        total=_number_totals(grouped, number_of, among, len(wanted)),
+        frames=_frame_totals(frames, grouped, among),
     )
 
 
@@ -238,8 +261,9 @@ def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Se
     own = _of_leaves(stacks, number_of, count)
     waiting = _of_leaves(_waiting_stacks(profile, weights, selection), number_of, count)
     ranked = list(map(sub, own, waiting)) if selection.working_first else own
-    among = _frames_of(_leading(ranked, selection.hottest), number_of, count)
-    total, frames = _totals(stacks, number_of, among, _doubles(profile.frames, among), count)
+    among, grouped = _frames_of(_leading(ranked, selection.hottest), number_of, count), by_weight(stacks)
+    total = _number_totals(grouped, number_of, among, count)
+    frames = _frame_totals(profile.frames, grouped, among) if selection.lines else {}
     seen: Iterable[object] = _seen(stacks, len(number_of))
     if profile.totals:
         _state(profile.totals, number_of, among, total, frames)
@@ -320,26 +344,37 @@ def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]
     return {frame: number for frame, number in pairs if number != frame}
 
 
-def _totals(
-    stacks: Iterable[tuple[Stack, int]],
-    number_of: _NumberOf,
-    among: frozenset[int],
-    doubles: Mapping[int, int],
-    count: int,
-) -> tuple[list[int], dict[int, int]]:
-    """Return the total weight of each number with frames among these, and of each of the frames."""
-    total, frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
-    by_weight: defaultdict[int, list[Stack]] = defaultdict(list)
-    for stack, weight in stacks:
-        by_weight[weight].append(stack)
-    for weight, of_weight in by_weight.items():
-        # Stacks of equal weight can be counted, which is fast.
-        matching: Iterable[Collection[int]] = map(among.intersection, of_weight)
-        numbers = (set(map(number_of.__getitem__, found)) for found in map(among.intersection, of_weight))
-        if doubles:
-            matching = ({doubles.get(frame, frame) for frame in found} for found in matching)
-        for frame, times in Counter(chain.from_iterable(matching)).items():
-            frames[frame] += weight * times
-        for number, times in Counter(chain.from_iterable(numbers)).items():
-            total[number] += weight * times
-    return total, frames
+def _number_totals(
+    stacks: Mapping[int, Sequence[Stack]], number_of: _NumberOf, among: frozenset[int], count: int
+) -> list[int]:
+    """Return the total weight of each number with frames among these."""
+
+    if isinstance(number_of, Sequence) and len(among) == len(number_of):
+        numbers = partial(_numbers, number_of)
+    else:
+        numbers = partial(_numbers_among, number_of, among)
+    total = [0] * count
+    for number, weight in sum_parts(stacks, numbers).items():
+        total[number] = weight
+    return total
+
+
+def _numbers(number_of: Sequence[int], stack: Stack) -> set[int]:
+    return set(picked(stack, number_of))
+
+
+def _numbers_among(number_of: _NumberOf, among: frozenset[int], stack: Stack) -> set[int]:
+    return set(map(number_of.__getitem__, among.intersection(stack)))
+
+
+def _frame_totals(
+    frames: Sequence[Frame], stacks: Mapping[int, Sequence[Stack]], among: frozenset[int]
+) -> dict[int, int]:
+    """Return the total weight of each of these frames; of equal ones, for the first."""
+    doubles = _doubles(frames, among)
+    found: Callable[[Stack], Collection[int]] = set if len(among) == len(frames) else among.intersection
+    if doubles:
+        sums = sum_parts(stacks, lambda stack: {doubles.get(frame, frame) for frame in found(stack)})
+    else:
+        sums = sum_parts(stacks, found)
+    return dict.fromkeys(among.difference(doubles), 0) | sums

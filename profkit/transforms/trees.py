@@ -129,7 +129,6 @@ class _Calls:
         self._stacks = [by_function[number] for number in order]
         self._frames = [profile.stacks[number] for number in order]
         self._sums = [0, *accumulate(map(weights.__getitem__, order))]
-        self._functions = functions.keys
         self._all_frames = profile.frames
 
     def root(self) -> Node:
@@ -138,24 +137,24 @@ class _Calls:
 
     def callees(self, low: int, high: int, depth: int) -> list[Node]:
         """Return the calls at a depth of a range of longer stacks with a common prefix."""
+        if high - low == 1:  # as for half of the calls of a large tree
+            return [self._node(self._all_frames[self._frames[low][depth]], low, high, depth + 1)]
         nodes = []
         while low < high:
             end = self._end(low, high, depth)
-            function = self._functions[self._stacks[low][depth]]
-            frame = Frame(*function, self._heaviest_line(low, end, depth))
-            nodes.append(self._node(frame, low, end, depth + 1))
+            nodes.append(self._node(self._heaviest(low, end, depth), low, end, depth + 1))
             low = end
         nodes.sort(key=_heaviest_first)
         return nodes
 
     def _node(self, frame: Frame, low: int, high: int, depth: int) -> Node:
         """Return the call of a range of stacks whose first `depth` frames are equal."""
-        longer = low
+        longer, sums = low, self._sums
         # Shorter stacks precede longer ones with the same beginning.
         while longer < high and len(self._stacks[longer]) == depth:
             longer += 1
-        own, total = self._sums[longer] - self._sums[low], self._sums[high] - self._sums[low]
-        return Node(frame, own, total, _Callees(self, longer, high, depth) if longer < high else ())
+        children = _Callees(self, longer, high, depth) if longer < high else ()
+        return Node(frame, sums[longer] - sums[low], sums[high] - sums[low], children)
 
     def _end(self, low: int, high: int, depth: int) -> int:
         """Return the end of the stacks whose function at a depth is that of the range's first."""
@@ -169,16 +168,16 @@ class _Calls:
             self._stacks, function, low + step // 2, min(low + step, high), key=itemgetter(depth)
         )
 
-    def _heaviest_line(self, low: int, high: int, depth: int) -> int:
-        """Return the line with the most weight; of ties, the first."""
-        frames = [stack[depth] for stack in self._frames[low:high]]
-        if len(set(frames)) == 1:
-            return self._all_frames[frames[0]].line
-        weights: dict[int, int] = {}
-        for place, frame in enumerate(frames, low):
-            line = self._all_frames[frame].line
-            weights[line] = weights.get(line, 0) + self._sums[place + 1] - self._sums[place]
-        return min(weights, key=lambda line: (-weights[line], line))
+    def _heaviest(self, low: int, high: int, depth: int) -> Frame:
+        """Return the frame of the line with the most weight; of ties, the first."""
+        frames = {self._frames[low][depth]} if high - low == 1 else {s[depth] for s in self._frames[low:high]}
+        if len(frames) == 1:
+            return self._all_frames[frames.pop()]
+        weights: dict[Frame, int] = dict.fromkeys(map(self._all_frames.__getitem__, frames), 0)
+        for place in range(low, high):
+            frame = self._all_frames[self._frames[place][depth]]
+            weights[frame] += self._sums[place + 1] - self._sums[place]
+        return min(weights, key=lambda frame: (-weights[frame], frame.line))
 
 
 def children_once(node: Node) -> Sequence[Node]:
@@ -194,8 +193,8 @@ class _Callees(Sequence[Node]):
 
     __slots__ = ("_calls", "_nodes", "_range")
 
-    def __init__(self, calls: _Calls, *at: int) -> None:
-        self._calls, self._range = calls, at
+    def __init__(self, calls: _Calls, low: int, high: int, depth: int) -> None:
+        self._calls, self._range = calls, (low, high, depth)
         self._nodes: list[Node] | None = None
 
     def computed(self) -> list[Node]:

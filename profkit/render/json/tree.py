@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache, partial
 
 from profkit.model.profile import Frame, Node
 from profkit.render.views.sampled import IsLibrary
@@ -20,52 +21,37 @@ def tree_parts(root: Node, is_library: IsLibrary, least: float, depth: int = MAX
 
     Each call has the weights of its samples; `cut` is the weight of callees below the depth.
     """
-    names = _Names(is_library)
+    text_of = cache(partial(_text, is_library))
     written: list[str] = []
-    size = 0
-    pending: list[tuple[Node | None, int, str]] = [(root, 0, "")]
+    size, last = 0, -1
+    pending = [(root, 0)]
     while pending:
-        node, level, before = pending.pop()
-        if node is None:
-            text = before
-        else:
-            shown = _shown(node, least) if level < depth else []
-            cut = 0 if level < depth else node.total_weight - node.self_weight
-            text = (
-                f'{before}{{{names.text(node.frame)}, "line": {node.frame.line}, '
-                f'"self_samples": {node.self_weight}, "total_samples": {node.total_weight}, '
-                f'"cut": {cut}, "children": ['
-            )
-            pending.append((None, level, "]}"))
-            pending += [(child, level + 1, ", ") for child in reversed(shown[1:])]
-            pending += [(child, level + 1, "") for child in shown[:1]]
+        node, level = pending.pop()
+        shown = _shown(node, least) if level < depth else []
+        cut = 0 if level < depth else node.total_weight - node.self_weight
+        before = "" if level > last else f"{']}' * (last - level + 1)}, "
+        text = (
+            f'{before}{{{text_of(node.frame)}, "self_samples": {node.self_weight}, '
+            f'"total_samples": {node.total_weight}, "cut": {cut}, "children": ['
+        )
         written.append(text)
         size += len(text)
         if size >= _PIECE:
             yield "".join(written)
             written.clear()
             size = 0
-    yield "".join(written)
+        last = level
+        level += 1
+        pending += [(child, level) for child in reversed(shown)]
+    yield "".join([*written, "]}" * (last + 1)])
 
 
 def _shown(node: Node, least: float) -> list[Node]:
     return [child for child in children_once(node) if child.total_weight >= least]
 
 
-class _Names:
-    """JSON of functions, each made once."""
-
-    def __init__(self, is_library: IsLibrary) -> None:
-        self._is_library = is_library
-        self._texts: dict[tuple[str, str], str] = {}
-
-    def text(self, frame: Frame) -> str:
-        """Return the members `name`, `file` and `library` of a frame's function."""
-        function = frame.name, frame.file
-        known = self._texts.get(function)
-        if known is None:
-            library = json.dumps(bool(frame.name) and self._is_library(frame.file))
-            known = self._texts[function] = (
-                f'"name": {json.dumps(frame.name)}, "file": {json.dumps(frame.file)}, "library": {library}'
-            )
-        return known
+def _text(is_library: IsLibrary, frame: Frame) -> str:
+    """Return the members `name`, `file`, `library` and `line` of a frame."""
+    library = json.dumps(bool(frame.name) and is_library(frame.file))
+    function = f'"name": {json.dumps(frame.name)}, "file": {json.dumps(frame.file)}'
+    return f'{function}, "library": {library}, "line": {frame.line}'

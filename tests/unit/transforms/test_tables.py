@@ -12,6 +12,7 @@ from profkit.transforms.tables import (
     LineRow,
     Selection,
     ThreadRow,
+    function_lines,
     function_rows,
     function_table,
     line_table,
@@ -128,3 +129,14 @@ def test_equal_frames_of_a_table_are_one() -> None:
     twice = replace(profile, frames=frames, stacks=stacks)
     assert function_rows(twice) == function_rows(profile)
     assert line_rows(twice) == line_rows(profile)
+
+
+@given(profiles())
+def test_lines_of_functions_are_those_of_their_rows(profile: Profile) -> None:
+    assert function_lines(profile) == {(row.name, row.file): row.line for row in function_rows(profile)}
+
+
+@given(profiles())
+def test_rows_without_lines_are_the_same_otherwise(profile: Profile) -> None:
+    rows = function_table(profile, Selection(lines=False)).rows
+    assert rows == tuple(replace(row, line=0) for row in function_rows(profile))
