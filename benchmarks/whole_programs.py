@@ -27,7 +27,9 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import estimate, ratio_figure
 
 NAME = "whole_programs"
-_WORK_S, _PAIRS = 2.0, 15
+_WORK_S, _ROUNDS = 2.0, 15
+_BOUNDED_PAIRS = 3
+"""Pairs in each round of a profiler whose slowdown has a bound: a narrow interval needs many."""
 _LEAST_HZ = 95.0
 _PATH = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
 _PYSPY = ("-f", "raw", "-o", "pyspy.txt")
@@ -61,9 +63,11 @@ def measure(quick: bool) -> list[Figure]:
     script = ("script.py", str(rounds))
     profilers = _profilers()
     taken: dict[str, list[tuple[Taken, Taken]]] = {profiler.name: [] for profiler in profilers}
-    for number in range(2 if quick else _PAIRS):
+    for number in range(2 if quick else _ROUNDS):
         for profiler in profilers:
-            taken[profiler.name].append(_pair(profiler.prefix, script, plain_first=bool(number % 2)))
+            for again in range(1 if profiler.bound is None else _BOUNDED_PAIRS):
+                first = bool((number + again) % 2)
+                taken[profiler.name].append(_pair(profiler.prefix, script, plain_first=first))
     slowed = [_slowdown(profiler, taken[profiler.name]) for profiler in profilers]
     return slowed + [_added(name, pairs) for name, pairs in taken.items()] + _own_figures()
 

@@ -15,7 +15,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from functools import partial
 
 from profkit import profile, profiled
 from profkit.model.notes import NoteCode
@@ -197,10 +198,11 @@ class Limit(TimeoutError):
     """The time limit of the program."""
 
 
-def limited(number: float) -> dict[str, object]:
+def limited(number: float, *, sampled: bool = True) -> dict[str, object]:
     """Time limits that are mostly over during a fork are raised, and no child crashes.
 
-    CPython loses those that are over just when a hook begins, or in a hook of `logging`.
+    CPython loses those that are over just when a hook begins, or in a hook of `logging`. Unless `sampled`,
+    the same program runs alone.
     """
     attachment.MOST_FORKS = 10**9
     outcomes: Counter[str] = Counter({"lost": 0})
@@ -220,7 +222,7 @@ def limited(number: float) -> dict[str, object]:
 
     sys.unraisablehook = lost
     signal.signal(signal.SIGALRM, over)
-    with profiled("limited", sampler="inprocess"):
+    with profiled("limited", sampler="inprocess") if sampled else nullcontext():
         for turn in range(int(number)):
             spend(0.12)
             try:
@@ -239,7 +241,7 @@ def limited(number: float) -> dict[str, object]:
 SCENES = {
     "shares": shares, "in_a_thread": in_a_thread, "children": children, "forking": forking,
     "replaced": replaced, "killed": killed, "receiving": receiving, "limited": limited,
-    "rotated": rotated, "relay": run_relay,
+    "limited_alone": partial(limited, sampled=False), "rotated": rotated, "relay": run_relay,
 }  # fmt: skip
 
 if __name__ == "__main__":
