@@ -102,10 +102,13 @@ def test_later_segments_are_sampled_in_the_same_way(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_time_limits_that_are_over_during_a_fork_are_raised(tmp_path: Path) -> None:
-    found = outcome(tmp_path, "limited", 30)
-    assert found["crashed"] == 0
-    assert found["raised"] + found["lost"] == 30
-    assert found["raised"] > (20 if HAS_STATES else 0)
+    """CPython loses some: with profkit, about as many as without it."""
+    sampled, alone = (outcome(tmp_path, scene, 30) for scene in ("limited", "limited_alone"))
+    for found in (sampled, alone):
+        assert found["crashed"] == 0
+        assert found["raised"] + found["lost"] == 30
+    # Four standard errors of the difference of two such counts.
+    assert sampled["raised"] > alone["raised"] - 13
 
 
 @pytest.mark.sampler
