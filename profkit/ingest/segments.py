@@ -9,7 +9,7 @@ from profkit.errors import DamagedFile
 from profkit.model.profile import Profile
 from profkit.model.session import Manifest, SamplerPlan, Segment, ThreadName, segment_stem
 from profkit.process.guard import reraise_signal_error
-from profkit.samplers.base import Recording, Sampler, output_of
+from profkit.samplers.base import Recording, Sampler, output_name, output_of
 from profkit.store.files import OwnedFolder
 
 _FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9
@@ -65,7 +65,7 @@ class Coverage:
 def read_segments(
     folder: OwnedFolder, manifest: Manifest, sampler: Sampler, live: bool
 ) -> tuple[tuple[ReadSegment, ...], tuple[DamagedFile, ...]]:
-    """Return the segments that can be read, and the damage of those that should be readable but are not.
+    """Return the segments that can be read, and the damage of those that should be readable as a whole.
 
     A segment that is still being recorded is in neither, nor is one whose failure is in the manifest. Outputs
     that the manifest does not name are included: it may be older than they are.
@@ -80,6 +80,9 @@ def read_segments(
                 damaged.append(damage)
         else:
             read.append(ReadSegment(segment, recording, segment.stopped_ns or _written_ns(folder, segment)))
+            if recording is not None and not recording.complete and _was_stopped(segment, manifest):
+                path = folder.path / output_name(segment.index, sampler.name)
+                damaged.append(DamagedFile(path, "its end is missing, and samples with it"))
     if not live:
         known = {segment.index for segment in manifest.segments}
         for index in sorted(_outputs(folder) - known):
@@ -188,6 +191,11 @@ def _is_expected(
         return True
     known = segment.error is not None or manifest.error is not None or segment.running_ns is None
     return known and folder.status(damage.path.name) is None
+
+
+def _was_stopped(segment: Segment, manifest: Manifest) -> bool:
+    """Return whether the program stopped the sampler without an error, so that its output had an end."""
+    return segment.stopped_ns is not None and segment.error is None and manifest.error is None
 
 
 def _written_ns(folder: OwnedFolder, segment: Segment) -> int | None:

@@ -50,6 +50,8 @@ class Recording:
     rounds: int | None
     errors: int = 0
     notes: tuple[Note, ...] = ()
+    complete: bool = True
+    """False if the output has no end: its sampler was killed, or the file was cut."""
 
 
 class SegmentFiles(Protocol):

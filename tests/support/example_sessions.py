@@ -21,7 +21,8 @@ from profkit.model.session import (
     SessionState,
     segment_stem,
 )
-from profkit.samplers.base import Recording, Sampler, SegmentFiles
+from profkit.samplers.base import Recording, Sampler, SegmentFiles, output_name
+from profkit.samplers.helper.journal import ASKED, Journal
 from profkit.stats import histogram_of
 from profkit.store import spool as files
 from profkit.transforms.origin import OWN_CODE
@@ -153,3 +154,16 @@ def write_speedscope(folder: Path, index: int, weight: int) -> None:
     document = {"shared": {"frames": frames}, "profiles": [sampled]}
     path = folder / f"{segment_stem(index)}.speedscope.json"
     path.write_text(json.dumps(document))
+
+
+def write_journal(folder: Path, index: int, weight: int) -> Path:
+    """A file as the `cpython` sampler writes it, in two parts: `weight` samples of `main !f f work`."""
+    path = folder / output_name(index, "cpython")
+    journal = Journal(str(path), GONE.pid, 0.008, lambda pid, tid: "MainThread")
+    stack = journal.stack([("work", USER, 4), ("f", USER, 4), (F.marker, MARKERS, 40), ("main", USER, 1)])
+    for number in range(weight):
+        journal.add(GONE.pid, GONE.pid, stack)
+        if number == weight // 2:
+            journal.write(number + 1, 0, 0)
+    journal.write(weight, 0, 0, ASKED)
+    return path

@@ -35,6 +35,7 @@ from tests.support.example_sessions import (
     manifest,
     segment,
     session_folder,
+    write_journal,
     write_speedscope,
 )
 
@@ -342,3 +343,40 @@ def test_a_session_that_is_a_link_is_not_followed(spool: Path, store: Store, tmp
     assert [type(damage) for damage in report.damaged] == [RefusedFile]
     assert (spool / elsewhere.name).is_symlink()
     assert sorted(path.name for path in elsewhere.iterdir()) == before
+
+
+def sampled_by_helper(spool: Path, **changes: object) -> tuple[Path, Path]:
+    """A session of the `cpython` sampler, and its only output."""
+    head = manifest(segment(0, **changes), plan=replace(PLAN, sampler="cpython"))
+    folder = session_folder(spool, head, deltas=(calls(F, 7),))
+    return folder, write_journal(folder, 0, 6)
+
+
+def test_an_output_that_was_cut_anywhere_is_named(spool: Path) -> None:
+    folder, output = sampled_by_helper(spool)
+    whole = output.read_bytes()
+    assert read_runs(folder).damaged == ()
+    for size in (*range(0, len(whole), 9), len(whole) - 1):
+        output.write_bytes(whole[:size])
+        found = read_runs(folder)
+        assert [damage.path for damage in found.damaged] == [output], size
+        assert {note.code for run in found.runs for note in run.info.notes} == {NoteCode.FILE_UNREADABLE}
+
+
+def test_samples_before_the_cut_are_kept(spool: Path) -> None:
+    folder, output = sampled_by_helper(spool)
+    whole = output.read_bytes()
+    output.write_bytes(whole[: whole.rindex(b"\nr ") + 1])
+    assert by_label(read_runs(folder))["f"].samples == 4
+
+
+@pytest.mark.parametrize("change", [{"stopped_ns": None}, {"error": "the sampler was killed"}])
+def test_an_output_needs_no_end_if_its_sampler_was_not_stopped(
+    spool: Path, change: dict[str, object]
+) -> None:
+    folder, output = sampled_by_helper(spool, **change)
+    whole = output.read_bytes()
+    output.write_bytes(whole[: whole.rindex(b"\nr ") + 1])
+    found = read_runs(folder)
+    assert found.damaged == ()
+    assert by_label(found)["f"].samples == 4
