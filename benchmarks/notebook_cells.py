@@ -36,7 +36,7 @@ class _Cells(Shell, Protocol):
 def measure(quick: bool) -> list[Figure]:
     """Compare cells with the extension to the same cells without it."""
     shell = _shell()
-    with_it, without_it = partial(_loaded, shell), partial(_unloaded, shell)
+    with_it, without_it = partial(_seconds, shell, load), partial(_seconds, shell, unload)
     taken = interleaved(
         lambda: with_it("pass", _CELLS), lambda: without_it("pass", _CELLS), 6 if quick else 60
     )
@@ -60,18 +60,10 @@ def _shell() -> _Cells:
     return cast(_Cells, made(config=Config({"HistoryManager": {"enabled": False}})))
 
 
-def _loaded(shell: _Cells, cell: str, times: int = 1) -> float:
-    load(shell)
-    return _seconds(lambda: shell.run_cell(cell), times)
-
-
-def _unloaded(shell: _Cells, cell: str, times: int = 1) -> float:
-    unload(shell)
-    return _seconds(lambda: shell.run_cell(cell), times)
-
-
-def _seconds(call: Callable[[], object], times: int) -> float:
+def _seconds(shell: _Cells, switch: Callable[[Shell], None], cell: str, times: int = 1) -> float:
+    """Load or unload the extension, and return how long a cell then takes."""
+    switch(shell)
     start_s = time.perf_counter()
     for _ in range(times):
-        call()
+        shell.run_cell(cell)
     return time.perf_counter() - start_s

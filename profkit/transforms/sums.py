@@ -30,5 +30,5 @@ def sum_parts(
     sums: dict[int, _Weight] = {}
     for weight, things in groups.items():
         for part, times in Counter(chain.from_iterable(map(parts, things))).items():
-            sums[part] = sums.get(part, weight * 0) + weight * times
+            sums[part] = sums.get(part, 0) + weight * times
     return sums

@@ -348,7 +348,6 @@ def _number_totals(
     stacks: Mapping[int, Sequence[Stack]], number_of: _NumberOf, among: frozenset[int], count: int
 ) -> list[int]:
     """Return the total weight of each number with frames among these."""
-
     if isinstance(number_of, Sequence) and len(among) == len(number_of):
         numbers = partial(_numbers, number_of)
     else:

@@ -170,7 +170,7 @@ class _Calls:
 
     def _heaviest(self, low: int, high: int, depth: int) -> Frame:
         """Return the frame of the line with the most weight; of ties, the first."""
-        frames = {self._frames[low][depth]} if high - low == 1 else {s[depth] for s in self._frames[low:high]}
+        frames = {stack[depth] for stack in self._frames[low:high]}
         if len(frames) == 1:
             return self._all_frames[frames.pop()]
         weights: dict[Frame, int] = dict.fromkeys(map(self._all_frames.__getitem__, frames), 0)

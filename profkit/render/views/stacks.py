@@ -74,10 +74,11 @@ def _torn(profile: Profile) -> set[tuple[int, int]]:
     begins: dict[tuple[int, int], tuple[int, _Function]] = {}
     for stack, thread, weight in profile.samples:
         functions = [_function(profile.frames[number]) for number in profile.stacks[stack]]
-        for first in functions[:1]:
-            begins[thread, stack] = thread, first
-            outermost[thread, first] += weight
-            called.update({(thread, function): weight for function in {*functions} - {first}})
+        if not functions:
+            continue
+        begin = begins[thread, stack] = thread, functions[0]
+        outermost[begin] += weight
+        called.update({(thread, function): weight for function in {*functions} - {functions[0]}})
     return {sample for sample, begin in begins.items() if called[begin] > outermost[begin]}
 
 
