@@ -258,7 +258,7 @@ class ThreadName:
 
     tid: int
     seen: str
-    """Beginning of the name, as a sampler reads it from the kernel. Another thread may get the same `tid`."""
+    """What the sampler may have instead: the kernel's 15 bytes, or nothing. A `tid` may be used again."""
     name: str
 
 

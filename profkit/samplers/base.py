@@ -146,10 +146,6 @@ LARGEST_LOG_BYTES = 16 * 2**20
 FROM_INSIDE = frozenset({"inprocess", CALLS_ONLY})
 """Samplers for which no other process reads the sampled one."""
 
-WITHOUT_NAMES = frozenset({"cpython"})
-"""Samplers that see only the kernel's names of threads, which are short."""
-
-
 _OUTPUTS = {"pyspy": ".speedscope.json", "cpython": ".stacks", "inprocess": ".inprocess.stacks"}
 """Ends of the names of output files, by sampler; one that keeps its samples elsewhere has none."""
 

@@ -1,9 +1,10 @@
-"""Names of this process's threads that its sampler cannot see: the kernel keeps 15 bytes of a name."""
+"""Names of this process's threads that its sampler may not see."""
 
 from __future__ import annotations
 
 import posix
 import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from profkit.model.session import ThreadName
@@ -18,17 +19,19 @@ LONGEST = 200
 
 
 class ThreadNames:
-    """Finds names that are not recorded yet."""
+    """Finds names that are not recorded yet, for a sampler that sees `seen(name)` instead of a name."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen: Callable[[str], str]) -> None:
+        self._seen = seen
         self._recorded: dict[int, ThreadName] = {}
 
     def new(self) -> tuple[ThreadName, ...]:
-        """Return the names of running threads that differ from the kernel's and from what was returned."""
+        """Return the names of running threads that differ from what is seen and from what was returned."""
         threading = sys.modules.get("threading")
         # No lock, as gevent replaces it: copying a dictionary needs none.
         threads = list(getattr(threading, "_active", {}).values())
-        found = {name.tid: name for name in map(_name_of, threads) if name is not None}
+        names = (_name_of(thread, self._seen) for thread in threads)
+        found = {name.tid: name for name in names if name is not None}
         new = tuple(name for tid, name in found.items() if self._recorded.get(tid) != name)
         self._recorded = found
         return new
@@ -40,11 +43,20 @@ def kernel_name(name: str) -> str:
     return encoded[:KERNEL_BYTES].rstrip(b"\n").decode("utf-8", "replace")
 
 
-def _name_of(thread: Thread) -> ThreadName | None:
-    """Return a thread's name, None if the kernel has it; runs no code of the program."""
+def no_name(name: str) -> str:
+    """Return what py-spy has for a thread that ran its first sample before `threading` listed it."""
+    return ""
+
+
+SEEN: Mapping[str, Callable[[str], str]] = {"cpython": kernel_name, "pyspy": no_name}
+"""By sampler, what it may see instead of a thread's name; others see all names."""
+
+
+def _name_of(thread: Thread, seen_of: Callable[[str], str]) -> ThreadName | None:
+    """Return a thread's name, None if its sampler sees it; runs no code of the program."""
     state = getattr(thread, "__dict__", {})
     tid, name = state.get("_native_id"), state.get("_name")
     if type(tid) is not int or type(name) is not str or tid == posix.getpid():
         return None
-    seen = kernel_name(name)
+    seen = seen_of(name)
     return None if seen == name else ThreadName(tid, seen, name[:LONGEST])

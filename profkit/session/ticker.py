@@ -11,10 +11,9 @@ from profkit.model.session import ResourcePoint, SessionState, ThreadName
 from profkit.originals import REAL
 from profkit.process.background import RUNNING, BackgroundThread
 from profkit.process.guard import ignore, reraise_program_error
-from profkit.samplers.base import WITHOUT_NAMES
 from profkit.session import activity
 from profkit.session.session import Session
-from profkit.session.thread_names import ThreadNames
+from profkit.session.thread_names import SEEN, ThreadNames
 
 if TYPE_CHECKING:
     from threading import Lock, _RLock
@@ -69,8 +68,9 @@ class Ticker:
         self._stop = REAL.allocate_lock()
         """Held while the thread should continue."""
         self._process: psutil.Process | None = None
-        self._named, self._names = "", ThreadNames()
-        """Session of the names recorded last, and these."""
+        self._named: str | None = None
+        self._names = ThreadNames(str)
+        """Names recorded last, of session `_named`."""
 
     def start(self) -> None:
         """Start the thread unless it runs; do nothing at interpreter shutdown, when that fails."""
@@ -160,10 +160,11 @@ class Ticker:
 
     def _new_names(self, session: Session) -> tuple[ThreadName, ...]:
         """Return names of threads that the sampler does not see, and that the session does not have."""
-        if session.attachment is None or session.plan.sampler not in WITHOUT_NAMES:
+        seen = SEEN.get(session.plan.sampler)
+        if session.attachment is None or seen is None:
             return ()
         if self._named != session.id:
-            self._named, self._names = session.id, ThreadNames()
+            self._named, self._names = session.id, ThreadNames(seen)
         return self._names.new()
 
     def _resources(self) -> ResourcePoint:

@@ -4,7 +4,7 @@
                   regions.jsonl     a Region per line, when it first runs
                   calls.jsonl       a CallDelta per line: one per tick and region with new counts
                   resources.jsonl   a ResourcePoint per line: one per tick
-                  threads.jsonl     a ThreadName per line, if the sampler sees only their beginnings
+                  threads.jsonl     a ThreadName per line, if the sampler may not see them
                   cells.jsonl       a CellName per line, in a notebook
                   captures.jsonl    a Capture per line, if memory is tracked: each call has its own segment
                   segment-000.…     output of the sampler or tracker, in its own format

@@ -89,10 +89,14 @@ wrapped_train, wrapped_load, wrapped_outer = (
 )
 
 
-def work(end: str) -> None:
+def help_out(start: threading.Event) -> None:
+    start.wait()
+    for _ in range(ROUNDS):
+        wrapped_load()
+
+
+def work(end: str, helper: threading.Thread) -> None:
     """A thread in `load` beside a loop over everything; the last call may be the process's last."""
-    helper = threading.Thread(target=lambda: [wrapped_load() for _ in range(ROUNDS)], name="helper")
-    helper.start()
     for _ in range(ROUNDS):
         wrapped_train()
         wrapped_outer()
@@ -115,6 +119,10 @@ def session(spool: Path, plan: SamplerPlan, end: str) -> None:
     folder = files.create_folder(spool, manifest.session)
     files.write_manifest(folder, manifest)
     files.append_regions(folder, REGIONS)
+    # It runs before it is sampled: py-spy has no name for a thread that it first sees while it starts.
+    start = threading.Event()
+    helper = threading.Thread(target=help_out, args=(start,), name="helper", daemon=True)
+    helper.start()
     attachment = PySpySampler().attach(pid, plan, folder, 0, SYSTEM_CLOCK)
     await_state(attachment, SessionState.RUNNING, 60, SYSTEM_CLOCK, "")
     seen = attachment.segment()
@@ -122,7 +130,8 @@ def session(spool: Path, plan: SamplerPlan, end: str) -> None:
     manifest = replace(manifest, state=SessionState.RUNNING, segments=(segment,))
     files.write_manifest(folder, manifest)
 
-    work(end)
+    start.set()
+    work(end, helper)
 
     attachment.request_stop()
     segment = replace(segment, stopped_ns=now_ns())

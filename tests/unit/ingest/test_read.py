@@ -72,15 +72,16 @@ def test_threads_have_their_whole_names(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     long = "connection-pool-worker-3"
     names = [ThreadName(tid, long[:15], f"{long}{tid}") for tid in (8, 9, 10)]
-    files.append_threads(folder, [*names, ThreadName(8, long[:15], long)])
+    files.append_threads(folder, [*names, ThreadName(8, long[:15], long), ThreadName(11, "", "worker")])
     builder = ProfileBuilder()
     frames = [Frame(name, file, 3) for name, file in ((F.marker, MARKERS), ("f", USER))]
-    threads = [(0, 8, long[:15]), (GONE.pid, 9, long[:15]), (77, 10, long[:15]), (0, 10, "reused")]
-    for pid, tid, name in threads:
+    seen = [(0, 8, long[:15]), (GONE.pid, 9, long[:15]), (77, 10, long[:15]), (0, 10, "reused"), (0, 11, "")]
+    for pid, tid, name in seen:
         builder.add(frames, Thread(pid, tid, name))
     found = only(read(folder, Recording(builder.build(period_ns=1e7), rounds=1)))
     assert found.profile is not None
-    assert [thread.name for thread in found.profile.threads] == [long, f"{long}9", long[:15], "reused"]
+    names_read = [thread.name for thread in found.profile.threads]
+    assert names_read == [long, f"{long}9", long[:15], "reused", "worker"]
 
 
 def test_cells_have_names(tmp_path: Path) -> None:

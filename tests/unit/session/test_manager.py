@@ -24,6 +24,7 @@ from profkit.session import ticker
 from profkit.session.counters import Counters, OnBusy, Policy
 from profkit.session.failures import RETRY_AFTER_S
 from profkit.session.manager import EARLY_S, SessionManager
+from profkit.session.thread_names import no_name
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
 from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
@@ -183,7 +184,7 @@ def test_names_of_threads_are_written_for_a_sampler_that_does_not_see_them(
         stage.call(stage.counters())
         assert stage.ticker.tick()
         assert not (stage.folder / "threads.jsonl").exists()
-        monkeypatch.setattr(ticker, "WITHOUT_NAMES", {"scripted"})
+        monkeypatch.setattr(ticker, "SEEN", {"scripted": no_name})
         for _ in range(2):
             assert stage.ticker.tick()
         stage.manager.end_session()

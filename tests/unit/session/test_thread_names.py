@@ -1,4 +1,4 @@
-"""Names of threads that the kernel has only in part."""
+"""Names of threads that a sampler may not see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from profkit.model.session import ThreadName
-from profkit.session.thread_names import KERNEL_BYTES, LONGEST, ThreadNames, kernel_name
+from profkit.session.thread_names import KERNEL_BYTES, LONGEST, ThreadNames, kernel_name, no_name
 
 LONG = "connection-pool-worker-3"
 
@@ -39,7 +39,7 @@ def new(names: ThreadNames, threads: list[threading.Thread]) -> list[ThreadName]
 
 
 def test_a_name_is_found_once_and_again_if_it_changes() -> None:
-    names = ThreadNames()
+    names = ThreadNames(kernel_name)
     with waiting(LONG, "short") as threads:
         tid = threads[0].native_id
         assert tid is not None
@@ -51,6 +51,12 @@ def test_a_name_is_found_once_and_again_if_it_changes() -> None:
         assert new(names, threads) == []
     names.new()
     assert tid not in names._recorded, "of threads that have ended, nothing is kept"
+
+
+def test_py_spy_may_have_none() -> None:
+    with waiting(LONG, "short") as threads:
+        found = new(ThreadNames(no_name), threads)
+    assert [(name.seen, name.name) for name in found] == [("", LONG), ("", "short")]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +80,7 @@ def test_what_the_kernel_has(name: str, seen: str, monkeypatch: pytest.MonkeyPat
 
 def test_a_very_long_name_is_cut() -> None:
     with waiting("y" * 10_000) as threads:
-        (found,) = new(ThreadNames(), threads)
+        (found,) = new(ThreadNames(kernel_name), threads)
     assert found.name == "y" * LONGEST
 
 
@@ -101,7 +107,7 @@ def test_no_code_of_the_program_runs() -> None:
     odd._name = LONG  # type: ignore[attr-defined]
     odd.start()
     try:
-        found = {name.tid: name.name for name in ThreadNames().new()}
+        found = {name.tid: name.name for name in ThreadNames(kernel_name).new()}
         assert found[odd._native_id] == LONG  # type: ignore[attr-defined]
     finally:
         done.set()
@@ -110,11 +116,11 @@ def test_no_code_of_the_program_runs() -> None:
 
 def test_a_program_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "threading")
-    assert ThreadNames().new() == ()
+    assert ThreadNames(kernel_name).new() == ()
     assert "threading" not in sys.modules
     pairs = ((None, LONG), (3, 4), (os.getpid(), LONG))
     for odd in (object(), *(SimpleNamespace(_native_id=tid, _name=name) for tid, name in pairs)):
         monkeypatch.setitem(sys.modules, "threading", SimpleNamespace(_active={1: odd}))  # type: ignore[arg-type]
-        assert ThreadNames().new() == ()
+        assert ThreadNames(kernel_name).new() == ()
     monkeypatch.setitem(sys.modules, "threading", SimpleNamespace())  # type: ignore[arg-type]
-    assert ThreadNames().new() == ()
+    assert ThreadNames(kernel_name).new() == ()
