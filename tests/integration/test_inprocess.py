@@ -51,7 +51,8 @@ def test_shares_and_what_is_said_about_them(
         assert abs(found["seen"][name] - share) * 100 < points, found
     detail = f"timer: {reason}" if reason else ""
     note = {"code": "sampled-inside", "kind": kind, "gil": GIL, "detail": detail}
-    assert found["notes"] == [note]
+    # On a busy machine two rounds in a row may take long; then fewer are taken for a moment.
+    assert [each for each in found["notes"] if each["code"] != "sampled-rarely"] == [note]
     (thread,) = found["threads"]
     assert thread == "MainThread" if scene == "shares" else thread.startswith("worker with a")
 
