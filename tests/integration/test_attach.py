@@ -202,4 +202,4 @@ def test_a_recording_of_several_segments(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     info = json.loads((tmp_path / "out.json").read_text())["run"]
     assert info["samples"] > 60 * 20
-    assert 60 < info["session_s"] < 66
+    assert 60 < info["session"]["recorded_s"] < 66
