@@ -59,11 +59,14 @@ LOGGED = (
 )  # fmt: skip
 """Parts of warnings that profkit may log for the limitations of a program."""
 _PROGRESS = re.compile(
-    r"profkit: measuring |profkit: not measured (because the program has ended|within )|"
+    r"(profkit )?(profkit: measuring |profkit: not measured (because the program has ended|within )|"
     r"\S+ will be run \S+ times or more in other processes |"
-    r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: "
+    r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: )"
 )
-"""Messages of profkit in programs with measured functions: slow exits, calls that are not isolated."""
+"""Messages of profkit in programs with measured functions: slow exits, calls that are not isolated.
+
+A program that logs to stdout may have the logger's name before them.
+"""
 _FORK_WARNING = re.compile(
     r"^.*DeprecationWarning: This process \(pid=\d+\) is multi-threaded, use of fork.*\n(?: .*\n)?",
     re.MULTILINE,
@@ -109,7 +112,7 @@ def inject(injection: Injection) -> Outcome:
 def _differences(plain: Seen, seen: Seen, snippet: Snippet) -> list[tuple[str, object, object]]:
     pairs = [
         ("exit code", plain.code, seen.code),
-        ("stdout", plain.stdout, seen.stdout),
+        ("stdout", _without_warnings(plain.stdout, 0), _without_warnings(seen.stdout, 0)),
         (
             "stderr",
             _without_warnings(plain.stderr, snippet.warnings),
@@ -120,10 +123,10 @@ def _differences(plain: Seen, seen: Seen, snippet: Snippet) -> list[tuple[str, o
     return [(field, wanted, found) for field, wanted, found in pairs if wanted != found]
 
 
-def _without_warnings(stderr: str, allowed: int) -> str:
-    """Return stderr without this number of lines of profkit's log."""
+def _without_warnings(output: str, allowed: int) -> str:
+    """Return output without this number of lines of profkit's log, and without its messages on measuring."""
     kept = []
-    for line in stderr.splitlines(keepends=True):
+    for line in output.splitlines(keepends=True):
         if _PROGRESS.match(line):
             continue
         if allowed and any(word in line for word in LOGGED):
