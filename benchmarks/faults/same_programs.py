@@ -55,7 +55,7 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _SOCKET = re.compile(r"(pipe|socket):\[\d+\]")
 LOGGED = (
     "runs unprofiled", "profiling stopped", "profkit failed while", "hides the standard module",
-    "despite blocking=True",
+    "despite blocking=True", "could not be checked", "recording calls and wall times without samples",
 )  # fmt: skip
 """Parts of warnings that profkit may log for the limitations of a program."""
 _PROGRESS = re.compile(

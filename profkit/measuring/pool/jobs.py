@@ -83,8 +83,10 @@ def remove_dumps(folder: Path | None) -> None:
     """Remove every dump of a zygote, if it makes any: Callgrind writes one at each crash, too."""
     if folder is None:
         return
-    for path in folder.glob("cg.*"):
-        path.unlink(missing_ok=True)
+    # No `glob`: Python 3.15 imports that module at the first call, and the program may have one of this name.
+    for name in os.listdir(folder) if folder.is_dir() else ():
+        if name.startswith("cg."):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _dump_paths(reply: Mapping[str, Any]) -> Iterator[str]:

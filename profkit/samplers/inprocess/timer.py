@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import posix
 import signal
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,8 @@ class TimerWay:
         if not _is_free():
             raise _signal_is_used()
         self._check_disturbance()
+        if is_main and _has_wakeup_descriptor():
+            raise WayFailed("the program reads the numbers of its signals")
         from profkit.samplers.inprocess.posix_timer import PosixTimer  # imports ctypes
 
         try:
@@ -157,6 +160,19 @@ class TimerWay:
                 return False
             REAL.sleep(_PAUSE_S)
         return True
+
+
+def _has_wakeup_descriptor() -> bool:
+    """Return whether the program has a descriptor for signal numbers; only the main thread may ask.
+
+    CPython returns it only when it is replaced.
+    """
+    descriptor = signal.set_wakeup_fd(-1)
+    if descriptor == -1:
+        return False
+    with suppress(OSError, ValueError):  # the program has closed it, or has made it blocking
+        signal.set_wakeup_fd(descriptor)
+    return True
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:

@@ -160,6 +160,24 @@ def test_event_loops_are_not_woken(output: Path) -> None:
     loop.close()
 
 
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_numbers_of_signals_that_the_program_reads_are_its_own(output: Path, is_closed: bool) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
+    if is_closed:
+        os.close(writing)
+    try:
+        with pytest.raises(WayFailed, match="reads the numbers"):
+            way_to(output).start()
+        assert signal.getsignal(SIGNAL) is signal.SIG_DFL
+    finally:
+        assert signal.set_wakeup_fd(-1) == (-1 if is_closed else writing)
+        os.close(reading)
+        if not is_closed:
+            os.close(writing)
+
+
 def test_a_program_at_the_limit_of_recursion_gets_no_exception(output: Path) -> None:
     way = way_to(output, clock=hasty_clock())
     way.start()
