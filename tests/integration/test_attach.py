@@ -85,7 +85,7 @@ def test_a_running_process_for_a_while(tmp_path: Path, program: subprocess.Popen
 
 
 def test_the_end_of_the_process_ends_the_recording(tmp_path: Path) -> None:
-    with start(tmp_path, 2.5) as program:
+    with start(tmp_path, 6) as program:
         done = profkit(tmp_path, "attach", str(program.pid), "-o", "out.json", "--label", "mine")
         assert program.stdout is not None
         assert program.stdout.read() == "done\n"

@@ -45,6 +45,7 @@ def test_two_threads_in_one_function(sampler: str, tmp_path: Path) -> None:
     assert min(share(shared, "red"), share(shared, "green")) > 0.25
 
 
+@pytest.mark.alone  # it asserts shares of time
 def test_ten_coroutines_in_one_loop(sampler: str, tmp_path: Path) -> None:
     regions = seen(tmp_path, "coroutines", sampler)
     for own, other in (("red", "green"), ("green", "red")):
