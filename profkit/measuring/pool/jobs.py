@@ -84,9 +84,9 @@ def remove_dumps(folder: Path | None) -> None:
     if folder is None:
         return
     # No `glob`: Python 3.15 imports that module at the first call, and the program may have one of this name.
-    for name in os.listdir(folder) if folder.is_dir() else ():
-        if name.startswith("cg."):
-            (folder / name).unlink(missing_ok=True)
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name.startswith("cg."):
+            path.unlink(missing_ok=True)
 
 
 def _dump_paths(reply: Mapping[str, Any]) -> Iterator[str]:
