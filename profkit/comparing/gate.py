@@ -57,6 +57,9 @@ def check_times(name: str, times: TimesCompared, limit: float) -> Check:
     if times.unconfirmed:
         drift, fix = times.minimum_effect, Finding.of(FindingCode.MEASURE_ALTERNATELY, runs=MIN_RUNS)
     outcome = _outcome(times.low, times.high, limit, drift)
+    if outcome is Outcome.REGRESSION and times.verdict is Verdict.NO_DIFFERENCE:
+        # The interval alone does not show it: identical commits differ as much too often.
+        outcome = Outcome.INCONCLUSIVE
     reasons = _reasons(outcome, times.low, times.high, limit, fix, drift)
     return Check(name, Measure.TIME, outcome, tuple(reasons), times.ratio, times.low, times.high)
 
@@ -163,7 +166,10 @@ def _reasons(
     elif outcome is Outcome.REGRESSION:
         yield Finding.of(FindingCode.SLOWER_THAN_LIMIT, at_least=low - 1, limit=limit)
     elif low > 1 + limit:
-        yield from (Finding.of(FindingCode.WITHIN_DRIFT, drift=drift), fix)
+        within = (
+            Finding.of(FindingCode.WITHIN_DRIFT, drift=drift) if drift else Finding(FindingCode.BY_CHANCE)
+        )
+        yield from (within, fix)
     else:
         yield from (Finding.of(FindingCode.LIMIT_IN_INTERVAL, limit=limit, low=low, high=high), fix)
 

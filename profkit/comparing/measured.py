@@ -36,37 +36,47 @@ _Side = dict[_Key, tuple[MeasuredRun, ...]]
 
 
 def match_orders(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> Matched:
-    """Match the orders that both sides have, in A's order.
+    """Match the orders that both sides have, in A's order, whatever mode they were measured in.
 
-    Orders measured in different modes are matched if nothing else fits, by the results that both have.
     If nothing matches and each side has a single label, or a single order, these are matched.
     """
-    left, right = _by_key(a, _exactly), _by_key(b, _exactly)
+    left, right = _by_key(a, _labelled), _by_key(b, _labelled)
     pairs = list(_take_common(left, right))
-    for loosely in _LOOSER:
-        rest_a, rest_b = _by_key(_runs(left), loosely), _by_key(_runs(right), loosely)
-        if loosely is _unlabelled and (_labels(left) != 1 or _labels(right) != 1 or pairs):
-            continue
-        pairs += _take_common(rest_a, rest_b)
-        left, right = rest_a, rest_b
+    if not pairs and _labels(left) == _labels(right) == 1:
+        left, right = _by_key(a, _unlabelled), _by_key(b, _unlabelled)
+        pairs = list(_take_common(left, right))
     if len(left) == len(right) == 1 and not pairs:
         pairs = [(next(iter(left.values())), next(iter(right.values())))]
         left, right = {}, {}
     places = {id(run): place for place, run in enumerate(a)}
     pairs.sort(key=lambda pair: places[id(pair[0][0])])
-    named = names_of([*(pair[0][0] for pair in pairs), *_firsts(left), *_firsts(right)])
-    matched = tuple(Pair(next(named), *pair) for pair in pairs)
-    return Matched(matched, tuple(next(named) for _ in left), tuple(next(named) for _ in right))
+    firsts = [*(pair[0][0] for pair in pairs), *_firsts(left), *_firsts(right)]
+    aspects = _distinguishing(firsts)
+    matched = tuple(Pair(_pair_name(*pair, next(aspects)), *pair) for pair in pairs)
+    rest = [_named(run, next(aspects)) for run in firsts[len(pairs) :]]
+    return Matched(matched, tuple(rest[: len(left)]), tuple(rest[len(left) :]))
 
 
 def names_of(runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """Yield each run's label, with the aspects that distinguish it from the others."""
-    orders = [run.info.order for run in runs]
-    aspects = [variant_of(order, _threads(order)) for order in orders]
-    distinguishing = differing(aspects)
-    for order, one in zip(orders, aspects, strict=True):
-        rest = ", ".join(one[name] for name in distinguishing if one.get(name))
-        yield f"{order.label} ({rest})" if rest else order.label
+    yield from map(_named, runs, _distinguishing(runs))
+
+
+def _distinguishing(runs: Sequence[MeasuredRun]) -> Iterator[str]:
+    """Yield the aspects that distinguish each run's order from the others; empty if none do."""
+    aspects = [variant_of(run.info.order, _threads(run.info.order)) for run in runs]
+    names = differing(aspects)
+    yield from (", ".join(one[name] for name in names if one.get(name)) for one in aspects)
+
+
+def _named(run: MeasuredRun, aspects: str) -> str:
+    return f"{run.info.label} ({aspects})" if aspects else run.info.label
+
+
+def _pair_name(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun], aspects: str) -> str:
+    """Return the name of an order of both sides; A's label alone would seem to mean only A."""
+    labels = a[0].info.label, b[0].info.label
+    return _named(a[0], aspects) if labels[0] == labels[1] else aspects or " → ".join(labels)
 
 
 def variant_of(order: OrderInfo, threads: str = "") -> dict[str, str]:
@@ -92,15 +102,8 @@ def _unlabelled(order: OrderInfo) -> _Key:
     return order.labels, order.num_threads, order.language
 
 
-def _in_any_mode(order: OrderInfo) -> _Key:
+def _labelled(order: OrderInfo) -> _Key:
     return order.label, *_unlabelled(order)
-
-
-def _exactly(order: OrderInfo) -> _Key:
-    return *_in_any_mode(order), order.mode
-
-
-_LOOSER: tuple[Callable[[OrderInfo], _Key], ...] = (_in_any_mode, _unlabelled)
 
 
 def _by_key(runs: Sequence[MeasuredRun], key: Callable[[OrderInfo], _Key]) -> _Side:
@@ -147,7 +150,7 @@ def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredCompar
     matched = match_orders(a, b)
     if not matched.pairs:
         raise UsageError(
-            f"{_listed(matched.only_a)} and {_listed(matched.only_b)} have no order in common",
+            f"{_listed(matched.only_a)} and {_listed(matched.only_b)} have no statement in common",
             "compare runs of the same label, threads and language",
         )
     return MeasuredComparison(
@@ -192,8 +195,8 @@ def _times(pair: Pair) -> TimesCompared | None:
 
 
 def _design(pair: Pair) -> Design:
-    """Return the design: that of the batch if two runs share it and `env`, else separate."""
-    infos = [run.info for run in (*pair.a, *pair.b)]
+    """Return the design: that of the batch if the only two timed runs share it and `env`, else separate."""
+    infos = [run.info for run in (*pair.a, *pair.b) if run.measurement is not None and run.measurement.timing]
     if len(infos) != 2 or infos[0].batch != infos[1].batch or infos[0].order.env != infos[1].order.env:
         return Design.SEPARATE
     return infos[0].design

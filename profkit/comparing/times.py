@@ -14,6 +14,9 @@ from profkit.stats import mann_whitney, median, minimum_detectable_effect, paire
 MIN_PROCESSES = 6
 """Minimum number of processes: the median of fewer values has no 95 % interval."""
 
+CONFIDENCE = 0.95
+"""Confidence of every interval of a comparison."""
+
 MINIMUM_EFFECT = 0.005
 """Minimum effect of interleaved timings: comparing A with itself, few ratios are further from 1."""
 
@@ -88,8 +91,9 @@ def _named(measured_in: MeasuredIn) -> str:
 ALTERNATING_EFFECT = 0.01
 """Minimum effect of alternating sides: they share the effects of the zygotes and the machine."""
 
-ALTERNATING_CONFIDENCE = 0.99
-"""Confidence of alternating sides: at 95 %, one in twenty identical commits would be called different."""
+ALTERNATING_P = 0.01
+"""Largest p of a verdict on alternating sides: with 0.05, one in twenty identical commits would be called
+different, since small samples often differ by more than the minimum effect."""
 
 SEPARATE_EFFECT = 0.05
 """Minimum effect if separate: batches of a statement, in several fresh zygotes each, differ by 2 to 5 %."""
@@ -111,7 +115,7 @@ def compare_alternating(a: Timing, b: Timing, minimum_effect: float = ALTERNATIN
         minima_of(b),
         minimum_effect,
         design=Design.ALTERNATING,
-        confidence=ALTERNATING_CONFIDENCE,
+        level=ALTERNATING_P,
     )
 
 
@@ -135,22 +139,22 @@ def _unpaired(
     effect: float,
     *,
     design: Design = Design.SEPARATE,
-    confidence: float = 0.95,
+    level: float = 1 - CONFIDENCE,
     by_run: bool = False,
 ) -> TimesCompared:
-    ratio, low, high = unpaired_ratio(a, b, confidence)
-    compared = TimesCompared(
-        ratio, None, None, (len(a), len(b)), Verdict.TOO_FEW, effect, by_run, design, confidence
-    )
+    """Compare times of which none belong together; a verdict needs a p of at most `level`."""
+    ratio, low, high = unpaired_ratio(a, b, CONFIDENCE)
+    compared = TimesCompared(ratio, None, None, (len(a), len(b)), Verdict.TOO_FEW, effect, by_run, design)
     if math.isinf(high) or (not by_run and min(compared.sizes) < MIN_PROCESSES):
         return compared
+    p = mann_whitney(a, b)
     return replace(
         compared,
         low=low,
         high=high,
-        verdict=verdict_of(ratio, low, high, effect),
-        p=mann_whitney(a, b),
-        detectable=max(effect, minimum_detectable_effect(a, b, 1 - confidence)),
+        verdict=verdict_of(ratio, low, high, effect) if p <= level else Verdict.NO_DIFFERENCE,
+        p=p,
+        detectable=max(effect, minimum_detectable_effect(a, b, level)),
     )
 
 

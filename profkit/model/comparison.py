@@ -180,8 +180,6 @@ class TimesCompared:
     by_run: bool = False
     """True if each run counts once, by the median of its processes."""
     design: Design = Design.INTERLEAVED
-    confidence: float = 0.95
-    """Confidence level of the interval."""
     p: float | None = None
     """Probability of so uneven a ranking without a difference; None if processes are paired."""
     detectable: float | None = None

@@ -52,6 +52,7 @@ class FindingCode(enum.Enum):
     FEWER_INSTRUCTIONS = "fewer-instructions"  # limit
     LIMIT_IN_INTERVAL = "limit-in-interval"  # limit, low, high: ratios
     WITHIN_DRIFT = "within-drift"  # drift
+    BY_CHANCE = "by-chance"
     COUNTS_AGREE = "counts-agree"
     BASELINE_EMPTY = "baseline-empty"
     MORE_MEMORY = "more-memory"  # change, limit

@@ -248,9 +248,11 @@ def signed_alike(values: Sequence[float]) -> list[str]:
 
 
 def change(ratio: float) -> str:
-    """Format B relative to A: `+5.3 %`, `−10.0 %`; from twice or half on as a factor: `× 2.41`."""
-    if not 0.5 < ratio < 2:
+    """Format B relative to A: `+5.3 %`, `−10.0 %`; from twice or half on as a factor: `× 2.41`, `÷ 11.0`."""
+    if ratio >= 2:
         return f"× {factor(ratio)}"
+    if 0 < ratio <= 0.5:
+        return f"÷ {factor(1 / ratio)}"
     part = 100 * (ratio - 1)
     digits = 2 if abs(part) < 0.95 else 1
     sign = "+" if part > 0 else "−" if part < 0 else "±"

@@ -37,7 +37,7 @@ _STYLES = """
 _NOBODY = ProcessInfo(
     pid=0, start_ticks=0, host="", cwd="", argv=(), python="", torch=None, profkit="", git_commit=None
 )
-_UNKNOWN = frozenset({"started", "batch", "process", "command"})
+_UNKNOWN = frozenset({"started", "measurement", "process", "command"})
 """Facts of runs that a measurement does not have."""
 
 

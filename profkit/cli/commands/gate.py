@@ -51,7 +51,7 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
     if not runs:
         raise _missing(text, "its runs are of another kind: sampled, measured or memory", current)
     if current.measured and not match_orders(Side(text, runs).measured, current.measured).pairs:
-        raise _missing(text, "none of its orders is one of the current run", current)
+        raise _missing(text, "it has none of the statements of the current run", current)
     beside = tuple(
         run
         for run in Side(text, runs).measured

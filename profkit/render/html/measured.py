@@ -171,7 +171,7 @@ def _lines(text: str) -> str:
 
 def _title(runs: Sequence[MeasuredRun]) -> str:
     labels = {run.info.label for run in runs}
-    orders = f"{len(runs)} orders"
+    orders = f"{len(runs)} statements"
     if len(labels) != 1:
         return orders if runs else "nothing was measured"
     return runs[0].info.label if len(runs) == 1 else f"{runs[0].info.label}: {orders}"

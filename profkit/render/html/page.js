@@ -900,7 +900,7 @@ low)&&isNumber(high)?format([low,high]).join(" – "):"";function stepCell(befor
 value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?
 "more":"less":"noise",title=apart?null:"within noise";return make("td",{class:`number ${tone}`,title},changeText(
 now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
-before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],HEADS_OF_PROGRAM=[
+before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
 "executions","min","median","max"],REACH=8;function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(
 timing),named={title:`Times of ${label}`,described:wordsOf(timing,rows)};return make("div",{class:"distributio\
 n"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
@@ -930,7 +930,7 @@ forEach((count,i)=>{let height=count/most*HISTOGRAM,x=at2(low)+i*step3+.5;count&
 height,width,height,class:"histogram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.
 append(plotLabel(at2(low)-6,TOP2+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,
 counted2,{"text-anchor":"end",class:"plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<
-60?`z${zygote}`:`zygote ${zygote}`;return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{
+60?`#${zygote}`:`interpreter ${zygote}`;return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{
 y,each,at:at2,range,left,width}){svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(
 time2=>time2<=range[1]),height=i=>y+(i*.618%1-.5)*each*.5,dots=inside.map((time2,i)=>`M${at2(time2).toFixed(1)}\
 ,${height(i).toFixed(1)}h0`),least=Math.min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"blo\
@@ -956,9 +956,9 @@ less";function ratioFigure(orders3,{a,b}){let bounds=({low,high})=>isNumber(low)
 low)} to ${changeText(high)}`:"–",rows=orders3.map(order2=>[order2.label,changeText(order2.ratio),bounds(order2),
 wordOf2(order2),order2.sentence]);return make("div",{},plotFigure({title:"Ratio of times with 95 % intervals",
 caption:`Time of ${b} against ${a}: right of the line is slower.`,described:orders3.map(({label,sentence})=>`${label}\
-: ${sentence}`).join(" ")},(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["order","\
-change","95 % interval","verdict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?12:
-Math.min(240,width*.28),ends=orders3.flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(
+: ${sentence}`).join(" ")},(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["name","c\
+hange","95 % interval","verdict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?12:Math.
+min(240,width*.28),ends=orders3.flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(
 ends.map(Math.log),.12),scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),
 row=width<560?ROW+14:ROW,bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=roundTicks(
 Math.exp(least),Math.exp(most),room).filter(value=>value>0);return axisBelow(svg,{at:at2,values,texts:values.map(
@@ -984,13 +984,13 @@ cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>n
 spec);return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",width:160,
 height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw("rect",{x:part>
 0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
-order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected order":"Measurement",build(body){
-let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
-show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=
-places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,
-what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,variant?
-make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("code",{},
-what)):null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(
+order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected statement":"Measurement",
+build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
+["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
+hidden=places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,
+variant,what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,
+variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("c\
+ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(
 order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
 isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(
 part=>part!==null)}function timeFigures(time2){let[median,low,high,min]=timesAlike([time2.median_s,time2.low_s,
@@ -998,7 +998,7 @@ time2.high_s,time2.min_s]);return keyFigures([["median",median,low?`95 % interva
 val from fewer than 6 processes"],["min",min,time2.program?"of all executions":"of all blocks"],...time2.program?
 []:processFigures(time2),time2.program?["executions",exactCount(time2.processes[0].length),"each a new process"]:
 ["executions",exactCount(time2.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["process\
-es",String(processes.length),`from ${plural(new Set(zygotes).size,"zygote")}`]],countsSection=(counts,graphed)=>make(
+es",String(processes.length),`from ${plural(new Set(zygotes).size,"interpreter")}`]],countsSection=(counts,graphed)=>make(
 "section",{class:"counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.
 stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],[
 "baseline",exactCount(counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(
@@ -1015,11 +1015,11 @@ id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCoun
 {caption:`${what} by self and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
 columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
 xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
- orders`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is that\
- of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
+ statements`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is \
+that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
 body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys());let mark2=()=>grid.mark(state.order);onChange(
 ["order"],mark2),mark2()},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??
-[];return facts.length?folded("What all orders have in common",factList(facts)):null}function columns2(){let times=orders2.
+[];return facts.length?folded("What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.
 map(order2=>order2.timing),medians=timesAlike([...times.map(time2=>time2?.median_s),...times.map(time2=>time2?.
 min_s)]),counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time2=>time2!==
 null)),number=numberCell,timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make(
@@ -1029,7 +1029,7 @@ cell:i=>cell(miniature(times[i],at2)??"",{class:"whisker-cell"})},{id:"min",titl
 min_s??null,cell:i=>number(medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,
 cell:i=>cell(blocksOf(times[i]),{class:"number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"\
 without memory allocators",value:i=>counts[i],cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"\
-order",rising:!0,value:i=>i,cell:nameCell2},...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?
+name",rising:!0,value:i=>i,cell:nameCell2},...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?
 counted2:[],{id:"warnings",title:"warnings",wide:!0,number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.
 length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(i)?null:"faint"})}]}function nameCell2(i){let{label,variant,
 what}=orders2[i];return make("th",{scope:"row",class:"name"},button(label,()=>{},{class:"link",title:what===label?

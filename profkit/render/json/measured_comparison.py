@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from profkit.comparing.times import CONFIDENCE
 from profkit.model.comparison import (
     CallDelta,
     CountsCompared,
@@ -85,7 +86,7 @@ def _times(times: TimesCompared) -> dict[str, object]:
     return {
         "ratio": times.ratio,
         "interval": None if times.low is None else (times.low, times.high),
-        "confidence": times.confidence,
+        "confidence": CONFIDENCE,
         "sizes": times.sizes,
         "by_run": times.by_run,
         "p": times.p,

@@ -21,7 +21,7 @@ def gate_markdown(report: GateReport, _options: ReportOptions = DEFAULTS, _termi
         [_name_text(check), *figures(check), check.outcome.value, plain(reasons_text(check.reasons))]
         for check in result.checks
     )
-    checks = markdown_table(["order", "change:", "interval:", "outcome", "reason"], rows)
+    checks = markdown_table(["name", "change:", "interval:", "outcome", "reason"], rows)
     # The comparison's title becomes a section of this report.
     comparison = "\n".join(f"#{line}" if line.startswith("#") else line for line in explanation.splitlines())
     return "\n\n".join(filter(None, (head, checks, comparison)))

@@ -41,7 +41,7 @@ def _parts(rows: Sequence[OrderRow], *, with_functions: bool) -> Iterator[str]:
         yield "Nothing was measured."
         return
     runs = [row.run for row in rows]
-    title = code(runs[0].info.label) if len(runs) == 1 else count(len(runs), "order")
+    title = code(runs[0].info.label) if len(runs) == 1 else count(len(runs), "statement")
     yield f"# Measured: {title}"
     if len(runs) == 1:
         yield f"Run {code(runs[0].info.id)}."
@@ -51,7 +51,7 @@ def _parts(rows: Sequence[OrderRow], *, with_functions: bool) -> Iterator[str]:
     yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in facts)
     named = list(zip(rows, names(runs), strict=True))
     yield table(
-        ["order", "median:", "interval:", "minimum:", "instructions:"],
+        ["name", "median:", "interval:", "minimum:", "instructions:"],
         [[code(name), *_figures(row)] for row, name in named],
     )
     if warnings := [line for row, name in named for line in _warnings(row, name, alone=len(rows) == 1)]:

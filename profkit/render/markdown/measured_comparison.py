@@ -32,6 +32,7 @@ from profkit.render.views.measured_comparison import (
     side_names,
     through_text,
     times_of,
+    verdict_words,
     warning_parts,
     warnings_of,
 )
@@ -89,15 +90,17 @@ def _single_order(comparison: MeasuredComparison) -> Iterator[str]:
 
 
 def _several_orders(comparison: MeasuredComparison) -> Iterator[str]:
-    yield f"{count(len(comparison.orders), 'order')}; timed {design_text(comparison) or 'nowhere'}."
+    design = design_text(comparison)
+    timed_how = f"; timed {design}" if design else ""
+    yield f"{count(len(comparison.orders), 'statement')}{timed_how}."
     timed = [order for order in comparison.orders if order.times is not None]
     if timed:
-        yield table(["order", "A:", "B:", "change:", "interval:", "verdict"], _times(timed))
+        yield table(["name", "A:", "B:", "change:", "interval:", "verdict"], _times(timed))
     grid = grid_of(comparison)
     if grid.cells:
         yield "Instructions per execution, without memory allocators: Δ → B (change)."
         yield table(
-            ["order", *(f"{plain(column)}:" for column in grid.columns)],
+            ["name", *(f"{plain(column)}:" for column in grid.columns)],
             [
                 [code(row), *(_cell(grid.cells.get((row, name))) for name in grid.columns)]
                 for row in grid.rows
@@ -117,14 +120,13 @@ def _times(orders: list[OrderCompared]) -> Iterator[list[str]]:
             continue
         known = times.low is not None and times.high is not None
         interval = f"{change(times.low or 1)} to {change(times.high or 1)}" if known else ""
-        verdict = times.verdict.value.replace("-", " ") + (", unconfirmed" if times.unconfirmed else "")
         yield [
             code(order.name),
             both[place],
             both[len(orders) + place],
             change(times.ratio),
             interval,
-            verdict,
+            verdict_words(times),
         ]
 
 

@@ -70,7 +70,7 @@ def counts_table(comparison: MeasuredComparison) -> Iterator[RenderableType]:
     if len(grid.cells) < 2:
         return
     yield section("Instructions", "per execution, without memory allocators: Δ → B (change)")
-    names = Column("order", [Text(row) for row in grid.rows], "left")
+    names = Column("name", [Text(row) for row in grid.rows], "left")
     figures = [
         Column(column, [_cell(grid.cells.get((row, column))) for row in grid.rows]) for column in grid.columns
     ]
@@ -106,7 +106,7 @@ def deltas_block(
     if not deltas and any(order.counts and order.counts.functions for order in comparison.orders):
         yield Text()
         yield remark(
-            "Differences by function are hidden for several orders: compare one order, or set a limit."
+            "Differences by function are hidden for several statements: compare one, or set a limit."
         )
 
 

@@ -38,7 +38,7 @@ def _blocks(result: GateResult) -> Iterator[RenderableType]:
     yield section("Checks")
     yield table(
         [
-            Column("order", [Text(short(check.name, _LONGEST)) for check in result.checks], "left"),
+            Column("name", [Text(short(check.name, _LONGEST)) for check in result.checks], "left"),
             Column("measure", [Text(check.measure.value) for check in result.checks], "left"),
             Column("change", [Text(figures(check)[0]) for check in result.checks]),
             Column("interval", [Text(figures(check)[1]) for check in result.checks]),

@@ -47,5 +47,5 @@ def _title_parts(runs: Sequence[MeasuredRun]) -> tuple[str, str]:
     if len(infos) == 1:
         return infos[0].label, f"run {infos[0].id}"
     labels, batches = ({info.label for info in infos}, {info.batch for info in infos})
-    label = f"{labels.pop()}: {len(infos)} orders" if len(labels) == 1 else f"{len(infos)} orders"
-    return label, f"batch {short(batches.pop(), 40)}" if len(batches) == 1 else ""
+    label = f"{labels.pop()}: {len(infos)} runs" if len(labels) == 1 else f"{len(infos)} statements"
+    return label, f"measurement {short(batches.pop(), 40)}" if len(batches) == 1 else ""

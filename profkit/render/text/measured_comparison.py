@@ -26,6 +26,7 @@ from profkit.render.views.measured_comparison import (
     side_fact,
     side_names,
     times_of,
+    verdict_words,
     warning_parts,
     warnings_of,
 )
@@ -58,7 +59,7 @@ def _blocks(
 ) -> Iterator[RenderableType]:
     a, b = side_names(comparison)
     orders = comparison.orders
-    yield from title(f"{a} → {b}", "" if len(orders) == 1 else count(len(orders), "order"), terminal)
+    yield from title(f"{a} → {b}", "" if len(orders) == 1 else count(len(orders), "statement"), terminal)
     yield fact_grid(_header_facts(comparison, a, b))
     if len(orders) == 1:
         yield section("B against A", "per execution")
@@ -90,7 +91,9 @@ def _header_facts(comparison: MeasuredComparison, a: str, b: str) -> list[Fact]:
 def _batch_fact(side: str, runs: Sequence[MeasuredRun], name: str) -> Fact:
     batches = dict.fromkeys(run.info.batch for run in runs)
     parts = [Part(name, Tone.STRONG), Part(count(len(runs), "run"))]
-    return Fact(side, (*parts, Part(f"batch {', '.join(short(batch, 40) for batch in batches)}", Tone.FAINT)))
+    return Fact(
+        side, (*parts, Part(f"measurement {', '.join(short(batch, 40) for batch in batches)}", Tone.FAINT))
+    )
 
 
 def _times_table(orders: Sequence[OrderCompared]) -> Iterator[RenderableType]:
@@ -102,7 +105,7 @@ def _times_table(orders: Sequence[OrderCompared]) -> Iterator[RenderableType]:
     both = times_alike([row.median_s if row else None for side in sides for row in side])
     yield table(
         [
-            Column("order", [Text(short(order.name, _LONGEST)) for order in timed], "left"),
+            Column("name", [Text(short(order.name, _LONGEST)) for order in timed], "left"),
             Column("A", [Text(text) for text in both[: len(timed)]]),
             Column("B", [Text(text) for text in both[len(timed) :]]),
             Column("change", [_change_cell(order) for order in timed]),
@@ -126,8 +129,7 @@ def _interval_cell(order: OrderCompared) -> Text:
 
 def _verdict_cell(order: OrderCompared) -> Text:
     assert order.times is not None
-    word = order.times.verdict.value.replace("-", " ")
-    return Text(f"{word}, unconfirmed" if order.times.unconfirmed else word)
+    return Text(verdict_words(order.times))
 
 
 def _obstacle(name: str, obstacle: Finding) -> Fact:

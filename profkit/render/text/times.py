@@ -40,7 +40,7 @@ def order_table(
     labels = [short(row.run.info.label, _LONGEST) for row in rows]
     variant_texts = [short(text, _LONGEST) for text in variants([row.run for row in rows])]
     before, after = [Column("", marks)] if any(marks) else [], _threads(rows)
-    wanted = min(_ENOUGH_CELLS, _width(labels, "order") + GAP + _width(variant_texts))
+    wanted = min(_ENOUGH_CELLS, _width(labels, "name") + GAP + _width(variant_texts))
     columns = dict(figures)
     for name in reversed(optional):
         room = room_left([*before, *after, *columns.values()], terminal)
@@ -56,8 +56,8 @@ def _width(texts: Sequence[str], head: str = "") -> int:
 
 
 def _name_columns(labels: Sequence[str], variant_texts: Sequence[str], room: int | None) -> list[Column]:
-    label_width, variant_width = _widths(_width(labels, "order"), _width(variant_texts), room)
-    columns = [Column("order", [Text(middle_cut(label, label_width)) for label in labels], "left")]
+    label_width, variant_width = _widths(_width(labels, "name"), _width(variant_texts), room)
+    columns = [Column("name", [Text(middle_cut(label, label_width)) for label in labels], "left")]
     if variant_width:
         cells = [Text(middle_cut(text, variant_width), style=FAINT) for text in variant_texts]
         columns.append(Column("", cells, "left"))
@@ -120,7 +120,7 @@ def _facts(row: TimeRow, order: OrderRow) -> list[Fact]:
         Fact("median", (Part(time_text(row.median_s), Tone.STRONG), *_interval(row))),
         Fact("minima", (
             Part(f"{shortest} {spread(row.minima_s, _CELLS)} {longest}"),
-            Part(f"of {range_of([row.processes], 'process')} from {count(row.zygotes, 'zygote')}"),
+            Part(f"of {range_of([row.processes], 'process')} from {count(row.zygotes, 'interpreter')}"),
         )),
         Fact("blocks", (*_blocks(row), Part(f"{count(row.number, 'execution')} each"))),
         Fact("CPU", (
@@ -204,7 +204,7 @@ def _columns(orders: Sequence[OrderRow]) -> dict[str, Column]:
     if not any(row.interval_s for row in known):
         del columns["uncertainty"], columns["interval"]
     if len({row.zygotes for row in known}) > 1:
-        columns["zygotes"] = Column("zygotes", [_faint(row.zygotes if row else None) for row in rows])
+        columns["zygotes"] = Column("interpreters", [_faint(row.zygotes if row else None) for row in rows])
     return columns
 
 
@@ -212,7 +212,7 @@ def _numbers_text(rows: Sequence[TimeRow]) -> str:
     """Return the numbers of processes, blocks and zygotes of all times."""
     processes = range_of([row.processes for row in rows], "process")
     blocks, zygotes = [row.blocks for row in rows], [row.zygotes for row in rows]
-    return f"{processes} × {range_of(blocks, 'block')} from {range_of(zygotes, 'zygote')}"
+    return f"{processes} × {range_of(blocks, 'block')} from {range_of(zygotes, 'interpreter')}"
 
 
 def _faint(value: str | int | None) -> Text:

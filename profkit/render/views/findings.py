@@ -86,7 +86,7 @@ def _numbers_differ(figures: Figures) -> str:
 
 def _preloads_differ(figures: Figures) -> str:
     return (
-        f"A was counted in a zygote that preloads {figures['a']}, B in one that preloads {figures['b']}; "
+        f"A was counted in processes with {figures['a']} preloaded, B in ones with {figures['b']}; "
         "measure both with the same --imports"
     )
 
@@ -170,6 +170,7 @@ FINDINGS: Mapping[FindingCode, Sentence] = {
     FindingCode.WITHIN_DRIFT: lambda figures: (
         f"slower than the limit, but by less than the {_limit(figures, 'drift')} that the machine can cause"
     ),
+    FindingCode.BY_CHANCE: "slower than the limit, but unchanged code differs as much too often",
     FindingCode.COUNTS_AGREE: "no more than counts of unchanged code differ",
     FindingCode.BASELINE_EMPTY: "the baseline executes no instructions",
     FindingCode.MORE_MEMORY: lambda figures: (

@@ -83,19 +83,18 @@ def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
     return time_row(replace(timings[0], processes=tuple(p for timing in timings for p in timing.processes)))
 
 
-def sentences(order: OrderCompared) -> Iterator[tuple[str, str, Tone]]:
+def sentences(order: OrderCompared, subject: str = "B") -> Iterator[tuple[str, str, Tone]]:
     """Yield (measure, sentence, tone) for each result of an order, and the obstacle if there is one."""
     if order.times is not None:
-        yield (
-            "time",
-            "; ".join(filter(None, (times_sentence(order.times), undetected(order.times)))),
-            _tone(order.times),
-        )
+        times = order.times
+        missed = undetected(times) if times.verdict is Verdict.NO_DIFFERENCE else ""
+        yield "time", f"{subject} {'; '.join(filter(None, (times_sentence(times), missed)))}", _tone(times)
     if order.counts is not None:
         counts = order.counts
         figures = f"{count_text(counts.a)} → {count_text(counts.b)} ({signed(counts.delta)})"
         where = f"; {most_changed(counts)}" if counts.python else ""
-        yield "instructions", f"{counts_sentence(counts)}: {figures}{where}", TONES_OF[counts.verdict]
+        said = f"{subject} {counts_sentence(counts)}: {figures}{where}"
+        yield "instructions", said, TONES_OF[counts.verdict]
     if order.obstacle is not None:
         yield "not compared", visible(finding_text(order.obstacle)), Tone.WARN
 
@@ -115,10 +114,10 @@ def headline(comparison: MeasuredComparison) -> str:
     """Return the sentence about B; for several orders, how many became slower and faster."""
     a, b = side_names(comparison)
     if len(comparison.orders) == 1:
-        parts = [text for what, text, _ in sentences(comparison.orders[0])]
-        return f"{b}: {'; '.join(parts)}"
+        said = "; ".join(text for _, text, _ in sentences(comparison.orders[0], "it"))
+        return f"{b} {said.removeprefix('it ')}" if said.startswith("it ") else f"{b}: {said}"
     verdicts = [_verdict(order) for order in comparison.orders]
-    of = count(len(verdicts), "order")
+    of = count(len(verdicts), "statement")
     slower, faster = verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER)
     return f"{b} against {a}: {slower} of {of} slower, {faster} faster"
 
@@ -130,6 +129,15 @@ def _verdict(order: OrderCompared) -> Verdict | None:
 
 def _tone(times: TimesCompared) -> Tone:
     return Tone.WARN if times.unconfirmed and times.verdict is Verdict.SLOWER else TONES_OF[times.verdict]
+
+
+def verdict_words(times: TimesCompared | None) -> str:
+    """Return the verdict as words that name the side: `B slower, unconfirmed`; empty without times."""
+    if times is None:
+        return ""
+    word = times.verdict.value.replace("-", " ")
+    named = f"B {word}" if times.verdict in (Verdict.SLOWER, Verdict.FASTER) else word
+    return f"{named}, unconfirmed" if times.unconfirmed and named != word else named
 
 
 def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:

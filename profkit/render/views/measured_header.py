@@ -24,7 +24,7 @@ from profkit.units import format_bytes, format_duration
 
 _MAX_LINES = 12
 """Maximum number of lines of a statement or setup; JSON has them all."""
-_TIMED, _COUNTED, _BATCH = "timed in", "counted in", "batch"
+_TIMED, _COUNTED, _BATCH = "timed in", "counted in", "measurement"
 _Groups = dict[str, tuple[Fact, ...]]
 
 
@@ -145,8 +145,8 @@ def _kind(where: MeasuredIn) -> Part:
     if not where.isolated:
         return Part("the caller's own process, not isolated", Tone.WARN)
     loaded = "nothing preloaded" if where.preload is Preload.NOTHING else f"{where.preload.value} preloaded"
-    zygotes = "Valgrind zygotes" if where.tool is Tool.VALGRIND else "zygotes"
-    return Part(f"{zygotes}, {loaded}", Tone.STRONG)
+    how = "processes under Valgrind" if where.tool is Tool.VALGRIND else "separate processes"
+    return Part(f"{how}, {loaded}", Tone.STRONG)
 
 
 def usage_facts(row: UsageRow) -> tuple[Fact, ...]:

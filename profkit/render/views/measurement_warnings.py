@@ -22,7 +22,7 @@ def warning_text(warning: MeasurementWarning | Note) -> str:
 
 def _quick(figures: Figures) -> str:
     return (
-        f"all processes ({figures['processes']}) share the memory layout of one zygote, which can shift "
+        f"all processes ({figures['processes']}) share the memory layout of one interpreter, which can shift "
         "all of them by 10 %: compare these times with each other only"
     )
 

@@ -1,40 +1,45 @@
-"""Sentences for the verdicts of comparisons of measured runs: B takes longer, executes fewer instructions."""
+"""Verdicts of comparisons of measured runs as predicates of B: takes longer, executes fewer instructions."""
 
 from __future__ import annotations
 
 import math
 
-from profkit.comparing.times import MIN_PROCESSES
+from profkit.comparing.times import CONFIDENCE, MIN_PROCESSES
 from profkit.model.comparison import CountsCompared, TimesCompared, Verdict
 from profkit.model.measurement import Design
 from profkit.render.formatting import factor
 
 
 def times_sentence(times: TimesCompared) -> str:
-    """Return the verdict about B's times, with its interval."""
+    """Return the verdict about B's times, with its interval, as a predicate of B."""
     if times.low is None or times.high is None:
-        return f"no verdict from {_sizes(times)}: at least {MIN_PROCESSES} are needed"
+        return f"has no verdict from {_sizes(times)}: at least {MIN_PROCESSES} are needed"
     parts = [_interval(times, times.low, times.high), _sizes(times)]
     parts += [] if times.p is None else [f"p {_p_text(times.p)}"]
     sentence = f"{_effect(times, times.low, times.high)} ({', '.join(parts)})"
-    return f"{sentence}; unconfirmed, because measured separately" if times.unconfirmed else sentence
+    is_open = times.unconfirmed and times.verdict is not Verdict.NO_DIFFERENCE
+    return f"{sentence}; unconfirmed, because measured separately" if is_open else sentence
 
 
 def _effect(times: TimesCompared, low: float, high: float) -> str:
     if times.verdict is Verdict.NO_DIFFERENCE:
         largest = max(times.minimum_effect, high - 1, 1 / low - 1)
-        return f"no difference ≥ {_rounded_up(100 * largest)} %"
-    if not 0.5 < times.ratio < 2:
+        return f"takes as long, to within {_rounded_up(100 * largest)} %"
+    if times.ratio <= 0.5:
+        return f"is {factor(1 / times.ratio)} × faster"
+    if times.ratio >= 2:
         return f"takes {factor(times.ratio)} times as long"
     size = f"{100 * abs(times.ratio - 1):.1f} %"
     return f"takes {size} longer" if times.verdict is Verdict.SLOWER else f"takes {size} less time"
 
 
 def _interval(times: TimesCompared, low: float, high: float) -> str:
-    confidence = f"{100 * times.confidence:.0f} %"
+    confidence = f"{100 * CONFIDENCE:.0f} %"
     if times.verdict is Verdict.NO_DIFFERENCE:
         return f"{confidence} confidence"
-    if not 0.5 < times.ratio < 2:
+    if times.ratio <= 0.5:
+        return f"{confidence} interval {factor(1 / high)} to {factor(1 / low)}"
+    if times.ratio >= 2:
         return f"{confidence} interval {factor(low)} to {factor(high)}"
     near, far = sorted((abs(low - 1), abs(high - 1)))
     return f"{confidence} interval {100 * near:.1f} % to {100 * far:.1f} %"
@@ -56,15 +61,17 @@ def undetected(times: TimesCompared) -> str:
 
 
 def counts_sentence(counts: CountsCompared) -> str:
-    """Return the verdict about B's instructions."""
+    """Return the verdict about B's instructions, as a predicate of B."""
     if counts.verdict is Verdict.NOT_COMPARED:
-        return "instruction counts are not comparable"
+        return "has no comparable instruction count"
     if counts.verdict is Verdict.NO_DIFFERENCE:
         return f"executes as many instructions, to within {100 * counts.minimum_effect:.2g} %"
     ratio = counts.ratio
     if ratio is None:
         return "executes instructions, unlike A"
-    if not 0.5 < ratio < 2:
+    if ratio <= 0.5:
+        return f"executes {factor(100 * ratio)} % of A's instructions"
+    if ratio >= 2:
         return f"executes {factor(ratio)} times as many instructions"
     return f"executes {100 * abs(ratio - 1):.2f} % {'more' if ratio > 1 else 'fewer'} instructions"
 

@@ -76,7 +76,7 @@ def test_what_repeats_differ_by_is_no_difference() -> None:
     [
         (0, 40, "executes instructions, unlike A"),
         (100, 300, "executes 3 times as many instructions"),
-        (100, 20, "executes 0.2 times as many instructions"),
+        (100, 20, "executes 20 % of A's instructions"),
         (5, 5.3, "executes as many instructions, to within 0.1 %"),
         (0, 0, "executes as many instructions, to within 0.1 %"),
     ],

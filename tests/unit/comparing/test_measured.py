@@ -97,7 +97,7 @@ def test_what_failed_is_an_obstacle_and_not_the_end() -> None:
 
 def test_nothing_in_common_is_an_error() -> None:
     a = [run("a1", label="add"), run("a2", label="mul")]
-    with pytest.raises(UsageError, match="'add', 'mul' and 'sub' have no order in common"):
+    with pytest.raises(UsageError, match="'add', 'mul' and 'sub' have no statement in common"):
         compare_measured(a, [run("b1", label="sub")], ("A", "B"))
 
 
@@ -164,8 +164,34 @@ def test_controls_that_differ_leave_nothing_to_compare() -> None:
     assert compare_measured([b], [replace(b, info=replace(b.info, id="c1"))], ("A", "B")).notes == ()
 
 
-def test_modes_that_fit_exactly_come_first() -> None:
+def test_runs_of_all_modes_are_one_order() -> None:
     both, counted = run("a1", counts=COUNTS), run("a2", None, COUNTS)
     assert (both.info.order.mode, counted.info.order.mode) == (Mode.BOTH, Mode.CALLGRIND)
-    pairs = match_orders([both, counted], [counted, both]).pairs
-    assert [(pair.a, pair.b) for pair in pairs] == [((both,), (both,)), ((counted,), (counted,))]
+    (pair,) = match_orders([both, counted], [counted, both]).pairs
+    assert (pair.a, pair.b) == ((both, counted), (counted, both))
+
+
+def test_a_count_and_a_time_of_each_side_are_both_compared() -> None:
+    timed, counted = run("a1"), run("a2", None, COUNTS)
+    after = [run("b1"), run("b2", None, COUNTS)]
+    (order,) = compare_measured([timed, counted], after, ("A", "B")).orders
+    assert order.times is not None
+    assert order.counts is not None
+    assert order.obstacle is None
+
+
+def test_a_count_of_another_batch_leaves_times_interleaved() -> None:
+    batch = Design.INTERLEAVED.batch("0f")
+    a = [run("a1", batch=batch), run("a2", None, COUNTS)]
+    (order,) = compare_measured(a, [run("b1", batch=batch), run("b2", None, COUNTS)], ("A", "B")).orders
+    assert order.times is not None
+    assert order.times.design is Design.INTERLEAVED
+
+
+def test_a_pair_of_two_labels_does_not_have_the_name_of_one() -> None:
+    assert [pair.name for pair in match_orders([run("a1", label="old")], [run("b1", label="new")]).pairs] == [
+        "old → new"
+    ]
+    a = [run("a1", label="old"), run("a2", label="old", num_threads=2)]
+    b = [run("b1", label="new"), run("b2", label="new", num_threads=2)]
+    assert [pair.name for pair in match_orders(a, b).pairs] == ["1 thread", "2 threads"]

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from profkit.comparing.gate import check_times
 from profkit.comparing.times import compare_alternating, compare_separate
 from profkit.errors import UsageError
-from profkit.model.comparison import Verdict
+from profkit.model.comparison import Outcome, Verdict
 from profkit.model.measurement import Design, Timing
 from profkit.render.views.verdicts import times_sentence, undetected
 from tests.support.example_measurements import timing
@@ -22,12 +23,8 @@ def made(dice: random.Random, factor: float = 1.0, processes: int = 10, scatter:
 def test_alternately_finds_what_it_can_and_says_what_it_cannot() -> None:
     dice = random.Random(1)
     compared = compare_alternating(made(dice), made(dice, 1.10))
-    assert (compared.verdict, compared.design, compared.confidence) == (
-        Verdict.SLOWER,
-        Design.ALTERNATING,
-        0.99,
-    )
-    assert "99 % interval" in times_sentence(compared)
+    assert (compared.verdict, compared.design) == (Verdict.SLOWER, Design.ALTERNATING)
+    assert "95 % interval" in times_sentence(compared)
     assert "10 processes per side, p < 0.001" in times_sentence(compared)
     assert not compared.unconfirmed
     assert compared.detectable is not None
@@ -47,6 +44,26 @@ def test_identical_sides_are_hardly_ever_called_different() -> None:
     assert sum(wrong) == 0
 
 
+def test_a_difference_as_of_one_in_twenty_identical_commits_is_no_verdict() -> None:
+    a, b = (
+        timing([[1.0 + step / 100] for step in range(6)]),
+        timing([[1.035 + step / 100] for step in range(6)]),
+    )
+    compared = compare_alternating(a, b)
+    assert compared.p is not None
+    assert compared.low is not None
+    assert 0.01 < compared.p < 0.05
+    assert compared.low > 1
+    assert compared.verdict is Verdict.NO_DIFFERENCE
+    assert check_times("x", compared, 0.0).outcome is not Outcome.REGRESSION
+
+
+def test_a_small_difference_at_different_times_may_be_the_machine() -> None:
+    dice = random.Random(3)
+    small = compare_separate([made(dice, scatter=0.001)], [made(dice, 1.04, scatter=0.001)])
+    assert "unconfirmed" not in times_sentence(small)
+
+
 def test_apart_a_small_difference_may_be_the_machine() -> None:
     dice = random.Random(3)
     a = [made(dice, scatter=0.001)]
@@ -55,7 +72,7 @@ def test_apart_a_small_difference_may_be_the_machine() -> None:
         compare_separate(a, [made(dice, 1.08, scatter=0.001)]),
     )
     assert (small.verdict, large.verdict) == (Verdict.NO_DIFFERENCE, Verdict.SLOWER)
-    assert times_sentence(small).startswith("no difference ≥ 5 %")
+    assert times_sentence(small).startswith("takes as long, to within 5 %")
     assert times_sentence(large).endswith("; unconfirmed, because measured separately")
     assert large.unconfirmed
     assert compare_separate([made(dice, 1.08, scatter=0.001)], a).verdict is Verdict.FASTER
@@ -88,7 +105,7 @@ def test_too_few_processes_give_no_verdict() -> None:
     dice = random.Random(5)
     compared = compare_alternating(made(dice, processes=5), made(dice, 3.0, processes=5))
     assert (compared.verdict, compared.low, compared.high) == (Verdict.TOO_FEW, None, None)
-    assert times_sentence(compared) == "no verdict from 5 processes per side: at least 6 are needed"
+    assert times_sentence(compared) == "has no verdict from 5 processes per side: at least 6 are needed"
     assert undetected(compared) == ""
 
 

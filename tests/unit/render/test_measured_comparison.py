@@ -178,7 +178,7 @@ def test_curves_do_not_make_mountains_of_nothing() -> None:
 
 def test_words() -> None:
     assert [change(ratio) for ratio in (1.0, 1.0005, 1.053, 0.9, 2.41, 0.5)] == [
-        "±0.00 %", "+0.05 %", "+5.3 %", "−10.0 %", "× 2.41", "× 0.5",
+        "±0.00 %", "+0.05 %", "+5.3 %", "−10.0 %", "× 2.41", "÷ 2",
     ]  # fmt: skip
     assert [signed(value) for value in (1234.0, -5.0, 0.0)] == ["+1,234", "−5", "0"]
     (order,) = one().orders

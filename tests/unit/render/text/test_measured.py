@@ -107,7 +107,7 @@ def test_an_order_has_all_its_figures() -> None:
     text = measured_text((both(),))
     for figure in (
         "1.231 µs", "±0.8 %", "95 % interval 1.231 µs to 1.251 µs", "10 processes × 20 blocks",
-        "5 zygotes", "1,000 executions", "99 % of the wall time", "9 involuntary switches",
+        "5 interpreters", "1,000 executions", "99 % of the wall time", "9 involuntary switches",
         "longest 2.339 µs", "560,934", "2 repeats agree", "8.5", "5,601", "4,999", "autograd=forward",
     ):  # fmt: skip
         assert figure in text
@@ -237,7 +237,7 @@ def test_orders_are_distinguished_by_what_differs() -> None:
         replace(slow, info=replace(slow.info, order=replace(ORDER, labels=(("autograd", "backward"),)))),
     ]
     text = measured_text(orders)
-    assert "x + y: 2 orders" in text
+    assert "x + y: 2 runs" in text
     assert "forward, torch 2.13.0+cpu" in text
     assert "backward, torch 2.12.0" in text
     assert "timed in" not in text
@@ -251,7 +251,7 @@ def test_where_numbers_come_from_is_reported() -> None:
     )
     plain = replace(PLAIN_ZYGOTE, tool=Tool.VALGRIND, preload=Preload.NOTHING, packages=())
     text = measured_text((measured(None, replace(COUNTS, measured_in=plain)),))
-    assert "counted in  Valgrind zygotes, nothing preloaded · Python 3.11.2\n" in text
+    assert "counted in  processes under Valgrind, nothing preloaded · Python 3.11.2\n" in text
 
 
 def test_a_function_is_shown_where_it_is_defined() -> None:

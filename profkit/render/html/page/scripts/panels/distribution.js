@@ -13,7 +13,7 @@ import { axisTexts, exactTime, timesAlike } from "../text/numbers.js";
 /** @typedef {ReturnType<typeof rowsOf>[number]} Row */
 
 const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
-const HEADS = ["process", "zygote", "blocks", "min", "median", "max"];
+const HEADS = ["process", "interpreter", "blocks", "min", "median", "max"];
 const HEADS_OF_PROGRAM = ["executions", "min", "median", "max"];
 /** Width of a plot, as a multiple of the range of the fastest quarter of blocks. */
 const REACH = 8;
@@ -138,7 +138,7 @@ function paintHistogram(svg, rows, [low, high], { at, counted }) {
  * @param {number} y
  */
 function zygoteLabel({ zygote }, left, y) {
-  const text = left < 60 ? `z${zygote}` : `zygote ${zygote}`;
+  const text = left < 60 ? `#${zygote}` : `interpreter ${zygote}`;
   return plotLabel(left - 8, y + 4, text, { "text-anchor": "end" });
 }
 

@@ -62,7 +62,7 @@ function ratioFigure(orders, { a, b }) {
       caption: `Time of ${b} against ${a}: right of the line is slower.`,
       described: orders.map(({ label, sentence }) => `${label}: ${sentence}`).join(" "),
     }, (svg, width) => paint(svg, width, orders)),
-    numbersTable("Ratios as a table", ["order", "change", "95 % interval", "verdict", "sentence"], rows));
+    numbersTable("Ratios as a table", ["name", "change", "95 % interval", "verdict", "sentence"], rows));
 }
 
 /**

@@ -23,7 +23,7 @@ const currentOrder = () => orders[state.order] ?? orders[0];
 /** @type {Panel} */
 export const selectedOrderPanel = {
   id: "plots",
-  title: orders.length > 1 ? "The selected order" : "Measurement",
+  title: orders.length > 1 ? "The selected statement" : "Measurement",
   build(body) {
     const show = () => {
       body.replaceChildren(...about(currentOrder()));
@@ -82,7 +82,7 @@ function timeFigures(time) {
  * @returns {[string, string, string][]}
  */
 const processFigures = ({ processes, zygotes }) =>
-  [["processes", String(processes.length), `from ${plural(new Set(zygotes).size, "zygote")}`]];
+  [["processes", String(processes.length), `from ${plural(new Set(zygotes).size, "interpreter")}`]];
 
 /**
  * Return the figures and functions of counts; if there is a graph, the table is folded.

@@ -17,7 +17,7 @@ const orders = head.measured?.orders ?? [];
 /** @type {Panel} */
 export const measuredOrdersPanel = {
   id: "measured",
-  title: `${orders.length} orders`,
+  title: `${orders.length} statements`,
   build(body) {
     const grid = sortableTable({
       caption: "Times and instructions per execution. The median is that of the processes' minimum times.",
@@ -34,7 +34,7 @@ export const measuredOrdersPanel = {
 
 function sharedFacts() {
   const facts = head.measured?.facts ?? [];
-  return facts.length ? folded("What all orders have in common", factList(facts)) : null;
+  return facts.length ? folded("What all statements have in common", factList(facts)) : null;
 }
 
 /** @returns {Column<number>[]} */
@@ -63,7 +63,7 @@ function columns() {
     cell: (i) => number(exactCount(counts[i])),
   }];
   return [
-    { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
+    { id: "order", title: "name", rising: true, value: (i) => i, cell: nameCell },
     ...(times.some(Boolean) ? timed : []),
     ...(counts.some((count) => count !== null) ? counted : []),
     { id: "warnings", title: "warnings", wide: true, number: false,
