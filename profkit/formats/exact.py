@@ -2,7 +2,7 @@
 
 It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
 samples matters, the threads, the `turns` in which their samples alternate, since those formats separate the
-threads, the `starts` of samples, if they are known, and which of them are `idle`. Strings are escaped by
+threads, the `starts` of samples and the `states` of their threads, if they are known. Strings are escaped by
 `pprof.schema.escape_text`, since JSON's readers differ on lone surrogates (RFC 8259, section 8.2).
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from profkit.formats.json_members import member, number
 from profkit.formats.limits import Budget
 from profkit.formats.pprof.schema import escape_text, unescape_text
-from profkit.model.profile import Frame, Profile, Sample, Thread
+from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 from profkit.units import Unit
 
 MEMBER = "profkit"
@@ -34,8 +34,8 @@ class Exact(NamedTuple):
     turns: Sequence[tuple[int, int]]
     """(index of a thread, number of its samples that follow)."""
     starts: Sequence[int]
-    idle: Sequence[int]
-    """Numbers of samples in a row that are not idle, that are, and so on; empty if none is idle."""
+    states: Sequence[tuple[ThreadState, int]]
+    """(state, number of samples in a row); empty if no state is known."""
 
 
 class StackWeight(NamedTuple):
@@ -51,7 +51,7 @@ def describe(profile: Profile) -> Mapping[str, object]:
     for thread, samples in groupby(profile.samples, key=lambda sample: sample.thread):
         turns += thread, sum(1 for _ in samples)
     starts = {"starts": profile.starts} if profile.starts else {}
-    idle = {"idle": _runs(profile)} if profile.idle else {}
+    states = {"states": _runs(profile)} if profile.states else {}
     return {
         "unit": profile.unit.value,
         "period_ns": profile.period_ns,
@@ -59,18 +59,16 @@ def describe(profile: Profile) -> Mapping[str, object]:
         "threads": [[thread.pid, thread.tid, escape_text(thread.name)] for thread in profile.threads],
         "turns": turns,
         **starts,
-        **idle,
+        **states,
     }
 
 
 def _runs(profile: Profile) -> list[int]:
-    """Return the numbers of samples in a row that are not idle, that are, and so on."""
-    runs = [
-        (idle, sum(1 for _ in samples))
-        for idle, samples in groupby(profile.samples, key=lambda sample: sample.stack in profile.idle)
-    ]
-    first_idle = [0] if runs and runs[0][0] else []
-    return [*first_idle, *(length for _, length in runs)]
+    """Return each state in order, followed by the number of samples in a row that have it."""
+    runs: list[int] = []
+    for state, samples in groupby(profile.samples, key=lambda sample: profile.state_of(sample.stack)):
+        runs += int(state), sum(1 for _ in samples)
+    return runs
 
 
 def read_description(holder: object, where: str) -> Exact:
@@ -86,8 +84,17 @@ def read_description(holder: object, where: str) -> Exact:
         threads=tuple(_thread(entry, f"{MEMBER}.threads[{n}]") for n, entry in enumerate(listed)),
         turns=list(zip(flat[::2], flat[1::2], strict=True)),
         starts=_counts(about, "starts"),
-        idle=_counts(about, "idle"),
+        states=_states(about),
     )
+
+
+def _states(about: object) -> list[tuple[ThreadState, int]]:
+    runs = _counts(about, "states")
+    if runs:
+        return [(ThreadState(state), length) for state, length in zip(runs[::2], runs[1::2], strict=True)]
+    # Earlier versions wrote only the numbers of samples that were not idle, that were, and so on.
+    idle = _counts(about, "idle")
+    return [(ThreadState.WAITING if place % 2 else ThreadState.UNKNOWN, n) for place, n in enumerate(idle)]
 
 
 def _counts(about: object, name: str) -> list[int]:
@@ -128,10 +135,10 @@ def rebuild(
     if found != counts:
         raise ValueError(f"{where} has {found} samples of its threads, {MEMBER}.turns counts {counts}")
     left = [iter(samples) for samples in by_thread]
-    stacks: dict[tuple[Stack, bool], int] = {}
-    flags = _flags(exact.idle, sum(counts))
+    stacks: dict[tuple[Stack, ThreadState], int] = {}
+    states = _state_of_each(exact.states, sum(counts))
     samples = tuple(
-        Sample(stacks.setdefault((stack, next(flags)), len(stacks)), thread, weight)
+        Sample(stacks.setdefault((stack, next(states)), len(stacks)), thread, weight)
         for thread, count in exact.turns
         for stack, weight in islice(left[thread], count)
     )
@@ -147,15 +154,15 @@ def rebuild(
         samples=samples,
         ordered=exact.ordered,
         starts=tuple(exact.starts) if len(exact.starts) == len(samples) else (),
-        idle=frozenset(number for (_, idle), number in stacks.items() if idle),
+        states=tuple(state for _, state in stacks) if any(state for _, state in stacks) else (),
     )
 
 
-def _flags(runs: Sequence[int], count: int) -> Iterator[bool]:
-    """Return whether each sample is idle; none is if the runs are of another number of samples."""
-    if sum(runs) != count:
-        return repeat(False)
-    return chain.from_iterable(repeat(bool(place % 2), length) for place, length in enumerate(runs))
+def _state_of_each(runs: Sequence[tuple[ThreadState, int]], count: int) -> Iterator[ThreadState]:
+    """Return the state of each sample; unknown if the runs are of another number of samples."""
+    if sum(length for _, length in runs) != count:
+        return repeat(ThreadState.UNKNOWN)
+    return chain.from_iterable(repeat(state, length) for state, length in runs)
 
 
 def _thread(entry: object, where: str) -> Thread:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import LimitExceeded, UsageError
-from profkit.model.profile import Frame, ProfileBuilder, Thread
+from profkit.model.profile import Frame, ProfileBuilder, Thread, ThreadState
 
 _CHECK_EVERY = 1 << 12
 """Number of records between two checks of the clock."""
@@ -188,7 +188,7 @@ class BoundedBuilder(ProfileBuilder):
         if depth <= SHORTENED_DEPTH + 1:
             return tuple(stack)
         self.budget.check_depth(depth)
-        if depth <= self._longest and (whole := tuple(stack)) in self._stacks:
+        if depth <= self._longest and any((whole := tuple(stack)) in stacks for stacks in self._stacks):
             return whole
         if self.budget.takes_whole(depth):
             self._longest = max(self._longest, depth)
@@ -203,11 +203,11 @@ class BoundedBuilder(ProfileBuilder):
         weight: int = 1,
         start: int | None = None,
         *,
-        idle: bool = False,
+        state: ThreadState = ThreadState.UNKNOWN,
     ) -> None:
         """See `ProfileBuilder.add_indexed`; a deep stack may be shortened."""
         fitted = self.fitted(stack)
-        super().add_indexed(fitted, thread, weight, start, idle=idle)
+        super().add_indexed(fitted, thread, weight, start, state=state)
         self._count_sample(fitted)
 
     def add_fitted(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:

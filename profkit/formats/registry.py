@@ -143,7 +143,7 @@ def _with_values(known: Format, module: str) -> Format:
 
 _TOTALS = "the exact totals of functions; readers add them up from stacks, which approximate the call graph"
 
-_STATES = "which samples are of idle threads; readers recognize waiting only by functions and lines"
+_STATES = "which samples are of waiting threads; readers recognize waiting only by functions and lines"
 
 FORMATS: Mapping[str, Format] = {
     known.name: known
@@ -207,7 +207,7 @@ def lost_in(known: Format, profile: Profile) -> Iterator[str]:
         yield known.loses
     if profile.totals and not known.keeps_totals:
         yield _TOTALS
-    if profile.idle and known.loses:  # the other formats that profkit writes keep all of a profile
+    if profile.states and known.loses:  # the other formats that profkit writes keep all of a profile
         yield _STATES
 
 

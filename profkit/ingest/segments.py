@@ -15,6 +15,9 @@ from profkit.store.files import OwnedFolder
 _FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9
 """Bounds of the time that a number of samples can have taken: py-spy catches up and falls behind."""
 
+_NO_OUTPUTS = (".log", ".rounds")
+"""Ends of the names of files that are written beside an output."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadSegment:
@@ -201,6 +204,6 @@ def _was_stopped(segment: Segment, manifest: Manifest) -> bool:
 def _written_ns(folder: OwnedFolder, segment: Segment) -> int | None:
     """Return when the sampler wrote its output, which it does when the process that it reads has died."""
     stem = f"{segment_stem(segment.index)}."
-    outputs = [name for name in folder.names() if name.startswith(stem) and not name.endswith(".log")]
+    outputs = [name for name in folder.names() if name.startswith(stem) and not name.endswith(_NO_OUTPUTS)]
     times_ns = [status.st_mtime_ns for name in outputs if (status := folder.status(name)) is not None]
     return max(times_ns, default=None)

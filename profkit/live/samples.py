@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from profkit.live.history import History
 from profkit.model.notes import Note
-from profkit.model.profile import Frame, Profile, Sample, Thread
+from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 from profkit.transforms.waiting import LineOf, waiting_stacks
 
 LONGEST_WINDOW_S = 60.0
@@ -76,7 +76,7 @@ class Tables:
         self._frames: dict[Frame, int] = {}
         self._functions: dict[tuple[str, str], int] = {}
         self._threads: dict[Thread, int] = {}
-        self._stacks: dict[tuple[tuple[int, ...], bool], int] = {}
+        self._stacks: dict[tuple[tuple[int, ...], ThreadState], int] = {}
         self.frames: list[Frame] = []
         self.function_of: list[int] = []
         """By frame: its function."""
@@ -91,8 +91,8 @@ class Tables:
         """Functions of each stack, each once."""
         self.waiting: set[int] = set()
         """Stacks of waiting threads."""
-        self.idle: set[int] = set()
-        """Those that the sampler reported as idle."""
+        self.states: list[ThreadState] = []
+        """State of each stack's thread, as the sampler reported it."""
 
     def samples_of(self, profile: Profile) -> list[tuple[int, int, int]]:
         """Add the tables of a profile; return its samples as numbers: stack, thread and weight."""
@@ -114,7 +114,7 @@ class Tables:
             threads=tuple(self.threads),
             samples=tuple(samples),
             ordered=ordered,
-            idle=frozenset(self.idle),
+            states=tuple(self.states) if any(self.states) else (),
         )
 
     def waits(self, stack: int | None) -> bool | None:
@@ -123,13 +123,12 @@ class Tables:
 
     def _stack(self, profile: Profile, number: int, waiting: Collection[int]) -> int:
         frames = tuple([self._frame(profile.frames[frame]) for frame in profile.stacks[number]])
-        key = frames, number in profile.idle
+        key = frames, profile.state_of(number)
         place = self._stacks.setdefault(key, len(self.stacks))
         if place == len(self.stacks):
             self.stacks.append(frames)
             self.on_stack.append(tuple(dict.fromkeys(map(self.function_of.__getitem__, frames))))
-            if number in profile.idle:
-                self.idle.add(place)
+            self.states.append(profile.state_of(number))
             if number in waiting:
                 self.waiting.add(place)
         return place

@@ -87,7 +87,7 @@ def _profile(samples: LiveSamples, plan: SamplerPlan, pid: int) -> Profile:
     for (stack, thread, weight), start in zip(
         found.samples, replace(found, starts=starts).known_starts(), strict=False
     ):
-        reindexer.add(found.stacks[stack], thread, weight, start, idle=stack in tables.idle)
+        reindexer.add(found.stacks[stack], thread, weight, start, state=found.state_of(stack))
     built = builder.build(period_ns=period_s * 1e9, ordered=found.ordered)
     threads = tuple(thread if thread.pid else thread._replace(pid=pid) for thread in built.threads)
     return replace(built, threads=threads)

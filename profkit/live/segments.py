@@ -11,7 +11,7 @@ from profkit.clock import Clock
 from profkit.errors import DamagedFile, SamplerError
 from profkit.live.samples import Batch
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import Attachment, Recording, Sampler, log_path, output_path
+from profkit.samplers.base import Attachment, Recording, Sampler, log_path, output_path, rounds_path
 from profkit.samplers.cpython import CPythonSampler, recording_of
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.samplers.stack_journal import DamagedJournal, JournalReader
@@ -30,8 +30,9 @@ class Place:
 
     def remove(self, sampler: str) -> None:
         """Delete the files."""
-        for path in (output_path(self.folder, self.index, sampler), log_path(self.folder, self.index)):
-            path.unlink(missing_ok=True)
+        for path_of in (log_path, rounds_path):
+            path_of(self.folder, self.index).unlink(missing_ok=True)
+        output_path(self.folder, self.index, sampler).unlink(missing_ok=True)
 
 
 class OpenSegment:

@@ -30,6 +30,17 @@ class Thread(NamedTuple):
     name: str
 
 
+class ThreadState(enum.IntEnum):
+    """What a thread did when its stack was read, if the sampler knows; the number is the one in files."""
+
+    UNKNOWN = 0
+    WORKING = 1
+    """On a processor, or ready for one."""
+    WAITING = 2
+    GIL = 3
+    """Waiting for the GIL."""
+
+
 class Value(enum.Enum):
     """What the weights of a memory profile are; the value is the word in files, JSON and options."""
 
@@ -92,11 +103,10 @@ class Profile:
 
     This is the time axis that all threads share: a thread has gaps in which it was not sampled.
     """
-    idle: frozenset[int] = frozenset()
-    """Indexes of the stacks of idle threads, if the sampler knows their states; empty otherwise.
+    states: tuple[ThreadState, ...] = ()
+    """By stack: the state of its thread; empty if none is known.
 
-    An idle thread is not on a processor, and neither holds nor requests the GIL. The same frames can be one
-    stack that is idle, and another one that is not.
+    The same frames can be several stacks, each with another state.
     """
 
     value: Value | None = None
@@ -107,6 +117,10 @@ class Profile:
     def known_starts(self) -> Iterable[int | None]:
         """Return the start of each sample, or endlessly None if they are not known."""
         return self.starts or repeat(None)
+
+    def state_of(self, stack: int) -> ThreadState:
+        """Return the state of the threads that have a stack."""
+        return self.states[stack] if self.states else ThreadState.UNKNOWN
 
     @property
     def total_weight(self) -> int:
@@ -121,24 +135,31 @@ class Profile:
 class ProfileBuilder:
     """Builder of a `Profile` from stacks; equal frames, stacks and threads are stored once.
 
-    Idle stacks are not equal to others. Consecutive equal stacks of a thread become one sample.
+    Stacks of different states are not equal. Consecutive equal stacks of a thread become one sample.
     """
 
     def __init__(self) -> None:
         self._frames: dict[Frame, int] = {}
-        self._stacks: dict[tuple[int, ...], int] = {}
-        self._idle: dict[tuple[int, ...], int] = {}
-        """Idle stacks, numbered together with the others."""
+        self._stacks: tuple[dict[tuple[int, ...], int], ...] = tuple({} for _ in ThreadState)
+        """By state: stacks, numbered together."""
         self._table: list[tuple[int, ...]] = []
         """All stacks by number."""
+        self._states: list[ThreadState] = []
         self._threads: dict[Thread, int] = {}
         self._samples: list[Sample] = []
         self._starts: list[int | None] = []
 
-    def add(self, stack: tuple[Frame, ...], thread: Thread, weight: int = 1, *, idle: bool = False) -> None:
+    def add(
+        self,
+        stack: tuple[Frame, ...],
+        thread: Thread,
+        weight: int = 1,
+        *,
+        state: ThreadState = ThreadState.UNKNOWN,
+    ) -> None:
         """Append one sample, frames root first."""
         frames = tuple(self.frame(frame) for frame in stack)
-        self.add_indexed(frames, self.thread(thread), weight, idle=idle)
+        self.add_indexed(frames, self.thread(thread), weight, state=state)
 
     def frame(self, frame: Frame) -> int:
         """Return the index of a frame; add the frame if it is new."""
@@ -155,12 +176,13 @@ class ProfileBuilder:
         weight: int = 1,
         start: int | None = None,
         *,
-        idle: bool = False,
+        state: ThreadState = ThreadState.UNKNOWN,
     ) -> None:
         """Append one sample whose frames and thread are indexes from this builder."""
-        number = (self._idle if idle else self._stacks).setdefault(stack, len(self._table))
+        number = self._stacks[state].setdefault(stack, len(self._table))
         if number == len(self._table):
             self._table.append(stack)
+            self._states.append(state)
         last = self._samples[-1] if self._samples else None
         if last is not None and last.stack == number and last.thread == thread and self._continues(start):
             self._samples[-1] = Sample(number, thread, last.weight + weight)
@@ -205,7 +227,7 @@ class ProfileBuilder:
             ordered=ordered,
             totals=tuple(map(totals.get, self._frames)) if totals else (),
             starts=starts if len(starts) == len(self._samples) else (),
-            idle=frozenset(self._idle.values()),
+            states=tuple(self._states) if any(self._states) else (),
         )
 
 

@@ -48,21 +48,20 @@ class Detached:
 
 
 def start_detached(
-    argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float, target: int | None = None
+    argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float, options: tuple[str, ...] = ()
 ) -> Detached | None:
     """Start `argv` (an absolute path first) in its own session; return None if it has already ended.
 
     With a watchdog, files that the program creates are readable by its user only. `mark` is an argument
     that no other process has, such as an output path. stdout, stderr and the watchdog's reports are
-    appended to `log`. `target` is a process that the program may briefly stop. The pid is that of the
-    program itself, after its exec. Raises OSError if it cannot be started, TimeoutError at the deadline,
-    and then leaves nothing running.
+    appended to `log`. `options` are the watchdog's. The pid is that of the program itself, after its exec.
+    Raises OSError if it cannot be started, TimeoutError at the deadline, and then leaves nothing running.
     """
     if mark not in argv:  # a slow start would seem to have failed, and the program be started again
         raise ValueError(f"{mark!r} is not an argument of the program")
     deadline_s = clock.monotonic_s() + timeout_s
     try:
-        return _start(argv, os.fsencode(mark), log, clock, deadline_s, target)
+        return _start(argv, os.fsencode(mark), log, clock, deadline_s, options)
     except BaseException:
         kill_marked(mark, clock)
         raise
@@ -78,10 +77,10 @@ def kill_marked(mark: str, clock: Clock) -> None:
 
 
 def _start(
-    argv: Sequence[str], mark: bytes, log: Path, clock: Clock, deadline_s: float, target: int | None
+    argv: Sequence[str], mark: bytes, log: Path, clock: Clock, deadline_s: float, options: tuple[str, ...]
 ) -> Detached | None:
     refusals: list[OSError] = []
-    for launcher in _launchers(() if target is None else (f"{watchdog.TARGET}{target}",)):
+    for launcher in _launchers(options):
         before = _size(log)
         try:
             launched = run_child([*launcher, *argv], log, deadline_s - clock.monotonic_s())

@@ -1,6 +1,7 @@
 """Watchdog of a sampler: ends it if it would hold the profiled process stopped forever.
 
-    python -I -S watchdog.py [--fork] [--target=PID] PROGRAM …
+    python -I -S watchdog.py [--fork] [--target=PID] [--rounds=JOURNAL --helper=FOLDER [--stops] [--children]]
+        PROGRAM …
 
 Starts PROGRAM and waits for its end. Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it
 ends. With --fork it first orphans itself, as `setsid --fork` does. PROGRAM's files are private to its user.
@@ -9,8 +10,11 @@ PROGRAM may briefly stop process PID, as samplers do (ptrace(2)). The watchdog i
 hold PID forever: if PROGRAM itself is stopped (SIGSTOP), or if PID is killed while stopped. In that case
 the tracer must release it, which py-spy 0.4 does not do.
 
-Imports only modules that are built into Python, since imports delay each start. Reads no clock: a library
-that fakes the time (libfaketime) may be preloaded.
+With --rounds, it meanwhile writes a journal of what the threads of PID do in each of PROGRAM's rounds, by the
+module `rounds` in FOLDER, and has PROGRAM log the rounds that fail.
+
+Imports only modules that are built into Python before PROGRAM runs, since imports delay each start. Reads no
+clock: a library that fakes the time (libfaketime) may be preloaded.
 """
 
 from __future__ import annotations
@@ -19,16 +23,34 @@ import _signal  # type: ignore[import-not-found]  # `signal` imports enum, which
 import posix
 import sys
 
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Observer(Protocol):
+        """Observer of rounds: `Rounds` of the helper."""
+
+        descriptor: int
+
+        def take(self) -> None:
+            """Look at the threads if rounds have begun."""
+
+        def write(self) -> None:
+            """Write what is not written yet."""
+
+
 PREFIX = "profkit-watchdog: "
 """Prefix of each printed line."""
 FORK = "--fork"
-TARGET = "--target="
+TARGET, ROUNDS, HELPER = "--target=", "--rounds=", "--helper="
+STOPS, CHILDREN = "--stops", "--children"
 STARTED = "started {} under {}"
 CANNOT_START = "cannot start: errno {}"
 STATUS = "ended with exit status {}"
 SIGNAL = "ended by signal {}"
 STOPPED = "interrupted, because it was stopped by signal {}"
 HELD = "interrupted, because it held process {}"
+UNOBSERVED = "cannot observe rounds: "
 
 UMASK = 0o077
 
@@ -36,6 +58,10 @@ _STOP_POLLS, _PAUSE_S = 10, 0.05
 """Checks and pauses, half a second, before a stop is final: some tools stop programs to slow them down."""
 _POLL_S = 0.5
 """Time between two checks of the target."""
+_MOST_ROUNDS = 50
+"""Rounds that are observed between two checks."""
+_LOGGING = {b"RUST_LOG": b"py_spy=warn"}
+"""Variable by which py-spy logs the rounds that fail, which it only counts otherwise."""
 _KILLED_POLLS, _HELD_POLLS = 3, 40
 """Maximum number of checks in the same stop, for a killed target and for any other.
 
@@ -53,25 +79,27 @@ def _main(argv: list[str]) -> int:
         if posix.fork():
             return 0
         posix.setsid()
-    target = 0
-    if argv[0].startswith(TARGET):
-        target, argv = int(argv[0][len(TARGET) :]), argv[1:]
+    options: dict[str, str] = {}
+    while argv[0].startswith("--"):
+        name, equals, value = argv.pop(0).partition("=")
+        options[name + equals] = value
+    target = int(options.get(TARGET, 0))
     _close_all_but(0, 1, 2)
     for number in _SET_BY_PYTHON:
         _signal.signal(number, _signal.SIG_DFL)
     # Before PROGRAM runs, which may find its target at once: without a watchdog, it might hold it forever.
     inherited = {number: _signal.signal(number, _signal.SIG_IGN) for number in _IGNORED}
-    pid, errno = _start(argv, inherited)
+    pid, errno = _start(argv, inherited, logs_errors=ROUNDS in options)
     if errno:
         _print(CANNOT_START.format(errno))
         return 1
     _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGCHLD})
     _print(STARTED.format(pid, posix.getpid()))
-    _await_end(pid, target)
+    _await_end(pid, target, _Pauses(pid, options))
     return 0
 
 
-def _start(argv: list[str], handlers: dict[int, int]) -> tuple[int, int]:
+def _start(argv: list[str], handlers: dict[int, int], *, logs_errors: bool) -> tuple[int, int]:
     """Start PROGRAM and wait until it runs; return its pid, and the error number if the start failed."""
     reading, writing = posix.pipe2(posix.O_CLOEXEC)
     try:
@@ -79,27 +107,78 @@ def _start(argv: list[str], handlers: dict[int, int]) -> tuple[int, int]:
     except OSError as error:
         return 0, error.errno or -1
     if pid == 0:
-        _become(argv, handlers, writing)
+        _become(argv, {**posix.environ, **(_LOGGING if logs_errors else {})}, handlers, writing)
     posix.close(writing)
     failure = posix.read(reading, 16)  # ends with exec
     posix.close(reading)
     return pid, int(failure or 0)
 
 
-def _become(argv: list[str], handlers: dict[int, int], report: int) -> None:
+def _become(argv: list[str], environment: dict[bytes, bytes], handlers: dict[int, int], report: int) -> None:
     """Become PROGRAM with these handlers of signals; does not return."""
     try:
         for number, handler in handlers.items():
             _signal.signal(number, handler)
         posix.setsid()
         posix.umask(UMASK)
-        posix.execv(argv[0], argv)
+        posix.execve(argv[0], argv, environment)
     except OSError as error:
         posix.write(report, str(error.errno).encode())
     posix._exit(1)
 
 
-def _await_end(pid: int, target: int) -> None:
+class _Pauses:
+    """Pauses between two checks of PROGRAM, in which its rounds are observed if that is wanted and works."""
+
+    def __init__(self, pid: int, options: dict[str, str]) -> None:
+        self._observer: Observer | None = None
+        if ROUNDS not in options:
+            return
+        package = type(sys)("_profkit_sampler")
+        package.__path__ = [options[HELPER]]
+        sys.modules[package.__name__] = package
+        try:
+            module = __import__(f"{package.__name__}.rounds", fromlist=["Rounds"])
+            import select
+
+            self._ready = select.poll()
+            self._ready.register(posix.pidfd_open(pid), select.POLLIN)  # readable when PROGRAM has ended
+            self._observer = module.Rounds(
+                int(options[TARGET]), options[ROUNDS], stops=STOPS in options, children=CHILDREN in options
+            )
+            self._ready.register(self._observer.descriptor, select.POLLIN)
+        except (ImportError, OSError) as error:
+            self._give_up(error)
+
+    def pause(self) -> None:
+        """Wait until PROGRAM may have changed, or for some time."""
+        if self._observer is None:
+            _signal.sigtimedwait((_signal.SIGCHLD,), _POLL_S)
+            return
+        for _ in range(_MOST_ROUNDS):
+            found = self._ready.poll(_POLL_S * 1000)
+            if [descriptor for descriptor, _ in found] != [self._observer.descriptor]:
+                return
+            try:
+                self._observer.take()
+            except OSError as error:  # the disk is full
+                self._give_up(error)
+                return
+
+    def end(self) -> None:
+        """Write what has been observed."""
+        if self._observer is not None:
+            try:
+                self._observer.write()
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        self._observer = None
+        _print(f"{UNOBSERVED}{error}")
+
+
+def _await_end(pid: int, target: int, pauses: _Pauses) -> None:
     """Wait for PROGRAM; if it would hold its target forever, ask it to finish, and then kill it."""
     interrupted, last, polls = False, "", 0
     while True:
@@ -109,12 +188,14 @@ def _await_end(pid: int, target: int) -> None:
             polls = polls + 1 if stop and stop == last else 0
             last = stop
             if polls < most:
-                _signal.sigtimedwait((_signal.SIGCHLD,), _POLL_S)
+                pauses.pause()
                 continue
             reason, polls = HELD.format(target), 0
         elif posix.WIFEXITED(status):
+            pauses.end()
             return _print(STATUS.format(posix.WEXITSTATUS(status)))
         elif posix.WIFSIGNALED(status):
+            pauses.end()
             return _print(SIGNAL.format(posix.WTERMSIG(status)))
         elif not interrupted and _continues(pid):
             continue

@@ -23,17 +23,13 @@ READ, PTRACE = "read", "ptrace"
 
 @dataclass(frozen=True, slots=True)
 class LiveStacks:
-    """Stacks that a sampler reads per round, and the host's load: the input of its budget."""
+    """Stacks that a sampler reads per round, and the host's other samplers: the input of its budget."""
 
     threads: int
     frames: int
-    crowding: float = 1.0
-    """Runnable processes of the machine per processor; 1 if there are enough processors."""
     processors: int = 1
     other_samplers: int = 0
     """Number of samplers that already run on this host."""
-    other_rates_hz: float = 0.0
-    """Sum of the rates of those samplers, in rounds of py-spy or others that cost as much."""
     timed_sockets: bool = False
     """True if the program has sockets with SO_RCVTIMEO or SO_SNDTIMEO; each stop restarts the timeout."""
 
@@ -50,6 +46,8 @@ class Recording:
     rounds: int | None
     errors: int = 0
     notes: tuple[Note, ...] = ()
+    unseen_ns: int = 0
+    """Time in which the process could not be read at all, or was stopped."""
     complete: bool = True
     """False if the output has no end: its sampler was killed, or the file was cut."""
 
@@ -170,9 +168,19 @@ def log_name(index: int) -> str:
     return f"{segment_stem(index)}.log"
 
 
+def rounds_name(index: int) -> str:
+    """Return the name of a segment's journal of rounds, which has the states of threads."""
+    return f"{segment_stem(index)}.rounds"
+
+
 def output_path(folder: Path, index: int, sampler: str) -> Path:
     """Return the path of a segment's output file."""
     return folder.absolute() / output_name(index, sampler)
+
+
+def rounds_path(folder: Path, index: int) -> Path:
+    """Return the path of a segment's journal of rounds."""
+    return folder.absolute() / rounds_name(index)
 
 
 def log_path(folder: Path, index: int) -> Path:

@@ -116,8 +116,8 @@ def _with_children(profile: Profile, journal: StackJournal) -> Profile:
     threads = [builder.thread(thread) for thread in profile.threads]
     for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
         root = roots.get(profile.threads[thread].pid, ())
-        frames, idle = (*root, *profile.stacks[stack]), stack in profile.idle
-        builder.add_indexed(frames, threads[thread], weight, start, idle=idle)
+        frames = (*root, *profile.stacks[stack])
+        builder.add_indexed(frames, threads[thread], weight, start, state=profile.state_of(stack))
     return build_like(profile, builder)
 
 

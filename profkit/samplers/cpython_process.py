@@ -79,8 +79,11 @@ class CPythonProgram:
     """See `Program`."""
 
     name = NAME
-    holds = False
     any_name = True
+
+    def watchdog_options(self, attempt: Attempt) -> tuple[str, ...]:
+        """See `Program.watchdog_options`: it stops nothing, and knows the states of threads itself."""
+        return ()
 
     def is_running(self, process: Watched, attempt: Attempt) -> bool:
         """See `Program.is_running`: the first stack makes the output."""

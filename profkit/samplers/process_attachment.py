@@ -33,10 +33,12 @@ class Program(Protocol):
 
     name: str
     """Its name in messages."""
-    holds: bool
-    """True if it stops the sampled process for its samples."""
     any_name: bool
     """True if it can write to files whose names are not UTF-8."""
+
+    def watchdog_options(self, attempt: Attempt) -> tuple[str, ...]:
+        """Return the options of its watchdog."""
+        ...
 
     def is_running(self, process: Watched, attempt: Attempt) -> bool:
         """Return whether a live process of this program samples, and can be stopped without a loss."""
@@ -67,8 +69,8 @@ def attach_process(
         process = None if started is None else watch(started.pid)
         if started is None or process is None:
             raise program.failure(attempt, START)
-        if attempt.pid == posix.getpid():
-            allow_tracer(process.pid)
+        if attempt.pid == posix.getpid():  # a watchdog's child may do what the watchdog may
+            allow_tracer(started.watchdog_pid or process.pid)
         watchdog = None if started.watchdog_pid is None else watch(started.watchdog_pid)
         return ProcessAttachment(program, process, watchdog, attempt, index, clock)
     except BaseException:  # also a signal handler's: the caller does not know the process
@@ -97,11 +99,11 @@ class ProcessAttachment:
         """See `Attachment.poll`; success if it ended without a stop request and its file is complete."""
         if self._process.alive():
             return self._poll_running()
-        if not self._program.is_whole(self._attempt.output):
-            self._await_report()
-            self._close()
-            raise self._program.failure(self._attempt, self._stage())
+        self._await_report()
+        is_whole = self._program.is_whole(self._attempt.output)
         self._close()
+        if not is_whole:
+            raise self._program.failure(self._attempt, self._stage())
         return SessionState.SUCCESS
 
     def warning(self) -> str | None:
@@ -180,11 +182,9 @@ class ProcessAttachment:
 
 
 def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -> Detached | None:
-    target = attempt.pid if program.holds else None
+    options = program.watchdog_options(attempt)
     try:
-        return start_detached(
-            attempt.command, str(attempt.output), attempt.log, clock, timeout_s, target=target
-        )
+        return start_detached(attempt.command, str(attempt.output), attempt.log, clock, timeout_s, options)
     except OSError as error:
         raise attempt.failed(
             START, str(error), f"make sure that {attempt.command[0]} is executable"

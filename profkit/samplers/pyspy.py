@@ -28,9 +28,12 @@ from profkit.samplers.base import (
     SegmentFiles,
     log_name,
     output_name,
+    rounds_name,
 )
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_log import log_facts
+from profkit.samplers.pyspy_states import Measured, with_states
+from profkit.samplers.thread_rounds import read_rounds
 from profkit.transforms.simplify import (
     Reindexer,
     build_like,
@@ -59,7 +62,7 @@ def with_child_processes(profile: Profile) -> Profile:
     reindexer = Reindexer(source, builder)
     stacks = [_named(stack, numbers) for stack in profile.stacks]
     for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
-        reindexer.add(stacks[stack], thread, weight, start)
+        reindexer.add(stacks[stack], thread, weight, start, state=profile.state_of(stack))
     return build_like(profile, builder)
 
 
@@ -115,13 +118,27 @@ class PySpySampler:
         """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""
         profile = _read_profile(files, output_name(segment.index, self.name))
         facts = log_facts(_read_log(files, log_name(segment.index)))
-        rounds = _rounds(profile) if plan.idle else None
+        measured = _measured(profile, files, segment, plan) if plan.idle else Measured(profile, None, 0)
         return Recording(
-            profile=_shown(profile if rounds is None else with_starts(profile, rounds), plan),
-            rounds=rounds,
+            profile=_shown(measured.profile, plan),
+            rounds=measured.rounds,
             errors=facts.errors,
             notes=_late_notes(facts.behind_s),
+            unseen_ns=measured.unseen_ns,
         )
+
+
+def _measured(profile: Profile, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Measured:
+    """Return the profile with states, if there is a journal of rounds, and with starts."""
+    try:
+        processes = read_rounds(files.read(rounds_name(segment.index), LARGEST_OUTPUT_BYTES))
+    except DamagedFile as damage:
+        reraise_signal_error(damage)
+        processes = {}
+    if processes:
+        return with_states(profile, processes, stops=plan.blocking)
+    rounds = _rounds(profile)
+    return Measured(with_starts(profile, rounds), rounds, 0)
 
 
 def _read_profile(files: SegmentFiles, name: str) -> Profile:

@@ -13,17 +13,18 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import SamplerError
 from profkit.model.session import SamplerPlan
-from profkit.process import procfs
+from profkit.process import procfs, watchdog
 from profkit.process.watched import Watched
-from profkit.samplers import pyspy_log
+from profkit.samplers import helper, pyspy_log
 from profkit.samplers.attempts import Attempt, log_size
-from profkit.samplers.base import log_path, output_path
+from profkit.samplers.base import log_path, output_path, rounds_path
 from profkit.samplers.process_attachment import ProcessAttachment, attach_process
 
 BACKSTOP_S = 5
 """Time after the longest duration at which a sampler ends by itself if the program cannot stop it."""
 _TAIL = 512
 _PROGRAM = "py-spy"
+_HELPER = helper.__path__[0]
 
 
 def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:
@@ -50,18 +51,29 @@ def attach(
     """Start py-spy on a process; raises `SamplerError` and then leaves nothing running."""
     output, log = output_path(folder, index, "pyspy"), log_path(folder, index)
     attempt = Attempt(_PROGRAM, pid, command(program, pid, plan, output), output, log, log_size(log))
-    return attach_process(PySpyProgram(plan.rate_hz), attempt, index, clock)
+    rounds = rounds_path(folder, index)
+    rounds.unlink(missing_ok=True)  # of an earlier try
+    return attach_process(PySpyProgram(plan, rounds), attempt, index, clock)
 
 
 class PySpyProgram:
     """See `Program`."""
 
     name = _PROGRAM
-    holds = True
     any_name = False
 
-    def __init__(self, rate_hz: float) -> None:
-        self._rate_hz = rate_hz
+    def __init__(self, plan: SamplerPlan, rounds: Path) -> None:
+        """Take the path of the journal of what threads do in each round."""
+        self._plan, self._rounds = plan, rounds
+
+    def watchdog_options(self, attempt: Attempt) -> tuple[str, ...]:
+        """See `Program.watchdog_options`: states are known of all threads or of none."""
+        target = f"{watchdog.TARGET}{attempt.pid}"
+        if not self._plan.idle:
+            return (target,)
+        given = {watchdog.STOPS: self._plan.blocking, watchdog.CHILDREN: self._plan.subprocesses}
+        flags = (flag for flag, is_given in given.items() if is_given)
+        return target, f"{watchdog.ROUNDS}{self._rounds}", f"{watchdog.HELPER}{_HELPER}", *flags
 
     def is_running(self, process: Watched, attempt: Attempt) -> bool:
         """See `Program.is_running`: it handles SIGINT, and is no longer a script's shell, as pyenv's."""
@@ -77,7 +89,7 @@ class PySpyProgram:
 
     def stop_timeout_s(self) -> float:
         """See `Program.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
-        return 2 + 12 / self._rate_hz
+        return 2 + 12 / self._plan.rate_hz
 
 
 def is_whole(output: Path) -> bool:

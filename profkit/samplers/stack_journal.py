@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from profkit.model.notes import Note, NoteCode
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
-from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, VERSION
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
+from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, LETTERS, VERSION
 
 _HEADER = "profkit-stacks"
 _NORMAL_ENDS = tuple(f'\ne "{reason}"\n'.encode() for reason in (ASKED, ENDED, DURATION))
@@ -207,8 +208,8 @@ class _Parsed:
     end: str | None = None
     inside: list[Inside] = field(default_factory=list)
     rarest: int = 1
-    pending: list[tuple[int, tuple[int, ...], int, bool]] = field(default_factory=list)
-    """Samples since the last totals: threads, stacks, weights, and whether they are idle."""
+    pending: list[tuple[int, tuple[int, ...], int, ThreadState]] = field(default_factory=list)
+    """Samples since the last totals: threads, stacks, weights and states."""
     ends: dict[int, int] = field(default_factory=dict)
     """By thread: the round in which its last sample ended."""
     placed: int = 0
@@ -222,8 +223,8 @@ class _Parsed:
         """
         rounds = sum(rounds for rounds, _, _ in self.totals)
         starts = dict(self._first_starts(rounds))
-        for thread, stack, weight, idle in self.pending:
-            self.builder.add_indexed(stack, thread, weight, starts[thread], idle=idle)
+        for thread, stack, weight, state in self.pending:
+            self.builder.add_indexed(stack, thread, weight, starts[thread], state=state)
             starts[thread] += weight
         self.ends.update(starts)
         self.pending.clear()
@@ -282,13 +283,9 @@ def _thread(parsed: _Parsed, text: str) -> None:
     parsed.threads.append(parsed.builder.thread(Thread(int(pid), int(tid), _quoted(name))))
 
 
-def _samples(parsed: _Parsed, text: str, *, idle: bool = False) -> None:
+def _samples(state: ThreadState, parsed: _Parsed, text: str) -> None:
     thread, stack, weight = map(int, text.split(" "))
-    parsed.pending.append((parsed.threads[_index(thread)], _whole(parsed, _index(stack)), weight, idle))
-
-
-def _idle_samples(parsed: _Parsed, text: str) -> None:
-    _samples(parsed, text, idle=True)
+    parsed.pending.append((parsed.threads[_index(thread)], _whole(parsed, _index(stack)), weight, state))
 
 
 def _drops(parsed: _Parsed, text: str) -> None:
@@ -338,8 +335,9 @@ def _end(parsed: _Parsed, text: str) -> None:
     parsed.end = _quoted(text)
 
 
-_PARSERS = {
-    "f ": _function, "s ": _stack, "t ": _thread, "r ": _samples, "z ": _idle_samples,
+_PARSERS: Mapping[str, Callable[[_Parsed, str], None]] = {
+    "f ": _function, "s ": _stack, "t ": _thread,
+    **{f"{letter} ": partial(_samples, ThreadState[state]) for state, letter in LETTERS.items()},
     "d ": _drops, "p ": _child, "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind, "w ": _partial,
     "g": _no_gil, "l ": _left, "q ": _rarer,
 }  # fmt: skip

@@ -245,7 +245,7 @@ class _Part:
         stack, thread, weight = sample
         self._weights[piece.fate] += weight
         if piece.fate is _Fate.KEPT:
-            self._reindexer.add(piece.stack, thread, weight, start, idle=stack in self._source.idle)
+            self._reindexer.add(piece.stack, thread, weight, start, state=self._source.state_of(stack))
 
     @property
     def seen(self) -> int:

@@ -34,8 +34,8 @@ def merge_profiles(profiles: Iterable[Profile], *, same_clock: bool = False) -> 
         reindexer = Reindexer(profile, builder)
         starts = profile.known_starts() if same_clock else repeat(None)
         for sample, start in zip(profile.samples, starts, strict=False):
-            stack, idle = profile.stacks[sample.stack], sample.stack in profile.idle
-            reindexer.add(stack, sample.thread, sample.weight, start, idle=idle)
+            stack, state = profile.stacks[sample.stack], profile.state_of(sample.stack)
+            reindexer.add(stack, sample.thread, sample.weight, start, state=state)
     return builder.build(
         unit=unit,
         period_ns=_mean_period_ns(counted),
@@ -114,7 +114,7 @@ def _add_all(profile: Profile, target: ProfileBuilder, thread: int) -> None:
     frame = [target.frame(frame) for frame in profile.frames].__getitem__
     for stack, weight in stack_weights(profile).items():
         frames = tuple(map(frame, profile.stacks[stack]))
-        target.add_indexed(frames, thread, weight, idle=stack in profile.idle)
+        target.add_indexed(frames, thread, weight, state=profile.state_of(stack))
 
 
 def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[str], str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import compress, groupby
 from operator import itemgetter, ne, or_
 
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, ThreadState
 from profkit.transforms.origin import (
     CHILD_PREFIX,
     is_child_file,
@@ -46,7 +46,7 @@ class Reindexer:
         weight: int,
         start: int | None = None,
         *,
-        idle: bool = False,
+        state: ThreadState = ThreadState.UNKNOWN,
     ) -> None:
         """Append one sample; `stack` may be missing from the source's table, but not its frames."""
         mapped = self._stacks.get(stack)
@@ -54,7 +54,7 @@ class Reindexer:
             mapped = self._stacks[stack] = tuple(self._frame(frame) for frame in stack)
         if thread not in self._threads:
             self._threads[thread] = self._target.thread(self._source.threads[thread])
-        self._target.add_indexed(mapped, self._threads[thread], weight, start, idle=idle)
+        self._target.add_indexed(mapped, self._threads[thread], weight, start, state=state)
 
     def _frame(self, frame: int) -> int:
         if frame not in self._frames:
@@ -95,7 +95,7 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     threads = [builder.thread(thread) for thread in profile.threads]
     stacks = [_fold_address([numbers[frame] for frame in stack], folded) for stack in profile.stacks]
     for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
-        builder.add_indexed(stacks[stack], threads[thread], weight, start, idle=stack in profile.idle)
+        builder.add_indexed(stacks[stack], threads[thread], weight, start, state=profile.state_of(stack))
     totals = {
         frame: total
         for number, (frame, total) in enumerate(zip(profile.frames, profile.totals, strict=False))
@@ -281,12 +281,12 @@ def prune(profile: Profile, min_share: float) -> Profile:
     ordered = sort_stacks(profile, keys)
     depths = _kept_depths(ordered, min_share * profile.total_weight)
     smaller = len(profile.frames)
-    stacks: dict[tuple[Stack, bool], int] = {}
+    stacks: dict[tuple[Stack, ThreadState], int] = {}
     places = []
     for number, (stack, place) in enumerate(zip(profile.stacks, ordered.places, strict=True)):
         depth = depths[place] if place >= 0 else len(stack)
         cut = stack if depth == len(stack) else (*stack[:depth], smaller)
-        places.append(stacks.setdefault((cut, number in profile.idle), len(stacks)))
+        places.append(stacks.setdefault((cut, profile.state_of(number)), len(stacks)))
     return Profile(
         unit=profile.unit,
         period_ns=profile.period_ns,
@@ -296,7 +296,7 @@ def prune(profile: Profile, min_share: float) -> Profile:
         samples=_moved(profile, places),
         ordered=profile.ordered,
         totals=(*profile.totals, None) if profile.totals else (),
-        idle=frozenset(map(places.__getitem__, profile.idle)),
+        states=tuple(state for _, state in stacks) if profile.states else (),
     )
 
 
@@ -351,8 +351,8 @@ def keep_leaf_end(profile: Profile, frames: int) -> Profile:
     builder = ProfileBuilder()
     reindexer = Reindexer(profile, builder)
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
-        stack, idle = profile.stacks[sample.stack][-frames:], sample.stack in profile.idle
-        reindexer.add(stack, sample.thread, sample.weight, start, idle=idle)
+        stack, state = profile.stacks[sample.stack][-frames:], profile.state_of(sample.stack)
+        reindexer.add(stack, sample.thread, sample.weight, start, state=state)
     return build_like(profile, builder)
 
 
@@ -362,8 +362,8 @@ def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
     reindexer = Reindexer(profile, builder)
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
         if profile.threads[sample.thread].tid in tids:
-            stack, idle = profile.stacks[sample.stack], sample.stack in profile.idle
-            reindexer.add(stack, sample.thread, sample.weight, start, idle=idle)
+            stack, state = profile.stacks[sample.stack], profile.state_of(sample.stack)
+            reindexer.add(stack, sample.thread, sample.weight, start, state=state)
     return build_like(profile, builder)
 
 

@@ -12,9 +12,11 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, ThreadState
 from profkit.transforms.identity import file_identity
 from profkit.transforms.origin import is_native_file
+
+_WAITING_STATES = (ThreadState.WAITING, ThreadState.GIL)
 
 LineOf = Callable[[str, int], str | None]
 """Returns a line's source by file and number, None if it is unknown."""
@@ -106,8 +108,10 @@ _CALLS = re.compile(
 
 
 def waiting_stacks(profile: Profile, line_of: LineOf | None = None) -> frozenset[int]:
-    """Return the indexes of the stacks of waiting threads: idle ones, and those that end in a known wait."""
-    ends = {stack[-1] for stack in profile.stacks if stack}
+    """Return the indexes of the stacks of waiting threads: by their states, else by functions that wait."""
+    unknown = [n for n, stack in enumerate(profile.stacks) if stack and not profile.state_of(n)]
+    measured = (n for n in range(len(profile.stacks)) if profile.state_of(n) in _WAITING_STATES)
+    ends = {profile.stacks[number][-1] for number in unknown}
     # Most lines at the end of a stack are of few functions.
     is_known = cache(_is_known_to_wait)
 
@@ -117,8 +121,7 @@ def waiting_stacks(profile: Profile, line_of: LineOf | None = None) -> frozenset
         return bool(known) or (source is not None and _CALLS.search(source) is not None)
 
     waiting = frozenset(frame for frame in ends if waits(*profile.frames[frame]))
-    known = (number for number, stack in enumerate(profile.stacks) if stack and stack[-1] in waiting)
-    return profile.idle.union(known)
+    return frozenset((*measured, *(n for n in unknown if profile.stacks[n][-1] in waiting)))
 
 
 def _is_known_to_wait(name: str, file: str) -> bool | None:

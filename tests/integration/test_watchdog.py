@@ -17,7 +17,7 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
-from profkit.process import procfs
+from profkit.process import procfs, watchdog
 from profkit.process.detach import Detached, kill_marked, start_detached
 from profkit.samplers.base import Attachment, LiveStacks, log_path, output_path
 from profkit.samplers.options import SamplerOptions
@@ -233,7 +233,8 @@ def test_killing_by_mark_reaches_the_watchdog(tmp_path: Path) -> None:
 def start(text: str, folder: Path, *arguments: str, target: int | None = None) -> Detached:
     mark, log = str(folder / "mark"), folder / "log"
     argv = (sys.executable, "-c", text, *arguments, mark)
-    begun = start_detached(argv, mark, log, SYSTEM_CLOCK, 30, target)
+    options = () if target is None else (f"{watchdog.TARGET}{target}",)
+    begun = start_detached(argv, mark, log, SYSTEM_CLOCK, 30, options)
     assert begun is not None
     wait_for(lambda: "\n1\n" in log.read_text())
     return begun

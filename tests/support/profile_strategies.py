@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
 from profkit.units import Unit
 
 USER = "/home/ann/app.py"
@@ -20,6 +20,8 @@ frames = st.builds(
     line=st.integers(0, 3),
 )
 threads = st.builds(Thread, pid=st.just(7), tid=st.integers(1, 3), name=st.just("t"))
+thread_states = st.sampled_from(ThreadState)
+_UNKNOWN = st.just(ThreadState.UNKNOWN)
 
 
 @st.composite
@@ -28,13 +30,13 @@ def profiles(
     frame: st.SearchStrategy[Frame] = frames,
     unit: Unit = Unit.SAMPLES,
     max_depth: int = 6,
-    idle: st.SearchStrategy[bool] = st.just(False),  # noqa: B008 - strategies do not change
+    states: st.SearchStrategy[ThreadState] = _UNKNOWN,
 ) -> Profile:
-    """Small profiles with repeated functions, recursion and empty stacks; `idle` draws states of threads."""
+    """Small profiles with repeated functions, recursion and empty stacks."""
     builder = ProfileBuilder()
     stack = st.lists(frame, max_size=max_depth).map(tuple)
-    for *sample, state in draw(st.lists(st.tuples(stack, threads, st.integers(1, 5), idle), max_size=12)):
-        builder.add(*sample, idle=state)
+    for *sample, state in draw(st.lists(st.tuples(stack, threads, st.integers(1, 5), states), max_size=12)):
+        builder.add(*sample, state=state)
     return builder.build(unit=unit, period_ns=1e6)
 
 

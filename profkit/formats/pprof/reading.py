@@ -19,8 +19,8 @@ from profkit.formats.pprof.messages import Fields, bytes_of, fields_of, integer,
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
-    IDLE,
     STATE,
+    STATES,
     InFunction,
     InLabel,
     InProfile,
@@ -30,7 +30,7 @@ from profkit.formats.pprof.schema import (
 )
 from profkit.formats.pprof.starts import with_starts
 from profkit.formats.pprof.turns import Turns, samples_in_order, turns_in
-from profkit.model.profile import Column, Frame, Profile, Sample, Thread, Value
+from profkit.model.profile import Column, Frame, Profile, Sample, Thread, ThreadState, Value
 from profkit.units import Unit
 
 _PIECE = 1 << 14
@@ -96,7 +96,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
         threads=tuple(tables.threads),
         samples=tuple(_summed(samples, found.order)) if taken is None else taken,
         ordered=about.ordered and taken is not None,
-        idle=frozenset(tables.idle),
+        states=tuple(tables.states) if any(tables.states) else (),
     )
     if about.values:
         profile = _with_columns(profile, about.values, found.order, tables)
@@ -150,7 +150,7 @@ class _Rest(NamedTuple):
     """Further locations, packed; empty if all are packed at the beginning, as protobuf writes them."""
     thread: int
     values: tuple[int, ...]
-    idle: bool
+    state: ThreadState
 
 
 class _Tables:
@@ -160,14 +160,14 @@ class _Tables:
         self, places: Mapping[int, int] | None, frames: int, strings: Sequence[str], budget: Budget
     ) -> None:
         self.stacks: list[tuple[int, ...]] = []
-        self.idle: set[int] = set()
-        """Numbers of the stacks of idle threads."""
+        self.states: list[ThreadState] = []
+        """By stack."""
         self.threads: dict[Thread, int] = {}
         self.values: list[tuple[int, ...]] = []
         """All values of each distinct sample."""
         self._places, self._frames, self._strings = places, frames, strings
-        self._numbers: tuple[dict[tuple[int, ...], int], ...] = ({}, {})
-        """Numbers of the stacks that are not idle, and of those that are."""
+        self._numbers: tuple[dict[tuple[int, ...], int], ...] = tuple({} for _ in ThreadState)
+        """Numbers of the stacks by state."""
         self._rests: dict[bytes, _Rest] = {}
         self._budget = budget
 
@@ -175,17 +175,17 @@ class _Tables:
         """Return the sample of each message; new stacks and threads take the next numbers."""
         field = int(InSample.LOCATIONS)
         # Per sample, a number and an object that many share take less memory than a tuple.
-        numbers: tuple[dict[bytes, int], ...] = ({}, {})
-        distinct: list[tuple[bytes, bool]] = []
+        numbers: tuple[dict[bytes, int], ...] = tuple({} for _ in ThreadState)
+        distinct: list[tuple[bytes, ThreadState]] = []
         of_sample: list[int] = []
         rests: list[_Rest] = []
         for message in messages:
             first, rest = wire.first_blob(message, field)
             known = self._rests.get(rest) or self._rest(rest)
             packed = first + known.locations if known.locations else first
-            number = numbers[known.idle].setdefault(packed, len(distinct))
+            number = numbers[known.state].setdefault(packed, len(distinct))
             if number == len(distinct):
-                distinct.append((packed, known.idle))
+                distinct.append((packed, known.state))
             of_sample.append(number)
             rests.append(known)
         self.values = [rest.values for rest in rests]
@@ -196,18 +196,18 @@ class _Tables:
             for number, rest in zip(of_sample, rests, strict=True)
         ]
 
-    def _add_stacks(self, distinct: Sequence[tuple[bytes, bool]]) -> list[int]:
-        """Return the number of each stack, given by its bytes and whether it is idle; two may be equal."""
+    def _add_stacks(self, distinct: Sequence[tuple[bytes, ThreadState]]) -> list[int]:
+        """Return the number of each stack, given by its bytes and state; two may be equal."""
         longest = max((len(packed) for packed, _ in distinct), default=0)
         self._budget.check_depth(longest // wire.LONGEST_VARINT)
         found = look_up_each((packed for packed, _ in distinct), self._places, self._frames)
-        return [self._number(stack[::-1], idle) for stack, (_, idle) in zip(found, distinct, strict=True)]
+        return [self._number(stack[::-1], state) for stack, (_, state) in zip(found, distinct, strict=True)]
 
-    def _number(self, stack: tuple[int, ...], idle: bool) -> int:
-        number = self._numbers[idle].setdefault(stack, len(self.stacks))
+    def _number(self, stack: tuple[int, ...], state: ThreadState) -> int:
+        number = self._numbers[state].setdefault(stack, len(self.stacks))
         if number == len(self.stacks):
             self.stacks.append(stack)
-            self.idle |= {number} if idle else set()
+            self.states.append(state)
             self._budget.count_stack(len(stack))
         return number
 
@@ -219,7 +219,7 @@ class _Tables:
             b"".join(map(wire.varint, integers_of(fields.get(InSample.LOCATIONS, ())))),
             self.threads.setdefault(thread, len(self.threads)),
             tuple(integers_of(fields.get(InSample.VALUES, ()))),
-            _text(labels, STATE, self._strings) == IDLE,
+            STATES.get(_text(labels, STATE, self._strings), ThreadState.UNKNOWN),
         )
         return found
 

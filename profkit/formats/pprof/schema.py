@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from profkit.model.profile import Profile, Value
+from profkit.model.profile import Profile, ThreadState, Value
 from profkit.units import Unit
 
 FORMAT = "profkit.pprof/1"
@@ -41,8 +41,15 @@ WALL = ("wall", "nanoseconds")
 """Type and unit of the period, and of the second value."""
 
 
-STATE, IDLE = "state", "idle"
-"""Label of the samples of idle threads, and its value; others have no such label."""
+STATE = "state"
+"""Label of the samples of threads whose state is known."""
+STATES = {
+    "working": ThreadState.WORKING,
+    "waiting": ThreadState.WAITING,
+    "waiting for the GIL": ThreadState.GIL,
+    "idle": ThreadState.WAITING,  # as earlier versions wrote
+}
+"""Its values."""
 
 
 class InProfile(enum.IntEnum):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from profkit.formats import wire
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
-    IDLE,
     SAMPLE_TYPES,
     STATE,
+    STATES,
     VALUE_TYPES,
     WALL,
     InFunction,
@@ -28,7 +28,7 @@ from profkit.formats.pprof.schema import (
 from profkit.formats.pprof.starts import starts_comment
 from profkit.formats.pprof.turns import Turns, take_turns, turns_comment
 from profkit.formats.registry import TimeSpan
-from profkit.model.profile import Frame, Profile, Sample, Thread
+from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 
 _INT64_MAX = 2**63 - 1
 
@@ -92,14 +92,14 @@ def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Str
     ]
     values = {w: _values(w, profile.period_ns) for w in {sample.weight for sample in samples}}
     labels = [_labels(thread, strings) for thread in profile.threads]
-    idle = _idle_label(strings) if profile.idle else b""
+    states = _state_labels(profile, strings)
     return {
         sample: wire.blob(
             InProfile.SAMPLE,
             stacks[sample.stack]
             + values[sample.weight]
             + labels[sample.thread]
-            + (idle if sample.stack in profile.idle else b""),
+            + states[profile.state_of(sample.stack)],
         )
         for sample in dict.fromkeys(samples)
     }
@@ -137,8 +137,13 @@ def _labels(thread: Thread, strings: _Strings) -> bytes:
     return b"".join(_label(key, value, strings) for key, value in values)
 
 
-def _idle_label(strings: _Strings) -> bytes:
-    return _label(STATE, wire.integer(InLabel.STRING, strings.number(IDLE)), strings)
+def _state_labels(profile: Profile, strings: _Strings) -> Mapping[ThreadState, bytes]:
+    """Return the label of each state that the profile has."""
+    labels = {ThreadState.UNKNOWN: b""}
+    for word, state in STATES.items():
+        if state in profile.states and state not in labels:
+            labels[state] = _label(STATE, wire.integer(InLabel.STRING, strings.number(word)), strings)
+    return labels
 
 
 def _label(key: str, value: bytes, strings: _Strings) -> bytes:

@@ -9,8 +9,10 @@
     s PARENT FUNCTION LINE             stacks: a function called by the leaf of stack PARENT, -1 for none
     t PID TID NAME                     threads
     p PID COMMAND                      command line of a child process, its arguments separated by spaces
-    r THREAD STACK WEIGHT              samples of a thread, WEIGHT in a row
-    z THREAD STACK WEIGHT              the same of an idle thread
+    r THREAD STACK WEIGHT              samples of a thread, WEIGHT in a row; its state is unknown
+    k THREAD STACK WEIGHT              the same of a thread that works: on a processor, or ready for one
+    z THREAD STACK WEIGHT              the same of a thread that waits
+    y THREAD STACK WEIGHT              the same of a thread that waits for the GIL
     d FUNCTION ROUNDS                  rounds in which a process could not be read, by its last function
     w ROUNDS                           rounds in which only threads on a processor, or with the GIL, were read
     x PID REASON                       a child process that is not sampled
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _APPEND = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
+UNKNOWN, WORKING, WAITING, GIL = "r", "k", "z", "y"
+LETTERS = {"UNKNOWN": UNKNOWN, "WORKING": WORKING, "WAITING": WAITING, "GIL": GIL}
+"""First letters of the lines of samples, by state."""
 ASKED, ENDED, DURATION = "asked", "ended", "duration"
 """Reasons of an end: a signal, the end of the process, and the time limit."""
 
@@ -51,8 +56,8 @@ class Journal:
         self._functions: dict[tuple[str, str], int] = {}
         self._stacks: dict[tuple[int, int, int], int] = {}
         self._threads: dict[tuple[int, int], int] = {}
-        self._last: dict[int, tuple[int, bool, int]] = {}
-        """By thread: its last stack, whether it was idle, and how often that was seen since the last line."""
+        self._last: dict[int, tuple[int, str, int]] = {}
+        """By thread: its last stack, its state's letter, and how often that was seen since the last line."""
         self._dropped: dict[int, int] = {}
         self._partial = 0
 
@@ -67,15 +72,15 @@ class Journal:
         """Record that from now on each round that is taken counts for so many."""
         self._lines.append(f"q {rounds}")
 
-    def add(self, pid: int, tid: int, stack: int, weight: int = 1, *, idle: bool = False) -> None:
-        """Add one sample of a thread, or several of the same stack and state."""
+    def add(self, pid: int, tid: int, stack: int, weight: int = 1, *, state: str = UNKNOWN) -> None:
+        """Add one sample of a thread, or several of the same stack and state, given by its letter."""
         thread = self._thread(pid, tid)
         last = self._last.get(thread)
-        if last is not None and last[0] == stack and last[1] == idle:
+        if last is not None and last[0] == stack and last[1] == state:
             weight += last[2]
         elif last is not None:
             self._lines.append(_samples(thread, *last))
-        self._last[thread] = stack, idle, weight
+        self._last[thread] = stack, state, weight
 
     def stack(self, frames: Frames) -> int:
         """Return the number of a stack, -1 for an empty one."""
@@ -130,7 +135,7 @@ class Journal:
             self._lines.append(f"e {quoted(reason)}")
         data = "".join([f"{line}\n" for line in self._lines]).encode("ascii")
         self._lines.clear()
-        _append(self._path, data)
+        append(self._path, data)
 
     def _thread(self, pid: int, tid: int) -> int:
         number = self._threads.get((pid, tid))
@@ -140,11 +145,11 @@ class Journal:
         return number
 
 
-def _samples(thread: int, stack: int, idle: bool, weight: int) -> str:
-    return f"{'z' if idle else 'r'} {thread} {stack} {weight}"
+def _samples(thread: int, stack: int, letter: str, weight: int) -> str:
+    return f"{letter} {thread} {stack} {weight}"
 
 
-def _append(path: str, data: bytes) -> None:
+def append(path: str, data: bytes) -> None:
     """Append to a file; if that fails, the file is as before."""
     # Not kept open: inside the sampled process, the program may close it and reuse its number.
     file = posix.open(path, _APPEND, 0o600)

@@ -12,6 +12,7 @@ import sys
 
 from . import proc_files, tasks
 from .consistency import Check
+from .journal import GIL, UNKNOWN, WAITING, WORKING
 from .thread_states import ThreadStates
 
 TYPE_CHECKING = False  # `typing` takes long to import
@@ -56,7 +57,6 @@ TOO_DEEP = "Too many "
 _UNREADABLE = "<unreadable>"
 _FIRST_TRIES = 10
 _HAS_GIL_BIT, _ON_CPU_BIT, _GIL_REQUESTED_BIT = 1, 2, 8
-_WORKS = _HAS_GIL_BIT | _ON_CPU_BIT | _GIL_REQUESTED_BIT
 _WANTED = {ALL_THREADS: 0, ON_CPU: _ON_CPU_BIT | _HAS_GIL_BIT, HOLDS_GIL: _HAS_GIL_BIT}
 
 
@@ -101,8 +101,8 @@ class Process:
         """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
         self.is_partial = False
         """True if only the threads on a processor could be read last."""
-        self._working: set[int] | None = None
-        """Threads that held or requested the GIL, or were on a processor, as read last; None if unknown."""
+        self._wanting: set[int] | None = None
+        """Threads that requested the GIL, as read last; None if states are unknown."""
         self._states = ThreadStates(pid, keep_open=without < 0)
         self._checks: dict[_Place, Check] = {}
 
@@ -137,16 +137,19 @@ class Process:
             reader = self._readers[state] = _reader(self.pid, _MODES[state], with_tasks=self._with_tasks)
         return self._read(reader)
 
-    def is_idle(self, tid: int, *, is_new: bool = True) -> bool:
-        """Return whether a thread, as read last, is idle; False if its state is not known.
+    def state(self, tid: int, *, is_new: bool = True) -> str:
+        """Return the letter of a thread's state, as read last.
 
-        `is_new` says whether its stack is another one than in the last round.
+        `is_new` says whether its stack is another one than in the last round. A thread that holds the GIL can
+        wait, too.
         """
-        if self._working is None:
-            return False
-        if is_new or tid in self._working:
+        if self._wanting is None:
+            return UNKNOWN
+        if is_new:
             self._states.forget(tid)
-        return tid not in self._working and self._states.is_off_processors(tid)
+        if not self._states.is_off_processors(tid):
+            return WORKING
+        return GIL if tid in self._wanting else WAITING
 
     def close(self) -> None:
         """Close all files."""
@@ -180,14 +183,14 @@ class Process:
     def _of_all(self, interpreters: Iterable[object]) -> dict[int, list[object]]:
         """Return the threads of all interpreters; one that runs several of them has the stacks of all."""
         threads: dict[int, list[object]] = {}
-        working = self._working = set()
+        wanting = self._wanting = set()
         are_consistent = True
         # A subinterpreter has a higher number than the one that called it.
         others = (one for one in interpreters if _number(one) != self._without)
         for interpreter in sorted(others, key=_number, reverse=True):
             for thread in interpreter.threads:  # type: ignore[attr-defined]
-                if thread.status & _WORKS:
-                    working.add(thread.thread_id)
+                if thread.status & _GIL_REQUESTED_BIT:
+                    wanting.add(thread.thread_id)
                 if not self._wanted or thread.status & self._wanted:
                     called = threads.get(thread.thread_id)
                     place = _number(interpreter), thread.thread_id

@@ -121,7 +121,7 @@ class Sampling:
                 if frames:
                     process.function = self._journal.function(frames[0][0], frames[0][1])
             if stack >= 0:
-                self._journal.add(process.pid, tid, stack, idle=process.is_idle(tid, is_new=is_new))
+                self._journal.add(process.pid, tid, stack, state=process.state(tid, is_new=is_new))
         return True
 
     def _threads(self, process: Process) -> dict[int, list[object]] | None:

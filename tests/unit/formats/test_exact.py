@@ -7,15 +7,14 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats import firefox, speedscope
 from profkit.formats.limits import gunzipped, unlimited
 from profkit.formats.registry import FORMATS as FORMATS_BY_NAME
 from profkit.formats.registry import lost_in, read_any
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
-from tests.support.profile_strategies import profile_of, profiles
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
+from tests.support.profile_strategies import profile_of, profiles, thread_states
 
 FORMATS = [speedscope, firefox]
 
@@ -51,30 +50,49 @@ def test_starts_of_other_samples_are_ignored() -> None:
 
 
 @pytest.mark.parametrize("codec", FORMATS, ids=lambda codec: codec.__name__)
-@given(profile=profiles(idle=st.booleans()))
-def test_idle_stacks_are_read_back(codec: object, profile: Profile) -> None:
+@given(profile=profiles(states=thread_states))
+def test_states_are_read_back(codec: object, profile: Profile) -> None:
     encoded = codec.encode(profile)  # type: ignore[attr-defined]
     assert codec.decode(encoded) == profile  # type: ignore[attr-defined]
-    assert (b'"idle"' in encoded) is bool(profile.idle)
+    assert (b'"states"' in encoded) is bool(profile.states)
 
 
-@pytest.mark.parametrize("runs", [[1, 1], [0, 2, 2], [10**18, 1]])
-def test_states_of_other_samples_are_ignored(runs: list[int]) -> None:
-    document = json.loads(speedscope.encode(timed()))
-    document["profkit"]["idle"] = runs
-    assert speedscope.decode(json.dumps(document).encode()) == timed()
+@pytest.mark.parametrize(
+    "states", [{"states": [1, 2]}, {"states": [2, 10**18, 1, 1]}, {"idle": [1, 1]}, {"idle": [10**18, 1]}]
+)
+def test_states_of_other_samples_are_ignored(states: dict[str, list[int]]) -> None:
+    assert speedscope.decode(described(timed(), states)) == timed()
+
+
+@pytest.mark.parametrize("runs", [[7, 3], [1], [1, 2, 3], [1, -3], ["a", 3], {}])
+def test_wrong_states_are_reported(runs: object) -> None:
+    with pytest.raises(DamagedFile):
+        speedscope.decode(described(timed(), {"states": runs}))
+
+
+def test_idle_samples_of_earlier_versions_wait() -> None:
+    profile = speedscope.decode(described(timed(), {"idle": [0, 1, 1, 1]}))
+    states = [profile.state_of(sample.stack) for sample in profile.samples]
+    assert states == [ThreadState.WAITING, ThreadState.UNKNOWN, ThreadState.WAITING]
+    assert [sample.weight for sample in profile.samples] == [2, 1, 3]
+
+
+def described(profile: Profile, description: object) -> bytes:
+    document = json.loads(speedscope.encode(profile))
+    document["profkit"] |= description
+    return json.dumps(document).encode()
 
 
 def test_formats_that_lose_states_say_so() -> None:
     builder = ProfileBuilder()
-    builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), idle=True)
+    builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), state=ThreadState.WAITING)
     profile = builder.build(period_ns=1e6)
     written = [known for known in FORMATS_BY_NAME.values() if known.encode is not None]
-    told = {known.name for known in written if any("idle" in lost for lost in lost_in(known, profile))}
+    told = {known.name for known in written if any("waiting" in lost for lost in lost_in(known, profile))}
     assert told == {"chrome-trace", "collapsed"}
     for known in written:
         assert known.encode is not None
         content = gunzipped(known.encode(profile), unlimited())
-        kept = read_any(content, known.name).profile.idle
+        kept = read_any(content, known.name).profile.states
         assert bool(kept) is (known.name not in told)
-        assert not any("idle" in lost for lost in lost_in(known, timed()))
+        assert not any("waiting" in lost for lost in lost_in(known, timed()))

@@ -249,7 +249,7 @@ def test_a_killed_process_leaves_its_samples_until_the_sampler_wrote_them(tmp_pa
     output = folder / "segment-000.json"
     output.write_text("{}")
     os.utime(output, ns=(0, START_NS + 2 * SECOND_NS))
-    (folder / "segment-000.log").write_text("")
+    (folder / "segment-000.rounds").write_text("")
     found = read(folder, recording(("!f f", 100)))
     info = only(found).info
     assert not found.live

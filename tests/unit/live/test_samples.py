@@ -24,14 +24,14 @@ from profkit.live.rows import (
     tree_of,
 )
 from profkit.live.samples import LONGEST_WINDOW_S, Batch, LiveSamples
-from profkit.model.profile import Frame, Profile, Thread
+from profkit.model.profile import Frame, Profile, Thread, ThreadState
 from profkit.render.options import Activity
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.tables import function_rows as rows_of_profile
 from profkit.transforms.waiting import waiting_stacks
-from tests.support.profile_strategies import profile_of, profiles
+from tests.support.profile_strategies import profile_of, profiles, thread_states
 
-BATCHES = st.lists(profiles(idle=st.booleans()), min_size=1, max_size=5)
+BATCHES = st.lists(profiles(states=thread_states), min_size=1, max_size=5)
 WORK, WAIT = profile_of(("f:1 g:2", 3), ("f:1", 1)), profile_of(("f:1 h:3", 2), tid=2)
 
 
@@ -217,11 +217,11 @@ def test_starts_that_are_not_known() -> None:
     assert history.starts(1.0) == ()
 
 
-def test_equal_stacks_of_idle_and_other_threads_differ(tmp_path: Path) -> None:
+def test_equal_stacks_of_threads_in_different_states_differ(tmp_path: Path) -> None:
     frames = (Frame("f", str(tmp_path), 1),)
     profile = Profile(
         frames=frames, stacks=((0,), (0,)), threads=(Thread(1, 1, "t"),),
-        samples=((0, 0, 2), (1, 0, 3)), idle=frozenset({1}),  # type: ignore[arg-type]
+        samples=((0, 0, 2), (1, 0, 3)), states=(ThreadState.WORKING, ThreadState.WAITING),  # type: ignore[arg-type]
     )  # fmt: skip
     live = LiveSamples()
     live.add(Batch(0, 1, profile, 5))

@@ -11,11 +11,12 @@ import pytest
 
 from profkit.errors import DamagedFile, SamplerMissing
 from profkit.model.notes import Note, NoteCode
+from profkit.model.profile import ThreadState
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.background import BackgroundThread
 from profkit.samplers.base import Recording, output_path
 from profkit.samplers.cpython import CPythonSampler
-from profkit.samplers.helper.journal import ASKED, Journal
+from profkit.samplers.helper.journal import ASKED, WAITING, Journal
 from tests.support.spool_folders import open_folder
 
 SAMPLER = CPythonSampler()
@@ -62,11 +63,11 @@ def test_children_have_a_frame_of_their_own_without_secrets(tmp_path: Path) -> N
     written = journal(tmp_path)
     written.add_child(8, "python work.py --token=abcd1234efgh")
     written.add(7, 7, written.stack(HERE))
-    written.add(8, 8, written.stack(HERE), idle=True)
+    written.add(8, 8, written.stack(HERE), state=WAITING)
     written.write(1, 0, 0, ASKED)
     profile = read(tmp_path, WITH_CHILDREN).profile
-    idle = [profile.threads[sample.thread].pid for sample in profile.samples if sample.stack in profile.idle]
-    assert idle == [8]
+    states = {profile.threads[one.thread].pid: profile.state_of(one.stack) for one in profile.samples}
+    assert states == {7: ThreadState.UNKNOWN, 8: ThreadState.WAITING}
     stacks = {
         profile.threads[sample.thread].pid: [
             profile.frames[number] for number in profile.stacks[sample.stack]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posix
+import re
 import tracemalloc
 from collections import Counter
 from itertools import pairwise
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.profile import Profile
-from profkit.samplers.helper.journal import ASKED, ENDED, Journal
+from profkit.model.profile import Profile, ThreadState
+from profkit.samplers.helper.journal import ASKED, ENDED, GIL, WAITING, WORKING, Journal
 from profkit.samplers.stack_journal import (
     DamagedJournal,
     Inside,
@@ -184,18 +185,19 @@ def test_a_deep_stack_takes_little_memory() -> None:
     assert peak_bytes < 10e6
 
 
-def test_samples_of_idle_threads_are_read(tmp_path: Path) -> None:
+def test_states_of_threads_are_read(tmp_path: Path) -> None:
     journal = Journal(str(tmp_path / "stacks"), 7, 0.001, name_of)
     stack = journal.stack([("f", "f.py", 1)])
-    for idle in (False, False, True, True, True, False):
-        journal.add(7, 1, stack, idle=idle)
+    for state in (WORKING, WORKING, WAITING, WAITING, WAITING, GIL):
+        journal.add(7, 1, stack, state=state)
     journal.write(6, 0, 0, ENDED)
     data = (tmp_path / "stacks").read_bytes()
     profile = read_journal(data).profile
-    assert [tuple(sample) for sample in profile.samples] == [(0, 0, 2), (1, 0, 3), (0, 0, 1)]
-    assert (profile.idle, profile.starts) == ({1}, (0, 2, 5))
-    states_unknown = read_journal(data.replace(b"\nz ", b"\nr ")).profile
-    assert (states_unknown.idle, states_unknown.total_weight) == (frozenset(), 6)
+    assert [tuple(sample) for sample in profile.samples] == [(0, 0, 2), (1, 0, 3), (2, 0, 1)]
+    assert profile.states == (ThreadState.WORKING, ThreadState.WAITING, ThreadState.GIL)
+    assert profile.starts == (0, 2, 5)
+    states_unknown = read_journal(re.sub(rb"\n[kyz] ", b"\nr ", data)).profile
+    assert (states_unknown.states, states_unknown.total_weight) == ((), 6)
 
 
 class FullDisk:

@@ -15,10 +15,11 @@ from profkit.formats import pprof, wire
 from profkit.formats.limits import Budget, ImportLimits
 from profkit.formats.pprof import foreign
 from profkit.formats.pprof.schema import InProfile, escape_text, unescape_text
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread, ThreadState
 from profkit.transforms.trees import stack_weights
 from profkit.units import Unit
 from tests.support.folders import SAMPLES
+from tests.support.profile_strategies import thread_states
 from tests.unit.formats.pprof.pprof_messages import PprofProfile
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -35,17 +36,17 @@ THREADS = st.builds(Thread, st.integers(0, 2**31), st.one_of(st.integers(0, 2**3
 
 @st.composite
 def profiles(draw: st.DrawFn) -> Profile:
-    """Profiles with frames that no stack has, equal frames, equal samples in a row, and idle stacks."""
+    """Profiles with frames that no stack has, equal frames, equal samples in a row, and states."""
     frames = tuple(draw(st.lists(FRAMES, max_size=6)))
     stack = st.lists(st.integers(0, len(frames) - 1), max_size=6).map(tuple) if frames else st.just(())
     thread = st.sampled_from(draw(st.lists(THREADS, min_size=1, max_size=3)))
-    stacks: dict[tuple[tuple[int, ...], bool], int] = {}
+    stacks: dict[tuple[tuple[int, ...], ThreadState], int] = {}
     threads: dict[Thread, int] = {}
     samples = [
         Sample(stacks.setdefault(key, len(stacks)), threads.setdefault(where, len(threads)), weight)
         for key, where, weight in draw(
             st.lists(
-                st.tuples(st.tuples(stack, st.booleans()), thread, st.one_of(st.just(1), INT64)), max_size=12
+                st.tuples(st.tuples(stack, thread_states), thread, st.one_of(st.just(1), INT64)), max_size=12
             )
         )
     ]
@@ -58,7 +59,7 @@ def profiles(draw: st.DrawFn) -> Profile:
         samples=tuple(samples),
         ordered=draw(st.booleans()),
         totals=draw(st.tuples(*[TOTALS] * len(frames)) | st.just(())),
-        idle=frozenset(number for (_, idle), number in stacks.items() if idle),
+        states=tuple(state for _, state in stacks) if any(state for _, state in stacks) else (),
     )
 
 
@@ -390,12 +391,23 @@ def test_starts_that_are_too_long_are_ignored() -> None:
     assert pprof.decode(gzip.compress(message.SerializeToString())).starts == ()
 
 
-def test_samples_of_idle_threads_have_a_label() -> None:
+def test_samples_have_a_label_with_their_state() -> None:
     builder = ProfileBuilder()
-    for idle in (False, True):
-        builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), idle=idle)
+    for state in ThreadState:
+        builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), state=state)
     message = message_of(pprof.encode(builder.build()))
     text = message.string_table
     labels = [{text[label.key]: text[label.str] for label in sample.label} for sample in message.sample]
-    assert [found.get("state") for found in labels] == [None, "idle"]
+    assert [found.get("state") for found in labels] == [None, "working", "waiting", "waiting for the GIL"]
     assert message.sample[0].location_id == message.sample[1].location_id
+
+
+def test_idle_samples_of_earlier_versions_wait() -> None:
+    builder = ProfileBuilder()
+    for state in (ThreadState.UNKNOWN, ThreadState.WAITING):
+        builder.add((Frame("f", "f.py", 1),), Thread(7, 7, "t"), state=state)
+    profile = builder.build()
+    message = message_of(pprof.encode(profile))
+    place = list(message.string_table).index("waiting")
+    message.string_table[place] = "idle"
+    assert pprof.decode(gzip.compress(message.SerializeToString())) == profile

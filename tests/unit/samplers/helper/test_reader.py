@@ -86,27 +86,22 @@ def test_threads_by_their_state(only: str, tids: set[int], monkeypatch: pytest.M
     assert Process(PID, only).threads().keys() == tids
 
 
-@pytest.mark.parametrize("off_processors", [True, False])
-def test_a_thread_is_idle_off_the_processors_if_it_does_not_want_the_gil(
-    off_processors: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("off_processors", "states"), [(True, "zyyzz"), (False, "kkkkk")], ids=["waiting", "working"]
+)
+def test_a_thread_that_is_off_the_processors_waits_for_the_gil_if_it_wants_it(
+    off_processors: bool, states: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeReader(monkeypatch)
-    asked = []
-
-    def state_of(states: ThreadStates, tid: int) -> bool:
-        asked.append(tid)
-        return off_processors
-
-    monkeypatch.setattr(ThreadStates, "is_off_processors", state_of)
-    statuses = {1: GIL, 2: REQUESTS, 3: WAITS, 4: WAITS | UNKNOWN, 5: CPU}
+    monkeypatch.setattr(ThreadStates, "is_off_processors", lambda states, tid: off_processors)
+    statuses = {1: GIL, 2: REQUESTS, 3: REQUESTS, 4: WAITS | UNKNOWN, 5: CPU}
     fake.read = lambda: [
         interpreter(0, *(thread(tid, "a", status) for tid, status in statuses.items())),
         interpreter(3, thread(3, "b", GIL)),
     ]
     process = Process(PID, ALL_THREADS)
     process.threads()
-    assert [tid for tid in statuses if process.is_idle(tid)] == ([4] if off_processors else [])
-    assert asked == [4], "the kernel is asked about no other"
+    assert "".join(map(process.state, statuses)) == states
 
 
 def test_states_of_3_14_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +111,7 @@ def test_states_of_3_14_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.read = lambda: [found]
     process = Process(PID, ALL_THREADS)
     process.threads()
-    assert not process.is_idle(7)
+    assert process.state(7) == "r"
 
 
 def test_a_thread_that_runs_several_interpreters_has_their_stacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from profkit.model.profile import ThreadState
 from profkit.samplers.helper import proc_files
-from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, Journal
+from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, UNKNOWN, WAITING, WORKING, Journal
 from profkit.samplers.helper.reader import (
     HOLDS_GIL,
     ON_CPU,
@@ -50,13 +51,13 @@ class Scripted(Process):
         self.pid, self.seen, self.function, self.is_partial = pid, {}, -1, False
         self._reads = iter(reads)
         self.running, self.states, self.closed = True, list[str](), False
-        self.idle: Iterator[bool] = repeat(False)
+        self.thread_states: Iterator[str] = repeat(UNKNOWN)
 
     def is_running(self) -> bool:
         return self.running
 
-    def is_idle(self, tid: int, *, is_new: bool = True) -> bool:
-        return next(self.idle)
+    def state(self, tid: int, *, is_new: bool = True) -> str:
+        return next(self.thread_states)
 
     def close(self) -> None:
         self.closed = True
@@ -116,14 +117,14 @@ def test_each_round_is_a_sample(tmp_path: Path) -> None:
     assert (journal.rounds, journal.repeated, journal.skipped) == (4, 0, 0)
 
 
-def test_samples_of_idle_threads_are_marked(tmp_path: Path) -> None:
+def test_samples_have_the_states_of_their_threads(tmp_path: Path) -> None:
     process = Scripted(["ab", "ab", "ab", "ac"])
-    process.idle = iter([False, True, True, False])
+    process.thread_states = iter([WORKING, WAITING, WAITING, WORKING])
     stage = Stage(tmp_path, process)
     stage.run(4)
     profile = stage.read().profile
-    assert [(sample.stack in profile.idle, sample.weight) for sample in profile.samples] == [
-        (False, 1), (True, 2), (False, 1)
+    assert [(profile.state_of(sample.stack), sample.weight) for sample in profile.samples] == [
+        (ThreadState.WORKING, 1), (ThreadState.WAITING, 2), (ThreadState.WORKING, 1)
     ]  # fmt: skip
     assert len(set(profile.stacks)) == 2
 

@@ -1,4 +1,4 @@
-"""Idle stacks: no transform loses or swaps their marks, and no weight depends on them."""
+"""States of threads: no transform loses or swaps them, and no weight depends on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread, ThreadState
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover
 from profkit.transforms.attribution import cut_regions
@@ -29,11 +29,11 @@ from profkit.transforms.simplify import (
 from profkit.transforms.tables import Selection, function_table, line_table, thread_rows
 from profkit.transforms.trees import call_tree, sum_samples
 from profkit.transforms.waiting import waiting_stacks
-from tests.support.profile_strategies import LIBRARY, NATIVE, USER, profiles
+from tests.support.profile_strategies import LIBRARY, NATIVE, USER, profiles, thread_states
 
 Stack = tuple[Frame, ...]
 MARKED = 100
-"""Added to the id of a thread whose samples stand for idle ones."""
+"""Added per state to the id of a thread whose samples stand for those in that state."""
 REGION = Region(RegionKey("app", "f", 3, "f"), RegionKind.FUNCTION, USER, expected=("f", USER))
 FRAMES = st.builds(
     Frame,
@@ -41,7 +41,8 @@ FRAMES = st.builds(
     file=st.sampled_from([USER, LIBRARY, NATIVE]),
     line=st.integers(0, 2),
 )
-STATED = profiles(FRAMES, idle=st.booleans())
+STATED = profiles(FRAMES, states=thread_states)
+TIDS = {tid + MARKED * state for tid in (1, 2) for state in ThreadState}
 
 
 def cut(profile: Profile, covers: Collection[Cover] = (Cover(REGION.id, None),)) -> Profile:
@@ -56,7 +57,7 @@ TRANSFORMS: list[Callable[[Profile], Profile]] = [
     lambda profile: only_users_code(profile)[0],
     partial(prune, min_share=0.3),
     partial(keep_leaf_end, frames=2),
-    partial(keep_threads, tids={1, 2, 1 + MARKED, 2 + MARKED}),
+    partial(keep_threads, tids=TIDS),
     without_own_threads,
     lambda profile: merge_profiles([profile, profile]),
     partial(with_identities, path_in=str),
@@ -65,17 +66,17 @@ TRANSFORMS: list[Callable[[Profile], Profile]] = [
 ]
 
 
-def with_marks_as_threads(profile: Profile) -> Profile:
-    """The profile with idle samples as those of other threads, without marks."""
+def with_states_as_threads(profile: Profile) -> Profile:
+    """The profile with the samples of each state as those of other threads, without states."""
     builder = ProfileBuilder()
     for stack, number, weight in profile.samples:
         thread = profile.threads[number]
-        thread = thread._replace(tid=thread.tid + MARKED * (stack in profile.idle))
+        thread = thread._replace(tid=thread.tid + MARKED * profile.state_of(stack))
         builder.add(tuple(profile.frames[frame] for frame in profile.stacks[stack]), thread, weight)
     return builder.build(unit=profile.unit, period_ns=profile.period_ns)
 
 
-def without_marks(profile: Profile) -> Profile:
+def without_states(profile: Profile) -> Profile:
     builder = ProfileBuilder()
     for stack, thread, weight in profile.samples:
         frames = tuple(profile.frames[frame] for frame in profile.stacks[stack])
@@ -83,30 +84,32 @@ def without_marks(profile: Profile) -> Profile:
     return builder.build(unit=profile.unit, period_ns=profile.period_ns)
 
 
-def weights(profile: Profile) -> Counter[tuple[Stack, int, bool]]:
-    """Weights by stack, thread and whether it is idle, which a mark or the thread's id says."""
-    found: Counter[tuple[Stack, int, bool]] = Counter()
+def weights(profile: Profile) -> Counter[tuple[Stack, int, int]]:
+    """Weights by stack, thread and its state, which the thread's id may say."""
+    found: Counter[tuple[Stack, int, int]] = Counter()
     for stack, thread, weight in profile.samples:
         by_thread, tid = divmod(profile.threads[thread].tid, MARKED)
         frames = tuple(profile.frames[frame] for frame in profile.stacks[stack])
-        found[frames, tid, bool(by_thread) or stack in profile.idle] += weight
+        found[frames, tid, by_thread or profile.state_of(stack)] += weight
     return found
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @given(profile=STATED)
-def test_a_transform_keeps_the_marks(transform: Callable[[Profile], Profile], profile: Profile) -> None:
-    assert weights(transform(profile)) == weights(transform(with_marks_as_threads(profile)))
+def test_a_transform_keeps_the_states(transform: Callable[[Profile], Profile], profile: Profile) -> None:
+    assert weights(transform(profile)) == weights(transform(with_states_as_threads(profile)))
 
 
 @given(profile=STATED)
-def test_two_sides_keep_the_marks(profile: Profile) -> None:
-    both = side_by_side([profile], [without_marks(profile)])
-    idle = Counter[int]()
+def test_two_sides_keep_the_states(profile: Profile) -> None:
+    both = side_by_side([profile], [without_states(profile)])
+    found = Counter[tuple[int, ThreadState]]()
     for stack, thread, weight in both.samples:
-        idle[thread] += weight if stack in both.idle else 0
-    assert idle[1] == 0
-    assert idle[0] == sum(sample.weight for sample in profile.samples if sample.stack in profile.idle)
+        found[thread, both.state_of(stack)] += weight
+    for state in ThreadState:
+        weight = sum(one.weight for one in profile.samples if profile.state_of(one.stack) is state)
+        assert found[0, state] == weight
+        assert found[1, state] == (0 if state else profile.total_weight)
 
 
 def tree(node: Node) -> list[tuple[int, Frame, int, int]]:
@@ -114,48 +117,54 @@ def tree(node: Node) -> list[tuple[int, Frame, int, int]]:
 
 
 @given(profile=STATED)
-def test_reports_are_the_same_without_marks(profile: Profile) -> None:
-    plain = without_marks(profile)
+def test_reports_are_the_same_without_states(profile: Profile) -> None:
+    plain = without_states(profile)
     assert sorted(tree(call_tree(profile))) == sorted(tree(call_tree(plain)))
     assert thread_rows(profile) == thread_rows(plain)
     for table in (function_table, line_table):
         rows, others = table(profile), table(plain)
         assert set(rows.rows) == set(others.rows)
-    waits = function_table(profile, Selection(waiting=profile.idle)).rows
+    waiting = {n for n, state in enumerate(profile.states) if state is ThreadState.WAITING}
+    waits = function_table(profile, Selection(waiting=frozenset(waiting))).rows
     assert sum(row.self_weight for row in waits) == sum(row.self_weight for row in function_table(plain).rows)
     assert sum(row.waiting_weight for row in waits) == sum(
         sample.weight
         for sample in profile.samples
-        if sample.stack in profile.idle and profile.stacks[sample.stack]
+        if sample.stack in waiting and profile.stacks[sample.stack]
     )
 
 
 @given(profile=STATED)
-def test_a_builder_has_equal_stacks_twice_at_most(profile: Profile) -> None:
-    found = Counter((stack, number in profile.idle) for number, stack in enumerate(profile.stacks))
+def test_a_builder_has_equal_stacks_once_per_state(profile: Profile) -> None:
+    found = Counter((stack, profile.state_of(number)) for number, stack in enumerate(profile.stacks))
     assert max(found.values(), default=1) == 1
-    assert profile.idle <= set(range(len(profile.stacks)))
+    assert len(profile.states) in (0, len(profile.stacks))
 
 
 @given(profile=STATED)
-def test_idle_stacks_wait_in_addition_to_known_ones(profile: Profile) -> None:
-    source = {(USER, 1): "time.sleep(1)"}.get
-    by_name = waiting_stacks(without_marks(profile), lambda file, line: source((file, line)))
-    known = {without_marks(profile).stacks[number] for number in by_name}
-    found = waiting_stacks(profile, lambda file, line: source((file, line)))
-    assert profile.idle <= found
-    names = {
-        tuple(profile.frames[frame] for frame in profile.stacks[number]) for number in found - profile.idle
+def test_functions_say_what_waits_only_if_the_state_is_unknown(profile: Profile) -> None:
+    def source(file: str, line: int) -> str | None:
+        return "time.sleep(1)" if (file, line) == (USER, 1) else None
+
+    plain = without_states(profile)
+    by_name = {
+        tuple(plain.frames[frame] for frame in plain.stacks[number])
+        for number in waiting_stacks(plain, source)
     }
-    plain = without_marks(profile)
-    assert names <= {tuple(plain.frames[frame] for frame in stack) for stack in known}
+    found = waiting_stacks(profile, source)
+    for number, stack in enumerate(profile.stacks):
+        state = profile.state_of(number)
+        is_known_wait = tuple(profile.frames[frame] for frame in stack) in by_name
+        waits = state in (ThreadState.WAITING, ThreadState.GIL) if state else is_known_wait
+        assert (number in found) is waits
 
 
-def test_an_idle_stack_interrupts_a_row_of_equal_ones() -> None:
+def test_another_state_interrupts_a_row_of_equal_stacks() -> None:
     builder = ProfileBuilder()
     stack, thread = (Frame("f", USER, 1),), Thread(7, 1, "t")
-    for idle in (False, False, True, False):
-        builder.add(stack, thread, idle=idle)
+    for state in (ThreadState.WORKING, ThreadState.WORKING, ThreadState.WAITING, ThreadState.WORKING):
+        builder.add(stack, thread, state=state)
     profile = builder.build()
     assert [tuple(sample) for sample in profile.samples] == [(0, 0, 2), (1, 0, 1), (0, 0, 1)]
-    assert (profile.stacks, profile.idle) == (((0,), (0,)), {1})
+    assert profile.stacks == ((0,), (0,))
+    assert profile.states == (ThreadState.WORKING, ThreadState.WAITING)

@@ -1,0 +1,232 @@
+"""States and times of the threads of a sampled process, from /proc/PID/task (proc(5))."""
+
+from __future__ import annotations
+
+import posix
+
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WORKS, WAITS, WANTS_GIL, PAUSED = "w", "s", "g", "p"
+"""States in the journal: on a processor or ready for one, waiting, waiting for the GIL, and stopped."""
+
+_LISTS, _LISTS_IF_STOPPED = 1, 3
+"""Lists of the threads in a round of a sampler that does not stop them, and the fewest if it does."""
+_OFF_PROCESSORS = (b"S", b"D")
+"""Letters of threads that sleep, interruptibly or not."""
+_STOPPED = b"T"
+"""Letter of a thread that a signal stopped; a tracer's have another one."""
+_RUNNING = b"running"
+_FUTEX = {"x86_64": b"202", "aarch64": b"98"}
+"""Number of the system call, by machine."""
+_SETTLED_S = 0.0005
+"""Time after which a thread that was stopped in a system call waits in it again."""
+_KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP = 32, 15
+"""Rounds with the same state after which one round needs no lookup, and the most such rounds in a row."""
+_MOST_OPEN = 200
+"""Number of threads whose files stay open."""
+_READ_BYTES = 256
+_TIMES = 3
+"""Fields of /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst of Linux)."""
+
+
+class Process:
+    """A sampled process: its rounds so far, and its threads."""
+
+    def __init__(self, pid: int, number: int, *, stops: bool) -> None:
+        """Raise OSError if there is no such process; `stops`: the sampler stops its threads."""
+        self.pid, self.number, self.rounds = pid, number, 0
+        self._stops, self._lists = stops, 0
+        # An open folder is listed without another open, which would look like the sampler's.
+        self._folder = posix.open(f"/proc/{pid}/task", posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
+        self._threads: dict[int, _Thread] = {}
+        self._ended: list[_Thread] = []
+        self._variables = _variables_of_python(pid)
+        self._futex = _FUTEX.get(posix.uname().machine, b"")
+
+    def begins_round(self, *, is_list: bool) -> bool:
+        """Return whether an open begins a round: that of `stat`, after enough lists of the threads."""
+        if is_list:
+            self._lists += 1
+            return False
+        if self._lists < (_LISTS_IF_STOPPED if self._stops and self.rounds else _LISTS):
+            return False
+        self._lists = 0
+        self.rounds += 1
+        return True
+
+    def find_threads(self) -> list[int]:
+        """Return the ids of new threads; those that have ended are no longer looked up."""
+        try:
+            tids = {int(name) for name in posix.listdir(self._folder)}
+        except OSError:  # the process has ended
+            tids = set()
+        for tid in self._threads.keys() - tids:
+            self._ended.append(self._threads.pop(tid))
+        return sorted(tids - self._threads.keys())
+
+    def add_thread(self, tid: int, number: int) -> None:
+        """Add a thread with its number in the journal."""
+        self._threads[tid] = _Thread(f"/proc/{self.pid}/task/{tid}", number)
+
+    def look(self, rounds: int) -> None:
+        """Look up the states of the threads; they count for so many rounds."""
+        unclear = []
+        for thread in self._threads.values():
+            state = thread.expected() or self._state(thread)
+            if state is None:
+                unclear.append(thread)
+            else:
+                thread.add(state, rounds)
+        if unclear:
+            import time
+
+            time.sleep(_SETTLED_S)
+            for thread in unclear:
+                thread.add(self._state(thread) or WORKS, rounds)
+
+    def take_runs(self) -> Iterator[str]:
+        """Yield lines of the journal about the states since the last call."""
+        for thread in (*self._threads.values(), *self._ended):
+            runs = thread.take_runs()
+            if runs:
+                yield f"s {thread.number} {runs}"
+        for thread in self._ended:
+            thread.close()
+        self._ended.clear()
+        for thread in list(self._threads.values())[_MOST_OPEN:]:
+            thread.close()
+
+    def new_times(self) -> Iterator[str]:
+        """Yield lines of the journal about threads that have run since the last call."""
+        for thread in self._threads.values():
+            times = thread.new_times()
+            if times is not None:
+                cpu_ns, late_ns, slices = times
+                yield f"c {thread.number} {self.rounds} {cpu_ns // 1000} {late_ns // 1000} {slices}"
+
+    def _state(self, thread: _Thread) -> str | None:
+        """Return the state of a thread, None if the sampler may just have stopped or continued it."""
+        letter = thread.letter()
+        if letter == _STOPPED:
+            return PAUSED
+        is_off = letter in _OFF_PROCESSORS
+        if not is_off and not self._stops:
+            return WORKS
+        call = thread.system_call()
+        if call[0] == _RUNNING:
+            return WAITS if is_off else None  # it cannot be read, or has woken since
+        if call[0][:1] == b"-":  # in none
+            return WORKS
+        return WANTS_GIL if self._wants_gil(call) else WAITS
+
+    def _wants_gil(self, call: list[bytes]) -> bool:
+        """Return whether a thread waits for a futex among the interpreter's own variables, as its GIL is."""
+        if call[0] != self._futex or len(call) < 2:
+            return False
+        address = int(call[1], 16)
+        return any(start <= address < end for start, end in self._variables)
+
+
+class _Thread:
+    """A thread: its states in the last rounds, and its times."""
+
+    __slots__ = ("_file", "_folder", "_known", "_left", "_runs", "_state", "_times", "number")
+
+    def __init__(self, folder: str, number: int) -> None:
+        self._folder, self.number = folder, number
+        self._file = -1
+        self._state, self._known, self._left = "", 0, 0
+        """The last state, for how many rounds it has been known, and how many need no lookup."""
+        self._runs: list[tuple[str, int]] = []
+        self._times: list[int] = []
+
+    def expected(self) -> str | None:
+        """Return the state if it has been the same for so long that it need not be looked up."""
+        if not self._left:
+            return None
+        self._left -= 1
+        return self._state
+
+    def add(self, state: str, rounds: int) -> None:
+        """Add the state in the next rounds."""
+        if state != self._state:
+            self._known = self._left = 0
+        self._state = state
+        self._known += rounds
+        if not self._left:
+            self._left = min(self._known // _KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP)
+        if self._runs and self._runs[-1][0] == state:
+            rounds += self._runs.pop()[1]
+        self._runs.append((state, rounds))
+
+    def take_runs(self) -> str:
+        """Return the states since the last call, such as `w12s3`."""
+        runs = "".join([f"{state}{rounds}" for state, rounds in self._runs])
+        self._runs.clear()
+        return runs
+
+    def letter(self) -> bytes:
+        """Return the letter of the state, empty if the thread has ended."""
+        try:
+            if self._file < 0:
+                self._file = posix.open(f"{self._folder}/stat", posix.O_RDONLY | posix.O_CLOEXEC)
+            text = posix.pread(self._file, _READ_BYTES, 0)
+        except OSError:
+            return b""
+        start = text.rfind(b")") + 2
+        return text[start : start + 1]
+
+    def system_call(self) -> list[bytes]:
+        """Return the number and arguments of the current system call, or `running` if that cannot be read."""
+        return _read(f"{self._folder}/syscall").split() or [_RUNNING]
+
+    def new_times(self) -> list[int] | None:
+        """Return the times on a processor and of waiting for one, in ns, and how often it was put on one.
+
+        None if they have not changed since the last call.
+        """
+        times = [int(field) for field in _read(f"{self._folder}/schedstat").split()]
+        if len(times) < _TIMES or times == self._times:
+            return None
+        self._times = times
+        return times
+
+    def close(self) -> None:
+        """Close its file; it is opened again when needed."""
+        if self._file >= 0:
+            posix.close(self._file)
+            self._file = -1
+
+
+def _variables_of_python(pid: int) -> list[tuple[int, int]]:
+    """Return the addresses of the interpreter's variables: of its executable or library."""
+    found, end_before = list[tuple[int, int]](), -1
+    for line in _read(f"/proc/{pid}/maps", 1 << 20).splitlines():
+        fields = line.split(None, 5)
+        start, end = (int(number, 16) for number in fields[0].split(b"-"))
+        file = fields[5].rpartition(b"/")[2] if len(fields) > 5 else b""
+        is_python = file.startswith((b"python", b"libpython"))
+        # Variables that are zero at first are in a mapping without a file behind the others.
+        if fields[1][:2] == b"rw" and (is_python or (not file and start == end_before)):
+            found.append((start, end))
+            end_before = end
+    return found
+
+
+def _read(path: str, most_bytes: int = _READ_BYTES) -> bytes:
+    """Return the beginning of a file, empty if it cannot be read."""
+    try:
+        file = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        data = b""
+        while len(data) < most_bytes and (piece := posix.read(file, most_bytes - len(data))):
+            data += piece
+        return data
+    except OSError:
+        return b""
+    finally:
+        posix.close(file)

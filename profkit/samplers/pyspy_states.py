@@ -1,0 +1,351 @@
+"""States of the threads in py-spy's samples, from the journal of rounds that is written beside it.
+
+Each sample is matched with its round. Its state is read up to a millisecond after its stack, and py-spy's
+stops wake threads, so some states are wrong. The thread's time on processors says how many. A wrong one is as
+likely at each line, so the working parts of lines are corrected until they add up to that time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from profkit.model.profile import Profile, ProfileBuilder, ThreadState
+from profkit.samplers.helper.thread_lookups import PAUSED, WAITS, WANTS_GIL, WORKS
+from profkit.samplers.thread_rounds import ProcessRounds, ThreadRounds
+from profkit.transforms.simplify import build_like
+
+_PAUSE_MS = 100
+"""Time between two rounds from which on it is a gap."""
+_LATEST = 3
+"""The most rounds by which a thread's first sample comes after the first round in which it existed."""
+_MOST_ABSENT = 0.02
+"""Part of a thread's rounds without a sample up to which its samples are in consecutive rounds."""
+_FEWEST, _SHORTEST_MS = 10, 200
+"""Samples of a thread, and the time, below which nothing is corrected."""
+_MOST_MISSED = 0.5
+"""Largest part of the working samples of each line that is taken to have been read as waiting."""
+_STEPS = 30
+_WAKES = 2
+"""How often a round that stops a process wakes a sleeping thread: to stop, and to sleep again."""
+
+_STATES = {
+    ord(WORKS): ThreadState.WORKING,
+    ord(WAITS): ThreadState.WAITING,
+    ord(WANTS_GIL): ThreadState.GIL,
+}
+_PAUSED = ord(PAUSED)
+
+Run = tuple[int, int]
+"""A stack, and the number of samples in a row that have it."""
+
+
+class Measured(NamedTuple):
+    """A profile with the states of threads and the starts of samples, and what was not sampled."""
+
+    profile: Profile
+    rounds: int | None
+    """Rounds in which the first process could be read."""
+    unseen_ns: int
+    """Time in which it could not be read, or was stopped."""
+
+
+class Use(NamedTuple):
+    """A thread's use of processors, as parts of its time."""
+
+    cpu: float
+    """On a processor."""
+    late: float
+    """Waiting for one."""
+    slices: float
+    """How often it was put on one, per round."""
+
+    def most_working(self, seen: float, wakes: int) -> float:
+        """Return the largest part of the time in which it can have had work, if `seen` of the samples did.
+
+        Each round wakes it so many times if it sleeps. Then it waits for a processor only to sleep on.
+        """
+        for _ in range(_STEPS):
+            own = max(0.0, 1 - wakes * (1 - seen) / self.slices) if self.slices else 1.0
+            seen = min(seen, self.cpu + self.late * own)
+        return seen
+
+
+class _Placed(NamedTuple):
+    """Samples in a row with one stack and state."""
+
+    start: int
+    stack: int
+    weight: int
+    state: ThreadState
+
+
+def with_states(profile: Profile, processes: Mapping[int, ProcessRounds], *, stops: bool) -> Measured:
+    """Return the profile with the states of its threads; those without a pid are of the first process.
+
+    `stops` says whether the sampler stopped the processes for its samples.
+    """
+    first = next(iter(processes))
+    runs: list[list[Run]] = [[] for _ in profile.threads]
+    for stack, thread, weight in profile.samples:
+        runs[thread].append((stack, weight))
+    leaves = [stack[-1] if stack else -1 for stack in profile.stacks]
+    timelines = {pid: _Timeline(process) for pid, process in processes.items()}
+    for pid, timeline in timelines.items():
+        own = [n for n, thread in enumerate(profile.threads) if (thread.pid or first) == pid]
+        timeline.choose_first([(profile.threads[n].tid, runs[n]) for n in own], leaves)
+    builder = ProfileBuilder()
+    for frame in profile.frames:
+        builder.frame(frame)
+    for one, of_one in zip(profile.threads, runs, strict=True):
+        number, owner = builder.thread(one), timelines.get(one.pid or first)
+        for start, stack, weight, state in _placed(owner, one.tid, of_one, leaves, _WAKES if stops else 0):
+            builder.add_indexed(profile.stacks[stack], number, weight, start, state=state)
+    return Measured(build_like(profile, builder), timelines[first].good_rounds, timelines[first].unseen_ns())
+
+
+def _placed(
+    timeline: _Timeline | None, tid: int, runs: Sequence[Run], leaves: Sequence[int], wakes: int
+) -> Iterator[_Placed]:
+    found = None if timeline is None else timeline.lifetime(tid)
+    if found is None or not found.letters:
+        start = 0
+        for stack, weight in runs:
+            yield _Placed(start, stack, weight, ThreadState.UNKNOWN)
+            start += weight
+    else:
+        yield from _corrected(list(found.place(runs, leaves)), found.use, leaves, wakes)
+
+
+class _Lifetime:
+    """A thread in the rounds in which its process could be read."""
+
+    def __init__(self, first: int, letters: bytes, use: Use | None, *, is_new: bool) -> None:
+        self.first, self.letters = first, letters
+        self.use = use
+        """None if it is not known."""
+        self._is_new = is_new
+        """Whether it began after the sampling."""
+
+    def place(self, runs: Sequence[Run], leaves: Sequence[int]) -> Iterator[_Placed]:
+        """Yield the samples with their rounds and states; those of a stopped process are left out."""
+        number, known = sum(weight for _, weight in runs), len(self.letters)
+        if 0 <= known - number <= max(_LATEST, _MOST_ABSENT * known):
+            offset = self._offset(runs, leaves, known - number) if self._is_new else 0
+            letters, start = self.letters[offset:], self.first + offset
+        else:
+            letters = bytes([self.letters[place * known // number] for place in range(number)])
+            start = self.first
+        done = 0
+        for stack, weight in runs:
+            for letter, same in groupby(letters[done : done + weight]):
+                length = sum(1 for _ in same)
+                if letter != _PAUSED:
+                    yield _Placed(start + done, stack, length, _STATES[letter])
+                done += length
+
+    def _offset(self, runs: Sequence[Run], leaves: Sequence[int], most: int) -> int:
+        offsets = range(min(_LATEST, most) + 1)
+        return max(offsets, key=lambda offset: (agreement(runs, self.letters[offset:], leaves), -offset))
+
+
+class _Timeline:
+    """Rounds of a process: which of them failed, and when they were."""
+
+    def __init__(self, process: ProcessRounds) -> None:
+        self._process = process
+        self._failed = sorted(set(_failed_rounds(process)))
+        self._first = 1
+
+    @property
+    def good_rounds(self) -> int:
+        """Number of rounds in which the process could be read."""
+        return self._good_before(self._process.rounds)
+
+    def choose_first(self, threads: Sequence[tuple[int, Sequence[Run]]], leaves: Sequence[int]) -> None:
+        """Choose the first round with samples, by the best match of states and lines.
+
+        Before, the sampler tries whether it can read. It may say that it samples after its first round has
+        begun, and the observer may have begun later.
+        """
+
+        def matches(first: int) -> int:
+            self._first = first
+            lifetimes = ((self.lifetime(tid), runs) for tid, runs in threads)
+            return sum(agreement(runs, one.letters, leaves) for one, runs in lifetimes if one is not None)
+
+        usual = self._process.trials
+        firsts = range(max(usual, _LATEST) + 1)
+        self._first = max(firsts, key=lambda first: (matches(first), -abs(first - usual)))
+
+    def lifetime(self, tid: int) -> _Lifetime | None:
+        """Return what is known of a thread; if its id was used again, of all threads with it."""
+        found = self._process.threads.get(tid)
+        if not found:
+            return None
+        letters = b"".join(map(self._good_letters, found))
+        is_new = found[0].first > self._first
+        use = self._use(found[0]) if len(found) == 1 else None
+        return _Lifetime(self._good_before(found[0].first), letters, use, is_new=is_new)
+
+    def unseen_ns(self) -> int:
+        """Return the time in which the process could not be read, or was stopped."""
+        unseen_ms = 0.0
+        for (before, since_ms), (after, until_ms) in zip(
+            self._process.clock, self._process.clock[1:], strict=False
+        ):
+            rounds, length_ms = after - before, until_ms - since_ms
+            failed = bisect_left(self._failed, after) - bisect_left(self._failed, before)
+            if rounds <= 1 and length_ms >= _PAUSE_MS:
+                unseen_ms += length_ms
+            elif rounds:
+                unseen_ms += length_ms * failed / rounds
+        return round(1e6 * (unseen_ms + self._stopped_ms()))
+
+    def _stopped_ms(self) -> float:
+        """Return how long the process was stopped by a signal: all of its threads then are."""
+        stopped = [
+            thread.letters.count(_PAUSED) for known in self._process.threads.values() for thread in known
+        ]
+        clock = self._process.clock
+        rounds = clock[-1][0] - clock[0][0] if clock else 0
+        return max(stopped, default=0) * (clock[-1][1] - clock[0][1]) / rounds if rounds else 0.0
+
+    def _good_before(self, number: int) -> int:
+        """Return the number of rounds with samples before a round."""
+        if number <= self._first:
+            return 0
+        failed = bisect_left(self._failed, number) - bisect_left(self._failed, self._first)
+        return number - self._first - failed
+
+    def _good_letters(self, thread: ThreadRounds) -> bytes:
+        since = max(0, self._first - thread.first)
+        letters = thread.letters[since:]
+        begin = thread.first + since
+        for number in reversed(self._failed):
+            if begin <= number < begin + len(letters):
+                del letters[number - begin]
+        return bytes(letters)
+
+    def _use(self, thread: ThreadRounds) -> Use | None:
+        """Return a thread's use of processors, None if it lived too shortly."""
+        end = thread.first + len(thread.letters)
+        if len(thread.times) < 1:
+            return None
+        began, ended = thread.times[0], thread.times[-1]
+        is_alive = end >= self._process.rounds - 1
+        length_ms = self._ms_at(end if is_alive else ended.round) - self._ms_at(began.round)
+        if length_ms < _SHORTEST_MS:
+            return None
+        cpu_s, late_s = ended.cpu_s - began.cpu_s, ended.late_s - began.late_s
+        paused = thread.letters.count(_PAUSED) / max(1, len(thread.letters))
+        length_s = length_ms / 1e3 * max(1e-3, 1 - paused)
+        rounds = (end if is_alive else ended.round) - began.round
+        slices = (ended.slices - began.slices) / max(1, rounds)
+        return Use(min(1.0, cpu_s / length_s), min(1.0, late_s / length_s), slices)
+
+    def _ms_at(self, number: int) -> float:
+        """Return the time at a round, interpolated."""
+        clock = self._process.clock
+        place = bisect_right(clock, (number, float("inf")))
+        if not clock or place in (0, len(clock)):
+            return float(clock[min(place, len(clock) - 1)][1]) if clock else 0.0
+        (before, since_ms), (after, until_ms) = clock[place - 1], clock[place]
+        return since_ms + (until_ms - since_ms) * (number - before) / max(1, after - before)
+
+
+def _failed_rounds(process: ProcessRounds) -> Iterator[int]:
+    """Yield the rounds that failed: when that is logged, the next one has usually begun."""
+    known: set[int] = set()
+    for seen in process.failed:
+        number = seen - 2
+        while number in known:
+            number -= 1
+        known.add(number)
+        yield number
+
+
+def agreement(runs: Iterable[Run], letters: Sequence[int], leaves: Sequence[int]) -> int:
+    """Return how many samples have the most frequent state of their line."""
+    counts: Counter[tuple[int, bool]] = Counter()
+    done = 0
+    for stack, weight in runs:
+        part = letters[done : done + weight]
+        works = (
+            sum(1 for letter in part if letter == ord(WORKS)) if weight > 1 else part[:1] == WORKS.encode()
+        )
+        counts[leaves[stack], True] += works
+        counts[leaves[stack], False] += len(part) - works
+        done += weight
+    return sum(max(counts[leaf, True], counts[leaf, False]) for leaf in {leaf for leaf, _ in counts})
+
+
+def _corrected(
+    placed: Sequence[_Placed], use: Use | None, leaves: Sequence[int], wakes: int
+) -> Iterator[_Placed]:
+    """Yield the samples, with as many of each line working as the thread's use of processors allows."""
+    counts: Counter[tuple[int, ThreadState]] = Counter()
+    for _, stack, weight, state in placed:
+        counts[leaves[stack], state] += weight
+    total: Counter[int] = Counter()
+    for (leaf, _), weight in counts.items():
+        total[leaf] += weight
+    seen = {leaf: counts[leaf, ThreadState.WORKING] for leaf in total}
+    number, works = total.total(), sum(seen.values())
+    part = works / number if number else 0.0
+    wanted_part = part if use is None else max(use.cpu, use.most_working(part, wakes))
+    if wanted_part == part or number < _FEWEST:
+        yield from placed
+        return
+    wanted = corrected_parts(total, seen, wanted_part * number)
+    due = dict.fromkeys(total, 0.0)
+    for run in placed:
+        leaf = leaves[run.stack]
+        more = wanted[leaf] - seen[leaf]
+        is_working = run.state is ThreadState.WORKING
+        if is_working == (more > 0) or not more:
+            yield run
+            continue
+        due[leaf] += run.weight * abs(more) / (seen[leaf] if is_working else total[leaf] - seen[leaf])
+        changed = min(run.weight, int(due[leaf]))
+        due[leaf] -= changed
+        wants_gil = counts[leaf, ThreadState.GIL] > counts[leaf, ThreadState.WAITING]
+        waits = ThreadState.GIL if wants_gil else ThreadState.WAITING
+        if changed:
+            other = waits if is_working else ThreadState.WORKING
+            yield _Placed(run.start, run.stack, changed, other)
+        if changed < run.weight:
+            yield _Placed(run.start + changed, run.stack, run.weight - changed, run.state)
+
+
+def corrected_parts(total: Mapping[int, int], seen: Mapping[int, int], wanted: float) -> Mapping[int, float]:
+    """Return how many samples of each line work, if they are `wanted` together and `seen` was read.
+
+    Of waiting samples, the same part was read as working at each line; or of working ones as waiting.
+    """
+    if sum(seen.values()) >= wanted:
+
+        def parts(wrong: float) -> dict[int, float]:
+            least = {line: (seen[line] - wrong * number) / (1 - wrong) for line, number in total.items()}
+            return {line: max(0.0, value) for line, value in least.items()}
+
+        low, high = 0.0, 1 - 1e-9
+    else:
+
+        def parts(wrong: float) -> dict[int, float]:
+            return {line: min(float(number), seen[line] / (1 - wrong)) for line, number in total.items()}
+
+        low, high = _MOST_MISSED, 0.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if sum(parts(middle).values()) > wanted:
+            low = middle
+        else:
+            high = middle
+    found = parts(high)
+    missing, waiting = wanted - sum(found.values()), sum(total.values()) - sum(found.values())
+    more = min(1.0, max(0.0, missing / waiting)) if waiting > 0 else 0.0
+    return {line: value + more * (total[line] - value) for line, value in found.items()}
