@@ -118,6 +118,8 @@ class PageRun:
     """Sentences that the page shows first."""
     summary: Sequence[str] = ()
     """Sentences that sum up the run."""
+    summaries: Mapping[str, Mapping[str, Sequence[str]]] | None = None
+    """The same by thread (its index, or `all`) and activity; None if nothing can be chosen."""
     waiting: Collection[int] = ()
     """Indexes of the stacks of waiting threads."""
     merged: Merged | None = None
@@ -194,6 +196,7 @@ class PageRuns:
             "total": scale.total,
             "waiting": sum(sample.weight for sample in run.profile.samples if sample.stack in run.waiting),
             "summary": [visible(sentence) for sentence in run.summary],
+            **_summaries(run),
             "ordered": run.profile.ordered,
             "threads": [
                 {"name": visible(thread.name), "pid": thread.pid, "tid": thread.tid}
@@ -205,6 +208,16 @@ class PageRuns:
             "source": self.sources.excerpts(seen),
             "notes": [visible(note) for note in (*run.notes, *self._source_notes())],
         }
+
+
+def _summaries(run: PageRun) -> dict[str, object]:
+    if run.summaries is None:
+        return {}
+    shown = {
+        thread: {activity: [visible(one) for one in sentences] for activity, sentences in by_activity.items()}
+        for thread, by_activity in run.summaries.items()
+    }
+    return {"summaries": shown}
 
 
 def refused_note(refused: bool) -> list[str]:

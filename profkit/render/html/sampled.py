@@ -12,14 +12,16 @@ from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
+from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.memory import value_title
-from profkit.render.views.sampled import Report, build_report, library_test
+from profkit.render.views.sampled import Report, build_report, library_test, only_active
 from profkit.render.views.source import SourceLines, infos_of, source_of
-from profkit.render.views.summary import summary
+from profkit.render.views.summary import Summaries
 from profkit.render.views.threads import wanted_threads
+from profkit.render.views.timelines import of_threads, opening_thread
 from profkit.transforms.simplify import fold_addresses
+from profkit.transforms.tables import thread_rows
 from profkit.transforms.trees import Functions, sum_samples
 from profkit.transforms.values import run_with_value, values_of
 from profkit.transforms.waiting import waiting_stacks
@@ -54,7 +56,8 @@ def sampled_html(
     opening = _opening(first, options, notes)
     page.add(opening.run, opening.summed, opening.functions)
     for run in others:
-        page.add(_page_run(run, (), _waiting(run, source)))
+        waiting = _waiting(run, source)
+        page.add(_summed_up(_page_run(run, (), waiting), run, sum_samples(run.profile or Profile()), source))
     head = page.head("sampled", f"{info.label} – profkit")
     return html_page({**head, "initial": opening.view}, page.columns)
 
@@ -93,9 +96,35 @@ def _opening(run: Run, options: ReportOptions, notes: Sequence[str]) -> _Opening
     # Its trees would take much memory while the page is made.
     report = build_report(replace(run, profile=summed), options)
     page_run = _page_run(run, notes, report.samples.waiting)
-    if report.scale.total:
-        page_run = replace(page_run, summary=summary(report))
+    page_run = _summed_up(page_run, run, summed, report.samples.source)
     return _Opening(page_run, summed, report.samples.functions, _view(run, options, report))
+
+
+_MOST_THREADS = 16
+"""Threads that have a summary of their own on a page."""
+
+
+def _summed_up(page_run: PageRun, run: Run, summed: Profile, source: SourceLines) -> PageRun:
+    """Return the run with its summaries: of all threads and of each, by activity."""
+    if not summed.total_weight:
+        return page_run
+    is_library = library_test(run.info.region.file, summed.frames)
+    summaries = Summaries(run, summed, page_run.waiting, is_library, source.line)
+    choices: dict[str, Profile] = {"all": summed}
+    rows = thread_rows(summed)
+    if len(rows) > 1:
+        numbers = {thread: number for number, thread in enumerate(summed.threads)}
+        for row in rows[:_MOST_THREADS]:
+            choices[str(numbers[row.thread])] = of_threads(summed, {numbers[row.thread]})
+    found = {
+        thread: {
+            activity.value: summaries.of(selected, activity, is_thread=thread != "all")
+            for activity in Activity
+            if (selected := only_active(profile, page_run.waiting, activity)).samples
+        }
+        for thread, profile in choices.items()
+    }
+    return replace(page_run, summary=found["all"][Activity.ALL.value], summaries=found)
 
 
 def _page_run(run: Run, notes: Sequence[str], waiting: Collection[int]) -> PageRun:
@@ -142,9 +171,14 @@ def _without_samples(run: Run) -> list[str]:
 def _view(run: Run, options: ReportOptions, report: Report) -> dict[str, object]:
     """Return the page's initial view: the requested thread, if any, the activity, and the table's order."""
     thread: int | str = "all"
+    activity = report.tree_activity
+    if options.thread is None and options.activity is Activity.ALL:
+        main = opening_thread(report.samples.profile, report.samples.waiting, run.info)
+        if main is not None:
+            thread, activity = main, Activity.ALL
     if options.thread is not None:
         matching = wanted_threads(run.profile or Profile(), options.thread)
         if len(matching) > 1:
             raise UsageError(f"{len(matching)} threads are named {options.thread!r}", "give its id instead")
         thread = matching[0]
-    return {"thread": thread, "sort": options.sort.value, "activity": report.tree_activity.value}
+    return {"thread": thread, "sort": options.sort.value, "activity": activity.value}

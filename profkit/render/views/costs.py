@@ -72,13 +72,23 @@ def scale_of(profile: Profile) -> Scale:
     return Scale(profile.unit, profile.total_weight, weight_s)
 
 
+_ONE_SIDED = 3
+"""Ratio of the two sides of an interval from which on only the wider one is shown."""
 _MIN_SURE = 0.01
 """Share below which the uncertainty is not shown."""
 
 
 def plus_minus(weight: int, scale: Scale) -> str:
-    """Format the uncertainty of a weight's share in points: `±6`; empty for small shares."""
-    if scale.unit is not Unit.SAMPLES or scale.share(weight) < _MIN_SURE:
+    """Format the uncertainty of a weight's share in points: `±6`, or `−12` if it can only be less.
+
+    Empty for small shares.
+    """
+    share = scale.share(weight)
+    if scale.unit is not Unit.SAMPLES or share < _MIN_SURE:
         return ""
     low, high = share_interval(weight, scale.total)
-    return f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}".replace("<", "")
+    if share - low > _ONE_SIDED * (high - share):
+        sign, points = "−", share - low
+    else:
+        sign, points = "±", (high - low) / 2
+    return f"{sign}{percent(points, scale.total).removesuffix(' %')}".replace("<", "")

@@ -1,4 +1,4 @@
-"""Content of reports of sampled runs: selected samples, working and waiting, spenders, the call tree."""
+"""Content of reports of sampled runs: selected samples, working and waiting, the call tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from profkit.render.options import Activity, ReportOptions
 from profkit.render.views.costs import Scale, scale_of
 from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.threads import ThreadRow, only_thread, thread_rows
-from profkit.transforms.bottleneck import Spender, top_spender
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_addresses, fold_libraries, leave_out_libraries
 from profkit.transforms.trees import Functions, call_tree, number_functions, sum_samples
@@ -66,9 +65,6 @@ class Report:
     activity: ActivityWeights
     is_by_work: bool
     """Whether working comes before waiting: several threads were sampled, some of which may be idle."""
-    works_at: Spender | None
-    waits_at: Spender | None
-    """Functions that take most of the working and of the waiting time, with their library calls."""
     tree: Node
     """Call tree; library frames are folded unless `show_all` is set."""
     tree_activity: Activity
@@ -94,7 +90,6 @@ def build_report(run: Run, options: ReportOptions, *, whole_tree: bool = False) 
     named = number_functions(profile.frames, by_line=bool(profile.totals))
     folded = fold_libraries(profile, is_library, None if profile.totals else named)
     of_users = leave_out_libraries(profile, is_library, folded, named)
-    works_at, waits_at = _spenders(profile, of_users, shown.waiting)
     of_tree = only_active(profile if options.show_all else folded, shown.waiting, shown.of_tree)
     return Report(
         run=run,
@@ -104,8 +99,6 @@ def build_report(run: Run, options: ReportOptions, *, whole_tree: bool = False) 
         threads=thread_rows(everything),
         activity=shown.activity,
         is_by_work=shown.by_work,
-        works_at=works_at,
-        waits_at=waits_at,
         tree=call_tree(of_tree, named),
         tree_activity=shown.of_tree,
         stated=bool(profile.totals),
@@ -137,14 +130,6 @@ def _shown(everything: Profile, options: ReportOptions, source: SourceLines, *, 
     by_work = options.activity is Activity.ALL and are_several and bool(do_both)
     of_tree = Activity.WORKING if by_work and not whole_tree else options.activity
     return _Shown(weights, waiting, only_active(of_threads, waiting, options.activity), by_work, of_tree)
-
-
-def _spenders(
-    profile: Profile, of_users: Profile, waiting: frozenset[int]
-) -> tuple[Spender | None, Spender | None]:
-    """Return the functions that take most of the working and of the waiting time."""
-    working = (stack for stack in range(len(profile.stacks)) if stack not in waiting)
-    return top_spender(profile, of_users.stacks, working), top_spender(profile, of_users.stacks, waiting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,159 +1,245 @@
-"""Summary of a sampled run in three sentences: the bottleneck, working and waiting, what was not seen."""
+"""Summary of a sampled run in a few sentences: what the user waits for, other threads, and what was not seen.
+
+The first sentence is about the main thread, or about the calls of the region. It names a line of the program.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 
-from profkit.model.profile import Frame, Node
-from profkit.model.run import Memory, RunInfo
+from profkit.model.profile import Frame, Profile, ThreadState
+from profkit.model.run import Memory, Run, RunInfo
 from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
-from profkit.render.views.costs import Scale, plus_minus
+from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
-from profkit.render.views.merged import usage
 from profkit.render.views.sampled import Report
-from profkit.transforms.bottleneck import Spender, common_call
+from profkit.render.views.timelines import Timeline, main_timeline, other_timelines
+from profkit.stats import share_interval
+from profkit.transforms.charges import MODULE, Charge, Charging, Doing
 from profkit.transforms.origin import package_of
-from profkit.units import format_bytes, format_duration
+from profkit.transforms.wait_labels import SLEEP
+from profkit.units import Unit, format_bytes, format_duration
 
+FEWEST = 10
+"""Samples below which nothing is said of shares."""
 _SPREAD = 0.1
-"""Share of the top function below which time is spread over many functions."""
+"""Share that a charge must surely exceed to be named."""
 _HALF, _NEARLY_ALL = 0.5, 0.95
-"""Share of the top function above which no other call is named; share above which a call says nothing."""
-_BUSY = 0.5
-"""Processors used by other threads from which on the summary suggests to sample them."""
-_MIN_WAITING = 1.25
-"""Ratio of the threads' working time and their time on processors from which on they wait for one."""
+"""Shares between which a function that only calls others is worth a word."""
+_MOST_TIES = 3
+_NOTABLE = 0.05
+"""Share of a timeline from which on a state, a thread or imports are worth a sentence."""
+_SAME_LINE = 0.8
+"""Part of a function's charge on one line from which on the line stands for the function."""
+_MOST_GROUPS = 3
+_Z_95 = 1.96
 
 
-def summary(report: Report) -> tuple[str, str, str]:
-    """Return three sentences; names in them, which come from the profiled program, are raw."""
-    return _bottleneck(report), _activity(report), _not_seen(report)
+def summary(report: Report) -> tuple[str, ...]:
+    """Return sentences, the most important first; names in them, which come from the program, are raw."""
+    samples = report.samples
+    summaries = Summaries(
+        report.run, samples.profile, samples.waiting, report.is_library, samples.source.line
+    )
+    return summaries.of(samples.profile, report.options.activity, is_thread=report.options.thread is not None)
 
 
-def _bottleneck(report: Report) -> str:
-    spender, scale = _main_spender(report), _basis(report)
-    if spender is None:
+class Summaries:
+    """Summaries of a run, and of selections of its samples."""
+
+    def __init__(
+        self,
+        run: Run,
+        profile: Profile,
+        waiting: Collection[int],
+        is_library: Callable[[str], bool],
+        line_of: Callable[[str, int], str | None],
+    ) -> None:
+        """`profile` has the tables of all selections, and `waiting` its stacks that wait."""
+        self._run, self._info, self._unit = run, run.info, profile.unit
+        self._rules = Charging(profile.frames, is_library, line_of)
+        self._waiting = {stack for stack in waiting if profile.state_of(stack) is not ThreadState.GIL}
+        """Stacks that wait for something else than the GIL: what wants the GIL has work."""
+
+    def of(self, profile: Profile, activity: Activity, *, is_thread: bool = False) -> tuple[str, ...]:
+        """Return the summary of selected samples: those of an activity, or of one thread."""
+        if self._info.memory is not None or not self._unit.is_time:
+            return tuple(self._of_counts(profile))
+        main = main_timeline(profile, self._info, is_selected=is_thread)
+        others = other_timelines(profile, self._info, main)
+        return (
+            *self._of_main(main, activity),
+            *self._of_others(others, max(1, main.rounds)),
+            *_not_seen(self._info),
+        )
+
+    def _of_main(self, main: Timeline, activity: Activity) -> Iterator[str]:
+        if self._unit is Unit.SAMPLES and main.weight < FEWEST:
+            yield _too_few(main.weight, self._info)
+        else:
+            found = self._charges(main)
+            of_time = main.of_time if activity is Activity.ALL else f"the {activity.value} time"
+            yield _lead(found, self._scale(main), of_time, self._info)
+            if activity is Activity.ALL:
+                yield from self._states(main, found)
+
+    def _charges(self, timeline: Timeline) -> list[Charge]:
+        return self._rules.charges(timeline.profile, self._waiting)
+
+    def _scale(self, timeline: Timeline) -> Scale:
+        return Scale(self._unit, timeline.weight, None)
+
+    def _states(self, main: Timeline, found: Sequence[Charge]) -> Iterator[str]:
+        """Yield how the timeline divides into working, waiting and imports, if into more than one."""
+        gil = main.weight_in(ThreadState.GIL)
+        weights = {
+            "worked": sum(charge.weight for charge in found if charge.doing is Doing.WORKING) - gil,
+            "waited": sum(charge.weight for charge in found if charge.doing is Doing.WAITING),
+            "waited for the GIL": gil,
+            "imported modules": sum(charge.weight for charge in found if charge.doing is Doing.IMPORTING),
+        }
+        scale = self._scale(main)
+        notable = {words: weight for words, weight in weights.items() if scale.share(weight) >= _NOTABLE}
+        if len(notable) > 1:
+            parts = (f"{words} {_share(weight, scale)}" for words, weight in notable.items())
+            yield f"{main.subject} {_listed(list(parts))} of the time."
+
+    def _of_others(self, others: Sequence[Timeline], length: int) -> Iterator[str]:
+        """Yield what other threads and processes worked at; `length` is the main timeline's."""
+        shown = 0
+        for timeline in others:
+            busy = sum(s.weight for s in timeline.profile.samples if s.stack not in self._waiting)
+            wanted_gil = timeline.weight_in(ThreadState.GIL)
+            if busy / length / timeline.threads < _NOTABLE or shown == _MOST_GROUPS:
+                continue
+            shown += 1
+            yield self._other(timeline, busy - wanted_gil, wanted_gil)
+
+    def _other(self, timeline: Timeline, works: int, wanted_gil: int) -> str:
+        working = [charge for charge in self._charges(timeline) if charge.doing is not Doing.WAITING]
+        scale = self._scale(timeline)
+        said = f"{timeline.subject[0].upper()}{timeline.subject[1:]} worked {_share(works, scale)}"
+        if scale.share(wanted_gil) >= _NOTABLE:
+            said += f" and waited for the GIL {_share(wanted_gil, scale)}"
+        each = " of their time" if timeline.threads > 1 else " of its time"
+        where = f", mostly in {_named(working[0], self._info)}" if working else ""
+        return f"{said}{each}{where}."
+
+    def _of_counts(self, profile: Profile) -> Iterator[str]:
+        """Yield the sentences about instructions, bytes and other counts."""
+        info, scale = self._info, scale_of(profile)
+        found = self._rules.charges(profile, ())
+        cost = value_phrase(profile.value) if profile.value is not None else f"the {scale.unit.value}"
+        verb = "allocated" if info.memory is not None else "takes"
+        if not found:
+            yield "The samples have no frames."
+        elif scale.share(found[0].weight) < _SPREAD:
+            share = percent(scale.share(found[0].weight), scale.total)
+            yield f"{cost[0].upper()}{cost[1:]} are spread: no function has more than {share}."
+        else:
+            share = percent(scale.share(found[0].total), scale.total)
+            yield f"{_named(found[0], info)} {verb} {share} of {cost}{_inside(found[0].end, 'mostly ')}."
+        if info.memory is not None:
+            yield _memory(info.memory)
+        else:
+            yield f"The total is {count(scale.total, scale.unit.value.removesuffix('s'))}."
+
+
+def _too_few(samples: int, info: RunInfo) -> str:
+    rate = f"{10 * info.plan.rate_hz:.0f}"
+    return (
+        f"Too few samples ({samples}) to say where the time goes: profile for longer, or with a higher rate "
+        f"such as {rate} Hz."
+    )
+
+
+def _lead(found: Sequence[Charge], scale: Scale, of_time: str, info: RunInfo) -> str:
+    """Return the sentence on what takes most of a timeline."""
+    if not found:
         return "The samples have no frames."
-    share, call = _share(spender.weight, scale), common_call(report.tree, report.is_library)
-    if scale.share(spender.weight) < _SPREAD and call is not None:
-        verb = "allocated" if report.run.info.memory is not None else "takes"
-        return f"No function {verb} more than {share} of {_cost(report)}; {_with_callees(call, report)}."
-    verb = "allocated" if report.run.info.memory is not None else "takes"
-    said = f"{_at(spender, report)} {verb} {share} of {_cost(report)}{_inside(spender, 'mostly ')}"
-    if _waits_most(report):
-        said = f"{_at(spender, report)} waits for {share} of {_cost(report)}{_inside(spender, '')}"
-    if scale.share(spender.weight) > _HALF or call is None or not _adds_to(spender, call, report):
-        return f"{said}."
-    if _is_below(call, spender):
-        return f"{said}; {_with_callees(call, report)}."
-    rest = f"the largest function is {_at(spender, report)} with {share}{_inside(spender, 'mostly ')}"
-    return f"{_with_callees(call, report)} of {_cost(report)}; {rest}."
+    top = found[0]
+    most = f"{_share(top.weight, scale)} of {of_time}"
+    if not _is_notable(top, scale):
+        above = _caller(found, scale)
+        if above is None:
+            functions = count(len({charge.place for charge in found}), "function")
+            return f"The time is spread over {functions}: none has more than {most}."
+        share = f"{_share(above.total, scale)} of {of_time}"
+        return f"{_named(above, info)} takes {share} with what it calls; no function has more than {most}."
+    tied = [charge for charge in found[1:] if _is_tied(charge, top, scale)]
+    if len(tied) >= _MOST_TIES:
+        return f"{len(tied) + 1} functions take about as much time: {most} each."
+    others = [_clause(charge, scale, "it", info) for charge in tied]
+    return f"{'; '.join((_clause(top, scale, of_time, info), *others))}."
 
 
-def _is_below(call: Node, spender: Spender) -> bool:
-    pending = [call]
-    while pending:
-        node = pending.pop()
-        if (node.frame.name, node.frame.file) == (spender.name, spender.file):
-            return True
-        pending += node.children
-    return False
+def _caller(found: Sequence[Charge], scale: Scale) -> Charge | None:
+    """Return the function that has most of a timeline below it, but not nearly all; None if there is none."""
+    most = [charge for charge in found if _HALF < scale.share(charge.total) < _NEARLY_ALL]
+    return min(most, key=lambda charge: charge.total, default=None)
 
 
-def _adds_to(spender: Spender, call: Node, report: Report) -> bool:
-    """Return whether a call narrows the search down: it is another function, and has not nearly all."""
-    is_other = (call.frame.name, call.frame.file) != (spender.name, spender.file)
-    return is_other and call.total_weight < _NEARLY_ALL * report.tree.total_weight
+def _is_notable(charge: Charge, scale: Scale) -> bool:
+    if scale.unit is not Unit.SAMPLES:
+        return scale.share(charge.weight) >= _SPREAD
+    return share_interval(charge.weight, scale.total)[0] >= _SPREAD
 
 
-def _with_callees(call: Node, report: Report) -> str:
-    total = _share(call.total_weight, _basis(report))
-    return f"{_call(call.frame, report)} with its callees has {total}"
+def _is_tied(charge: Charge, top: Charge, scale: Scale) -> bool:
+    """Return whether two charges differ by no more than noise, of which both are large."""
+    noise = _Z_95 * math.sqrt(top.weight + charge.weight) if scale.unit is Unit.SAMPLES else 0.0
+    return top.weight - charge.weight <= noise and _is_notable(charge, scale)
 
 
-def _main_spender(report: Report) -> Spender | None:
-    if report.options.activity is Activity.WAITING or _waits_most(report):
-        return report.waits_at
-    return report.works_at
+def _clause(charge: Charge, scale: Scale, of_time: str, info: RunInfo) -> str:
+    """Return what a charge says, such as `load (data.py:12) takes 71 % ±6 of the time`."""
+    at = _named(charge, info)
+    if charge.doing is Doing.IMPORTING:
+        what = f"importing {package_of(charge.end.file)}" if charge.end is not None else "importing modules"
+        return f"{at} takes {_share(charge.weight, scale)} of {of_time} for {what}"
+    if charge.doing is Doing.WAITING:
+        share = f"{_share(charge.weight, scale)} of {of_time}"
+        if charge.waits_for == SLEEP:
+            return f"{at} sleeps {share}"
+        if charge.waits_for:
+            return f"{at} waits {share} for {charge.waits_for}"
+        return f"{at} waits {share}{_inside(charge.end, '')}"
+    weight = charge.total if _is_of_function(charge) else charge.total_of_line
+    return f"{at} takes {_share(weight, scale)} of {of_time}{_inside(charge.end, 'mostly ')}"
 
 
-def _waits_most(report: Report) -> bool:
-    """Return whether the bottleneck is waiting."""
-    working, waiting = report.works_at, report.waits_at
-    if report.options.activity is not Activity.ALL or waiting is None:
-        return report.options.activity is Activity.WAITING
-    return not report.is_by_work and (working is None or waiting.weight > working.weight)
+def _is_of_function(charge: Charge) -> bool:
+    """Return whether a charge is named by its function's total, not by that of its line."""
+    is_most = charge.weight >= _SAME_LINE * charge.total
+    return is_most or charge.of_line < _SAME_LINE * charge.weight
 
 
-def _basis(report: Report) -> Scale:
-    """Return the scale of the bottleneck's share: of several threads, that of the working samples."""
-    scale = report.scale
-    return Scale(scale.unit, report.activity.working, scale.weight_s) if report.is_by_work else scale
+def _named(charge: Charge, info: RunInfo) -> str:
+    return _call(Frame(charge.place.name, charge.place.file, charge.line), info)
 
 
-def _cost(report: Report) -> str:
-    value = report.run.profile.value if report.run.profile is not None else None
-    if value is not None:
-        return value_phrase(value)
-    if not report.scale.unit.is_time:
-        return f"the {report.scale.unit.value}"
-    activity = Activity.WORKING if report.is_by_work else report.options.activity
-    return "the time" if activity is Activity.ALL else f"the {activity.value} time"
-
-
-def _share(weight: int, scale: Scale) -> str:
-    return f"{percent(scale.share(weight), scale.total)} {plus_minus(weight, scale)}".rstrip()
-
-
-def _at(spender: Spender, report: Report) -> str:
-    return _call(Frame(spender.name, spender.file, spender.line), report)
-
-
-def _call(frame: Frame, report: Report) -> str:
-    where = place(frame.file, frame.line, report.run.info.process.cwd)
+def _call(frame: Frame, info: RunInfo) -> str:
+    where = place(frame.file, frame.line, info.process.cwd)
+    if frame.name == MODULE and where:
+        return where
     return f"{frame.name} ({where})" if where else frame.name
 
 
-def _inside(spender: Spender, mostly: str) -> str:
-    end = spender.end
+def _inside(end: Frame | None, mostly: str) -> str:
     return "" if end is None else f", {mostly}in {f'{end.name} ' if end.name else ''}[{package_of(end.file)}]"
 
 
-def _activity(report: Report) -> str:
-    working, waiting = report.activity.working, report.activity.waiting
-    if report.run.info.memory is not None:
-        return _memory(report.run.info.memory)
-    if not report.scale.unit.is_time:
-        return f"The total is {count(working + waiting, report.scale.unit.value.removesuffix('s'))}."
-    if not waiting:
-        plan = report.run.info.plan
-        known = report.run.info.imported is not None or plan.idle
-        return "No waiting was recognized." if known else "Waiting was not sampled."
-    scale = Scale(report.scale.unit, working + waiting, report.scale.weight_s)
-    parts = f"worked {_share(working, scale)} of the time and waited {_share(waiting, scale)}"
-    other = report.works_at if _waits_most(report) else report.waits_at
-    most = "" if other is None else f", mostly in {_at(other, report)}{_inside(other, '')}"
-    if _waits_most(report):
-        parts = f"waited {_share(waiting, scale)} of the time and worked {_share(working, scale)}"
-    threads = 1 if report.options.thread is not None else len(report.threads)
-    who = "The thread" if threads == 1 else f"The {count(threads, 'thread')}"
-    return f"{who} {parts}{most}.{_crowded(report)}"
+def _share(weight: int, scale: Scale) -> str:
+    share, uncertainty = percent(scale.share(weight), scale.total), plus_minus(weight, scale)
+    if uncertainty.startswith("−"):
+        return f"{share} (at least {percent(share_interval(weight, scale.total)[0], scale.total)})"
+    return f"{share} {uncertainty}".rstrip()
 
 
-def _crowded(report: Report) -> str:
-    """Return a sentence if several threads worked for longer than processors ran them."""
-    used, info = usage(report.run.resources), report.run.info
-    worked_s = report.scale.seconds(report.activity.working)
-    if not report.is_by_work or used is None or used.cpu_share is None or not worked_s or not info.session_s:
-        return ""
-    wanted = worked_s / info.session_s
-    if wanted < _MIN_WAITING * max(1.0, used.cpu_share):
-        return ""
-    return (
-        f" On average {wanted:.1f} threads had work, and the process used {used.cpu_share:.1f} processors: "
-        "they waited for the GIL or for a processor."
-    )
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _memory(memory: Memory) -> str:
@@ -165,37 +251,21 @@ def _memory(memory: Memory) -> str:
     return f"{who} allocated {format_bytes(memory.allocated_bytes)} in {number}, and left {left} allocated."
 
 
-def _not_seen(report: Report) -> str:
-    info = report.run.info
-    if info.imported is not None:
-        return "The notes say what the file lacks." if info.notes else "Nothing is known to be missing."
-    missing = list(_missing(info, report))
-    return f"Not seen: {'; '.join(missing)}." if missing else "Nothing is known to be missing."
+def _not_seen(info: RunInfo) -> Iterator[str]:
+    """Yield what was not sampled, if anything is known to be missing."""
+    missing = list(_missing(info))
+    if missing and info.imported is None:
+        yield f"Not seen: {'; '.join(missing)}."
 
 
-def _missing(info: RunInfo, report: Report) -> Iterator[str]:
+def _missing(info: RunInfo) -> Iterator[str]:
     if info.torn:
         yield f"{count(info.torn)} of {count(info.torn + info.samples, 'sample')}, which were torn"
     if info.errors:
         yield f"{count(info.errors, 'sample')} that the sampler lost"
     if info.gap_s:
-        yield f"{format_duration(info.gap_s)} between segments"
+        yield f"{format_duration(info.gap_s)} without samples"
     if info.skipped:
         yield f"{count(info.skipped, 'call')} that were not profiled"
     if info.traced_away:
         yield f"{count(info.traced_away, 'call')} that torch compiled"
-    if (others := _others_cpu(report)) >= _BUSY:
-        yield f"other threads, which used {100 * others:.0f} % of a processor (threads=True samples them)"
-
-
-def _others_cpu(report: Report) -> float:
-    """Return how many processors other threads than the sampled ones used, 0 if that is unknown."""
-    info, used = report.run.info, usage(report.run.resources)
-    if info.region.all_threads or info.plan.scope == "process" or used is None or used.cpu_share is None:
-        return 0.0
-    worked_s = report.scale.seconds(report.activity.working)
-    if worked_s is None or not info.session_s:
-        return 0.0
-    # The sampled threads may have used a processor between the calls, too.
-    between = max(0.0, 1 - info.wall_s / info.session_s)
-    return max(0.0, used.cpu_share - worked_s / info.session_s - between)

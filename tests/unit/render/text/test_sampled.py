@@ -88,7 +88,7 @@ def test_wide_characters_leave_the_figures_their_room() -> None:
         (Frame("データを読み込む関数" * 4, "/srv/データ/読み込み/" * 3 + "x.py", 3),), Thread(1, 1, "m"), 3
     )
     text = sampled_text([Run(made_run().info, builder.build(period_ns=1e7))], terminal=Terminal(80))
-    assert re.search(r"100 % ±28 +█+ +30.0 ms +100 %  デー.*…", text)
+    assert re.search(r"100 % −56 +█+ +30.0 ms +100 %  デー.*…", text)
     assert all(cell_len(line) <= 80 for line in text.split("\n"))
 
 

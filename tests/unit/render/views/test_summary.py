@@ -1,4 +1,4 @@
-"""Summaries of runs: they name the bottleneck, working and waiting, and what was not seen."""
+"""Summaries of runs: the main timeline first, by lines of the program, then others, and what is missing."""
 
 from __future__ import annotations
 
@@ -6,169 +6,217 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.model.profile import ProfileBuilder, Thread
+from profkit.model.profile import ProfileBuilder, Thread, ThreadState
+from profkit.model.region import RegionKind
 from profkit.model.run import Run
-from profkit.model.session import ResourcePoint
 from profkit.render.options import Activity, ReportOptions
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
-from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.support.example_runs import made_run
 from tests.support.profile_strategies import frame_of
 
 WAIT = "wait@other:4"
 """In threading.py, where functions of this name wait."""
+WORKING, WAITING, GIL = ThreadState.WORKING, ThreadState.WAITING, ThreadState.GIL
+MAIN = "MainThread"
+
+Row = tuple[str, int, ThreadState] | tuple[str, int, ThreadState, str]
+"""Frames, weight, state, and the thread if it is not the main one."""
 
 
-def summary_of(
-    *stacks: tuple[str, int, int],
-    activity: Activity = Activity.ALL,
-    resources: tuple[ResourcePoint, ...] = (),
-    **changes: object,
-) -> list[str]:
-    """Summarize `("f:1 g:2", weight, thread)` stacks."""
-    builder = ProfileBuilder()
-    for text, weight, thread in stacks:
-        builder.add(tuple(map(frame_of, text.split())), Thread(7, thread, f"t{thread}"), weight)
-    run = made_run(torn=0, **changes)
-    profile = builder.build(period_ns=1e7)
-    return list(summary(build_report(Run(run.info, profile, resources), ReportOptions(activity=activity))))
+def summary_of(*rows: Row, thread: str | None = None, activity: Activity = Activity.ALL) -> list[str]:
+    """Summarize a program with these samples."""
+    builder, tids = ProfileBuilder(), dict[str, int]()
+    for text, weight, state, *names in rows:
+        name = names[0] if names else MAIN
+        pid = 9 if name.startswith("child") else 4242
+        tid = tids.setdefault(name, 4242 + len(tids))
+        known = MAIN if name.startswith("child") else name
+        builder.add(tuple(map(frame_of, text.split())), Thread(pid, tid, known), weight, state=state)
+    run = made_run(torn=0)
+    info = replace(run.info, region=replace(run.info.region, kind=RegionKind.PROGRAM))
+    options = ReportOptions(thread=thread, activity=activity)
+    return list(summary(build_report(Run(info, builder.build(period_ns=1e7)), options)))
 
 
-def test_the_function_with_most_time_and_its_library_call_are_named() -> None:
-    first, second, third = summary_of(("f:1 dump@lib:3", 60, 1), ("f:2 g:7", 40, 1))
-    assert first == "f (/home/ann/app.py:1) takes 60 % ±9 of the time, mostly in dump [json]."
-    assert second == "No waiting was recognized."
-    assert third == "Nothing is known to be missing."
-
-
-def test_a_library_is_named_if_the_time_is_spread_over_its_functions() -> None:
-    first, *_ = summary_of(("f:1 dump@lib:3", 40, 1), ("f:1 dump@lib:3 walk@lib:9", 40, 1), ("f:2", 20, 1))
-    assert first == "f (/home/ann/app.py:1) takes 100 % ±2 of the time, mostly in [json]."
-
-
-def test_a_recursive_function_is_named_once() -> None:
-    first, *_ = summary_of(("f:1 f:1 f:2", 30, 1), ("f:1 f:2", 70, 1))
-    assert first == "f (/home/ann/app.py:2) takes 100 % ±2 of the time."
-
-
-def test_time_that_is_spread_is_that_of_the_call_above_it() -> None:
-    stacks = [(f"main:1 handle:5 part{number}:9", 5, 1) for number in range(20)]
-    first, *_ = summary_of(*stacks)
-    assert first == (
-        "No function takes more than 5 % ±5 of the time; handle (/home/ann/app.py:5) with its "
-        "callees has 100 % ±2."
-    )
-
-
-def test_waiting_is_the_bottleneck_of_a_single_thread() -> None:
-    first, second, _ = summary_of((f"train:8 {WAIT}", 80, 1), ("train:9 step:2", 20, 1))
-    assert first == "train (/home/ann/app.py:8) waits for 80 % ±8 of the time, in wait [threading]."
-    assert (
-        second
-        == "The thread waited 80 % ±8 of the time and worked 20 % ±8, mostly in step (/home/ann/app.py:2)."
-    )
-
-
-def test_of_several_threads_the_working_time_counts() -> None:
-    stacks = [
-        ("serve:3 render:5", 20, 1),
-        ("serve:3", 10, 1),
-        *((f"boot@other:1 {WAIT}", 30, n) for n in range(2, 10)),
+def test_a_function_that_takes_most_of_the_time_is_all_there_is_to_say() -> None:
+    assert summary_of(("main:1 f:5 dump@lib:3", 90, WORKING), ("main:2 g:7", 10, WORKING)) == [
+        "f (/home/ann/app.py:5) takes 90 % ±6 of the time, mostly in dump [json]."
     ]
-    first, second, _ = summary_of(*stacks)
-    assert first == "render (/home/ann/app.py:5) takes 67 % ±16 of the working time."
-    assert second.startswith("The 9 threads worked 11 % ±4 of the time and waited 89 % ±4, mostly in wait (")
 
 
-def test_if_hardly_any_thread_works_waiting_is_the_bottleneck() -> None:
-    first, *_ = summary_of(("serve:3", 1, 1), *((f"serve:4 {WAIT}", 50, n) for n in range(2, 6)))
-    assert first == "serve (/home/ann/app.py:4) waits for 100 % ±1 of the time, in wait [threading]."
-
-
-def test_threads_that_work_for_longer_than_processors_run_them_wait_for_the_gil() -> None:
-    points = [ResourcePoint(at_ns=int(1e9 * s), cpu_s=float(s), rss_bytes=1, threads=5) for s in range(12)]
-    stacks = [*(("spin:3", 1000, n) for n in range(1, 5)), (WAIT, 1000, 5)]
-    _, second, _ = summary_of(*stacks, resources=tuple(points), session_s=11.0)
-    assert second.endswith(
-        " On average 3.6 threads had work, and the process used 1.0 processors: they waited for the GIL or "
-        "for a processor."
+def test_takes_is_the_total_with_callees() -> None:
+    first, *_ = summary_of(
+        ("main:1 f:5", 60, WORKING), ("main:1 f:5 g:7", 20, WORKING), ("main:1 h:9", 20, WORKING)
     )
+    assert first == "f (/home/ann/app.py:5) takes 80 % ±8 of the time."
+
+
+def test_a_loop_is_told_by_its_line() -> None:
+    first, *_ = summary_of(
+        ("train:8 step@lib:2", 55, WORKING), (f"train:5 {WAIT}", 25, WAITING), ("train:9 f:3", 20, WORKING)
+    )
+    assert first == "train (/home/ann/app.py:8) takes 55 % ±10 of the time, mostly in step [json]."
+
+
+def test_outside_of_functions_a_line_has_no_name() -> None:
+    first, *_ = summary_of(("<module>:8 dumps@lib:2", 70, WORKING), ("<module>:9", 30, WORKING))
+    assert first == "/home/ann/app.py:8 takes 70 % ±9 of the time, mostly in dumps [json]."
+
+
+def test_comprehensions_are_not_named_instead_of_their_function() -> None:
+    first, *_ = summary_of(
+        ("main:1 load:5 load.<locals>.<listcomp>:5 dumps@lib:9", 80, WORKING), ("main:2", 20, WORKING)
+    )
+    assert first == "load (/home/ann/app.py:5) takes 80 % ±8 of the time, mostly in dumps [json]."
+
+
+def test_waiting_is_measured_and_functions_only_label_it() -> None:
+    first, second = summary_of(
+        (f"main:8 {WAIT}", 60, WAITING), (f"main:8 {WAIT}", 10, WORKING), ("main:9 f:3", 30, WORKING)
+    )
+    assert first == "main (/home/ann/app.py:8) waits 60 % ±9 of the time for another thread."
+    assert second == "The main thread worked 40 % ±9 and waited 60 % ±9 of the time."
+
+
+def test_a_wait_without_a_label_ends_in_a_library() -> None:
+    first, *_ = summary_of(("main:8 dumps@lib:2", 80, WAITING), ("main:9", 20, WORKING))
+    assert first == "main (/home/ann/app.py:8) waits 80 % ±8 of the time, in dumps [json]."
+
+
+def test_the_main_thread_comes_before_others_that_work() -> None:
+    said = summary_of(
+        (f"main:8 {WAIT}", 100, WAITING),
+        ("boot@other:1 digest:3 dumps@lib:2", 95, WORKING, "pool_0"),
+        (f"boot@other:1 {WAIT}", 5, WAITING, "pool_0"),
+        (f"boot@other:1 {WAIT}", 100, WAITING, "idle"),
+    )
+    assert said == [
+        "main (/home/ann/app.py:8) waits 100 % (at least 96 %) of the main thread's time for another thread.",
+        "Thread “pool_0” worked 95 % ±5 of its time, mostly in digest (/home/ann/app.py:3).",
+    ]
+
+
+def test_alike_threads_are_told_together() -> None:
+    others: list[Row] = [("spin:4", 100, WORKING, f"pool_{n}") for n in range(3)]
+    *_, last = summary_of((f"main:8 {WAIT}", 100, WAITING), *others)
+    assert last.startswith("3 threads “pool_*” worked 100 % (at least 99 %) of their time, mostly in spin (")
+
+
+def test_child_processes_have_their_pid() -> None:
+    *_, last = summary_of((f"main:8 {WAIT}", 100, WAITING), ("tokenize:4", 100, WORKING, "child"))
+    assert last.startswith("Child process 9 worked 100 % (at least 96 %) of its time, mostly in tokenize (")
+
+
+def test_waiting_for_the_gil_is_work_that_could_not_go_on() -> None:
+    said = summary_of(
+        ("spin:4", 50, WORKING), ("spin:4", 50, GIL), ("spin:4", 50, WORKING, "b"), ("spin:4", 50, GIL, "b")
+    )
+    assert said == [
+        "spin (/home/ann/app.py:4) takes 100 % (at least 96 %) of the main thread's time.",
+        "The main thread worked 50 % ±10 and waited for the GIL 50 % ±10 of the time.",
+        "Thread “b” worked 50 % ±10 and waited for the GIL 50 % ±10 of its time, mostly in spin "
+        "(/home/ann/app.py:4).",
+    ]
+
+
+def test_imports_are_their_own_category() -> None:
+    builder = ProfileBuilder()
+    load = ("<frozen importlib._bootstrap>", "_find_and_load")
+    for frames, weight in (([*load], 70), ([], 30)):
+        stack = [frame_of("main:3")]
+        if frames:
+            stack += [stack[0]._replace(name=frames[1], file=frames[0]), frame_of("<module>@lib:1")]
+        builder.add(tuple(stack), Thread(4242, 4242, MAIN), weight, state=WORKING)
+    run = made_run(torn=0)
+    info = replace(run.info, region=replace(run.info.region, kind=RegionKind.PROGRAM))
+    first, second = summary(build_report(Run(info, builder.build(period_ns=1e7)), ReportOptions()))
+    assert first == "main (/home/ann/app.py:3) takes 70 % ±9 of the time for importing json."
+    assert second == "The main thread worked 30 % ±9 and imported modules 70 % ±9 of the time."
+
+
+def test_functions_that_differ_by_noise_only_are_named_together() -> None:
+    first, *_ = summary_of(("main:1 f:5", 52, WORKING), ("main:1 g:7", 48, WORKING))
+    assert (
+        first
+        == "f (/home/ann/app.py:5) takes 52 % ±10 of the time; g (/home/ann/app.py:7) takes 48 % ±10 of it."
+    )
+
+
+def test_many_functions_of_one_size_are_counted() -> None:
+    first, *_ = summary_of(*((f"main:1 f{n}:5", 250, WORKING) for n in range(4)))
+    assert first == "4 functions take about as much time: 25.0 % ±2.7 of the time each."
+
+
+def test_if_the_time_is_spread_no_culprit_is_named() -> None:
+    first, *_ = summary_of(*((f"main:1 part{n}:9", 5, WORKING) for n in range(20)))
+    assert first == "The time is spread over 20 functions: none has more than 5 % ±5 of the time."
+
+
+@pytest.mark.parametrize("samples", [1, 9])
+def test_few_samples_say_nothing(samples: int) -> None:
+    said = summary_of(("main:1", samples, WORKING))
+    assert said == [
+        f"Too few samples ({samples}) to say where the time goes: profile for longer, or with a higher "
+        "rate such as 1000 Hz."
+    ]
+
+
+def test_a_selected_thread_has_its_own_summary() -> None:
+    rows: list[Row] = [
+        (f"main:8 {WAIT}", 100, WAITING),
+        ("spin:4", 60, WORKING, "b"),
+        (f"spin:5 {WAIT}", 40, WAITING, "b"),
+    ]
+    assert summary_of(*rows, thread="b") == [
+        "spin (/home/ann/app.py:4) takes 60 % ±9 of its time.",
+        "The thread worked 60 % ±9 and waited 40 % ±9 of the time.",
+    ]
 
 
 @pytest.mark.parametrize(
     ("activity", "said"),
     [
-        (Activity.WORKING, "step (/home/ann/app.py:2) takes 100 % ±8 of the working time."),
+        (Activity.WORKING, "step (/home/ann/app.py:2) takes 100 % (at least 84 %) of the working time."),
         (
             Activity.WAITING,
-            "train (/home/ann/app.py:8) waits for 100 % ±2 of the waiting time, in wait [threading].",
+            "train (/home/ann/app.py:8) waits 100 % (at least 95 %) of the waiting time for another thread.",
         ),
     ],
 )
 def test_the_selected_activity_is_summarized(activity: Activity, said: str) -> None:
-    stacks = (f"train:8 {WAIT}", 80, 1), ("train:9 step:2", 20, 1)
-    assert summary_of(*stacks, activity=activity)[0] == said
+    rows = (f"train:8 {WAIT}", 80, WAITING), ("train:9 step:2", 20, WORKING)
+    assert summary_of(*rows, activity=activity) == [said]
+
+
+def test_the_calls_of_a_region_come_first() -> None:
+    builder = ProfileBuilder()
+    builder.add((frame_of("serve:3"), frame_of("render:5")), Thread(4242, 1, "a"), 50, state=WORKING)
+    builder.add((frame_of("other:3"),), Thread(4242, 2, "b"), 50, state=WORKING)
+    run = made_run(torn=0)
+    region = replace(run.info.region, file="/home/ann/app.py", expected=("serve", "/home/ann/app.py"))
+    first, second = summary(
+        build_report(Run(replace(run.info, region=region), builder.build(period_ns=1e7)), ReportOptions())
+    )
+    assert first == "render (/home/ann/app.py:5) takes 100 % (at least 93 %) of the calls' time."
+    assert (
+        second == "Thread “b” worked 100 % (at least 93 %) of its time, mostly in other (/home/ann/app.py:3)."
+    )
 
 
 def test_what_was_not_seen_is_listed() -> None:
     run = made_run(torn=2, errors=1, gap_s=1.5, skipped=3, traced_away=1)
-    *_, third = summary(build_report(run, ReportOptions()))
-    assert third == (
+    *_, last = summary(build_report(run, ReportOptions()))
+    assert last == (
         "Not seen: 2 of 293 samples, which were torn; 1 sample that the sampler lost; "
-        "1.50 s between segments; 3 calls that were not profiled; 1 call that torch compiled."
+        "1.50 s without samples; 3 calls that were not profiled; 1 call that torch compiled."
     )
-
-
-def test_other_threads_that_work_are_suggested() -> None:
-    points = [ResourcePoint(at_ns=int(1e9 * s), cpu_s=0.97 * s, rss_bytes=1, threads=21) for s in range(4)]
-    *_, third = summary_of(
-        (f"main:8 {WAIT}", 290, 1),
-        ("main:9", 10, 1),
-        resources=tuple(points),
-        session_s=3.0,
-        durations=histogram_of([3_000_000_000]),
-    )
-    assert third == "Not seen: other threads, which used 94 % of a processor (threads=True samples them)."
-
-
-def test_the_call_that_has_most_of_the_time_is_named_beside_a_smaller_function() -> None:
-    of_loading = [(f"main:1 load:5 part{number}:9", 20, 1) for number in range(3)]
-    first, *_ = summary_of(*of_loading, ("main:2 step:7 torch@lib:3", 40, 1))
-    assert first == (
-        "load (/home/ann/app.py:5) with its callees has 60 % ±9 of the time; the largest function is "
-        "step (/home/ann/app.py:7) with 40 % ±9, mostly in torch [json]."
-    )
-
-
-def test_a_function_that_is_called_from_there_comes_first() -> None:
-    first, *_ = summary_of(
-        ("main:1 load:5 parse:9", 40, 1), ("main:1 load:5 g:6", 25, 1), ("main:2 h:8", 35, 1)
-    )
-    assert first == (
-        "parse (/home/ann/app.py:9) takes 40 % ±9 of the time; "
-        "load (/home/ann/app.py:5) with its callees has 65 % ±9."
-    )
-
-
-def test_comprehensions_are_not_named_instead_of_their_function() -> None:
-    parts = [(f"main:1 load:5 load.<locals>.<listcomp>:5 part{number}:9", 20, 1) for number in range(4)]
-    first, *_ = summary_of(*parts, ("main:2", 20, 1))
-    assert first.endswith("; load (/home/ann/app.py:5) with its callees has 80 % ±8.")
-
-
-def test_a_call_that_has_nearly_everything_is_not_worth_a_word() -> None:
-    first, *_ = summary_of(("main:1 f:5", 40, 1), ("main:1 g:6", 30, 1), ("main:1 h:6", 30, 1))
-    assert first == "f (/home/ann/app.py:5) takes 40 % ±9 of the time."
 
 
 def test_counts_have_no_waiting() -> None:
     run = made_run()
     counted = Run(run.info, replace(run.profile, unit=Unit.INSTRUCTIONS, period_ns=0.0))  # type: ignore[type-var]
-    first, second, _ = summary(build_report(counted, ReportOptions()))
-    assert first == (
-        "jitter.<locals>.pixel (vision/data.py:9) takes 41 % of the instructions; "
-        "augment (vision/data.py:18) with its callees has 51 %."
-    )
+    first, second = summary(build_report(counted, ReportOptions()))
+    assert first == "jitter.<locals>.pixel (vision/data.py:9) takes 41 % of the instructions."
     assert second == "The total is 291 instructions."

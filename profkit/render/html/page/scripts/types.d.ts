@@ -53,8 +53,10 @@ export interface Run {
   total: number;
   /** The part of the total in which threads waited. */
   waiting: number;
-  /** Three sentences: the bottleneck, working and waiting, what was not seen. */
+  /** Sentences about all samples, the most important first. */
   summary?: string[];
+  /** The same by thread and activity; threads with few samples are missing. */
+  summaries?: Record<ThreadChoice, Partial<Record<Activity, string[]>> | undefined>;
   /** Whether the order of its samples is known. */
   ordered: boolean;
   threads: Thread[];

@@ -3,7 +3,7 @@
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
 import { numbersTable } from "../elements/plots.js";
-import { currentRun, onChange } from "../state/state.js";
+import { currentRun, onChange, state } from "../state/state.js";
 import { formatBytes, formatCount, formatTime } from "../text/numbers.js";
 
 /** @import { Child, Fact, Panel, Run } from "../types.js" */
@@ -53,14 +53,15 @@ export const summaryPanel = {
   title: "Summary",
   build(body) {
     const show = () => {
-      const sentences = currentRun().summary ?? [];
+      const { summary = [], summaries } = currentRun();
+      const sentences = summaries ? summaries[state.thread]?.[state.activity] ?? [] : summary;
       body.replaceChildren(...sentences.map((sentence) => make("p", {}, sentence)));
       /** @type {HTMLElement} */ (body.parentElement).hidden = sentences.length === 0;
     };
-    onChange(["run"], show);
+    onChange(["run", "thread", "activity"], show);
     show();
   },
-  applies: () => head.runs.some((run) => (run.summary ?? []).length > 0),
+  applies: () => head.runs.some((run) => run.summaries || (run.summary ?? []).length > 0),
 };
 
 /** @type {Panel} */

@@ -1,0 +1,140 @@
+"""Timelines of a report: that of the main thread or of the region's calls, and those of other threads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from profkit.model.profile import Profile, Thread, ThreadState
+from profkit.model.region import RegionKind
+from profkit.model.run import RunInfo
+from profkit.render.views.threads import ThreadRow, thread_groups
+from profkit.transforms.tables import thread_rows
+
+MAIN_THREAD = "MainThread"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Threads whose time is summed up together, and their samples."""
+
+    subject: str
+    """What they are, such as `The main thread`."""
+    of_time: str
+    """Their time, such as `the main thread's time`."""
+    profile: Profile
+    """Their samples; it has the tables of the report's profile."""
+    threads: int
+    is_child: bool = False
+    """Whether they are of another process than the recorded one."""
+
+    @property
+    def weight(self) -> int:
+        """Weight of all samples."""
+        return self.profile.total_weight
+
+    @property
+    def rounds(self) -> int:
+        """The largest weight of a thread: the time that it covers."""
+        return max((row.weight for row in thread_rows(self.profile)), default=0)
+
+    def weight_in(self, state: ThreadState) -> int:
+        """Return the weight of the samples in a state."""
+        return sum(s.weight for s in self.profile.samples if self.profile.state_of(s.stack) is state)
+
+
+def main_timeline(profile: Profile, info: RunInfo, *, is_selected: bool) -> Timeline:
+    """Return the timeline that the user waits for; `is_selected`: the threads were chosen in the report."""
+    present = sorted({sample.thread for sample in profile.samples})
+    if is_selected or len(present) == 1:
+        name = profile.threads[present[0]].name if len(present) == 1 else ""
+        is_main = name == MAIN_THREAD and info.region.kind is RegionKind.PROGRAM
+        if is_main or not is_selected:
+            subject = "The main thread" if is_main else "The thread"
+            return Timeline(subject, "the time", profile, len(present))
+        return Timeline(
+            "The thread" if len(present) == 1 else "The threads", "its time", profile, len(present)
+        )
+    chosen = _main_threads(profile, info, present)
+    part = profile if len(chosen) == len(present) else of_threads(profile, chosen)
+    if len(chosen) == 1 and profile.threads[chosen[0]].name == MAIN_THREAD:
+        return Timeline("The main thread", "the main thread's time", part, 1)
+    if len(chosen) == len(present) and info.region.kind is RegionKind.PROGRAM:
+        return Timeline("The threads", "the threads' time", part, len(chosen))
+    return Timeline(
+        "Calls", "the calls' time" if len(chosen) < len(present) else "the time", part, len(chosen)
+    )
+
+
+def _main_threads(profile: Profile, info: RunInfo, present: Sequence[int]) -> list[int]:
+    """Return the main thread of a program, or the threads that ran a region; all if there are none."""
+    own = [number for number in present if profile.threads[number].pid in (0, info.process.pid)]
+    if info.region.kind is RegionKind.PROGRAM or info.imported is not None:
+        found = [n for n in own or present if profile.threads[n].name == MAIN_THREAD]
+    else:
+        found = sorted({s.thread for s in profile.samples if _begins_region(profile, s.stack, info)})
+    return found or list(present)
+
+
+def _begins_region(profile: Profile, stack: int, info: RunInfo) -> bool:
+    frames, region = profile.stacks[stack], info.region
+    if not frames:
+        return False
+    name, file, _ = profile.frames[frames[0]]
+    expected = region.expected or (region.key.qualname, region.file)
+    return file == region.file and (region.kind is RegionKind.BLOCK or (name, file) == expected)
+
+
+_MOSTLY_WAITS = 0.8
+"""Waiting part of the main thread from which on other threads say more of the program."""
+
+
+def opening_thread(profile: Profile, waiting: Collection[int], info: RunInfo) -> int | None:
+    """Return the index of the thread that a picture of all threads should open on, None for all of them.
+
+    It is the main thread if it worked, and there are others.
+    """
+    main = main_timeline(profile, info, is_selected=False)
+    present = {sample.thread for sample in main.profile.samples}
+    if main.threads != 1 or len({sample.thread for sample in profile.samples}) < 2:
+        return None
+    waited = sum(sample.weight for sample in main.profile.samples if sample.stack in waiting)
+    return next(iter(present)) if waited < _MOSTLY_WAITS * main.weight else None
+
+
+def other_timelines(profile: Profile, info: RunInfo, main: Timeline) -> list[Timeline]:
+    """Return the timelines of the other threads, in groups of alike ones, those that work most first."""
+    of_main = {sample.thread for sample in main.profile.samples}
+    others = of_threads(profile, {sample.thread for sample in profile.samples} - of_main)
+    number_of = {thread: number for number, thread in enumerate(profile.threads)}
+    found = []
+    for group in thread_groups([_row(row.thread, row.weight) for row in thread_rows(others)]):
+        members = [number_of[Thread(row.pid, row.tid, row.name)] for row in group.threads]
+        pid = group.threads[0].pid
+        is_child = pid not in (0, info.process.pid)
+        part = of_threads(profile, members)
+        found.append(
+            Timeline(
+                _subject(group.name, len(members), pid, is_child=is_child), "", part, len(members), is_child
+            )
+        )
+    return found
+
+
+def _row(thread: Thread, weight: int) -> ThreadRow:
+    return ThreadRow(thread.name, thread.pid, thread.tid, weight, 0.0, None)
+
+
+def _subject(name: str, threads: int, pid: int, *, is_child: bool) -> str:
+    if threads > 1:
+        return f"{threads} threads “{name}”"
+    if is_child:
+        return f"child process {pid}" if name == MAIN_THREAD else f"thread “{name}” of child process {pid}"
+    return f"thread “{name}”" if name else "a thread without a name"
+
+
+def of_threads(profile: Profile, numbers: Sequence[int] | set[int]) -> Profile:
+    """Return the samples of some of a profile's threads."""
+    wanted = frozenset(numbers)
+    samples = tuple(sample for sample in profile.samples if sample.thread in wanted)
+    return replace(profile, samples=samples, totals=(), starts=())

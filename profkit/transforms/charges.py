@@ -1,0 +1,189 @@
+"""What the time of threads is charged to: functions of the program, with the library calls that they make.
+
+Each sample is charged to the innermost frame of the program. Without one, it is charged to
+its last frame.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from profkit.model.profile import Frame, Profile
+from profkit.transforms.origin import OWN_CODE, package_of
+from profkit.transforms.trees import stack_weights
+from profkit.transforms.wait_labels import has_ranks, wait_label
+
+_IMPORT = "importlib._bootstrap"
+_HALF = 0.5
+MODULE = "<module>"
+"""Name of the code of a module outside of functions."""
+
+
+class Doing(enum.Enum):
+    """What a thread does in a function."""
+
+    WORKING = "working"
+    WAITING = "waiting"
+    IMPORTING = "importing"
+
+
+class Place(NamedTuple):
+    """A function of the program, or a line outside of functions."""
+
+    name: str
+    file: str
+    line: int
+    """0 for functions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Weight that is charged to a function of the program for one kind of what threads do there."""
+
+    place: Place
+    doing: Doing
+    weight: int
+    line: int
+    """The line to which most of it is charged, 0 if unknown."""
+    of_line: int
+    """Weight that is charged to that line."""
+    total: int
+    """Weight of all samples with the function on their stack."""
+    total_of_line: int
+    """Weight of all samples with the line on their stack."""
+    waits_for: str
+    """Label of most of the waiting, empty if it is not known."""
+    end: Frame | None
+    """Library function with more than half of the weight; without a name, the library."""
+
+
+class Charging:
+    """Rules by which samples with some frames are charged."""
+
+    def __init__(
+        self,
+        frames: Sequence[Frame],
+        is_library: Callable[[str], bool],
+        line_of: Callable[[str, int], str | None],
+    ) -> None:
+        """`is_library` takes a file, and `line_of` returns a line's source if it is known."""
+        self.frames, self.line_of = frames, line_of
+        self.is_program = [not is_library(frame.file) and not OWN_CODE.holds(frame.file) for frame in frames]
+        """By frame."""
+        self.is_distributed = has_ranks(frames)
+
+    def charges(self, profile: Profile, waiting: Collection[int]) -> list[Charge]:
+        """Return what a profile's samples are charged to, the heaviest first; `waiting` has stacks that wait.
+
+        The profile has the frames of these rules.
+        """
+        book = _Book(self)
+        for stack, weight in stack_weights(profile).items():
+            if profile.stacks[stack]:
+                book.add(profile.stacks[stack], weight, waits=stack in waiting)
+        return sorted(book.charges(), key=lambda charge: (-charge.weight, charge.place, charge.doing.value))
+
+
+@dataclass(slots=True)
+class _Account:
+    """Weights of one place and kind."""
+
+    weight: int = 0
+    lines: Counter[int] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    ends: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+class _Book:
+    """Weights by place, as samples are added."""
+
+    def __init__(self, rules: Charging) -> None:
+        self._rules, self._frames, self._is_program = rules, rules.frames, rules.is_program
+        self._accounts: dict[tuple[Place, Doing], _Account] = {}
+        self._totals: Counter[Place] = Counter()
+        self._totals_of_lines: Counter[tuple[str, str, int]] = Counter()
+
+    def add(self, stack: Sequence[int], weight: int, *, waits: bool) -> None:
+        """Charge a stack."""
+        own = [n for n, frame in enumerate(stack) if self._is_program[frame]]
+        at = own[-1] if own else len(stack) - 1
+        below = [self._frames[frame] for frame in stack[at + 1 :]]
+        frame = self._frames[stack[self._function_at(stack, at)]]
+        place = _place(frame)
+        doing = Doing.WAITING if waits else Doing.WORKING
+        if any(_IMPORT in one.file for one in below):
+            doing = Doing.IMPORTING
+        account = self._accounts.setdefault((place, doing), _Account())
+        account.weight += weight
+        account.lines[frame.line] += weight
+        if doing is Doing.WAITING:
+            source = self._rules.line_of(frame.file, frame.line) if own and frame.line else None
+            account.labels[wait_label(below, source, is_distributed=self._rules.is_distributed)] += weight
+        account.ends[_end_of(frame, below, doing)] += weight
+        self._add_totals([self._frames[stack[n]] for n in own] or [frame], weight)
+
+    def charges(self) -> Iterator[Charge]:
+        """Yield a charge for each place and kind."""
+        for (place, doing), account in self._accounts.items():
+            line = min(account.lines, key=lambda one: (-account.lines[one], one))
+            yield Charge(
+                place=place,
+                doing=doing,
+                weight=account.weight,
+                line=line,
+                of_line=account.lines[line],
+                total=self._totals[place],
+                total_of_line=self._totals_of_lines[place.name, place.file, line],
+                waits_for=max(account.labels, key=lambda one: (account.labels[one], one), default=""),
+                end=_main_end(place, account),
+            )
+
+    def _function_at(self, stack: Sequence[int], at: int) -> int:
+        """Return the position of the function around comprehensions and lambdas, which has a name."""
+        while at and self._is_program[stack[at - 1]]:
+            name, file, _ = self._frames[stack[at]]
+            caller = self._frames[stack[at - 1]]
+            is_within = name.startswith("<") or name.removesuffix(">").startswith(f"{caller.name}.<locals>.<")
+            if not name.endswith(">") or name == MODULE or caller.file != file or not is_within:
+                break
+            at -= 1
+        return at
+
+    def _add_totals(self, frames: Sequence[Frame], weight: int) -> None:
+        for place in {_place(frame) for frame in frames}:
+            self._totals[place] += weight
+        for line in {(frame.name, frame.file, frame.line) for frame in frames}:
+            self._totals_of_lines[line] += weight
+
+
+def _place(frame: Frame) -> Place:
+    return Place(frame.name, frame.file, frame.line if frame.name == MODULE else 0)
+
+
+def _end_of(frame: Frame, below: Sequence[Frame], doing: Doing) -> tuple[str, str]:
+    """Return the name and file of the library function in which a charge ends; of an import, its module."""
+    if doing is Doing.IMPORTING:
+        imported = [one for one in below if not one.file.startswith("<frozen importlib") and one.file]
+        return ("", imported[0].file) if imported else ("", "")
+    return below[-1][:2] if below else frame[:2]
+
+
+def _main_end(place: Place, account: _Account) -> Frame | None:
+    """Return the function, or else the library, in which more than half of a charge is."""
+    own = (place.name, place.file)
+    end = max(account.ends, key=lambda one: (account.ends[one], one))
+    if account.ends[end] > _HALF * account.weight:
+        return Frame(*end) if end != own and end[1] else None
+    packages: Counter[str] = Counter()
+    file_of = {}
+    for other, weight in account.ends.items():
+        if other != own and other[1]:
+            package = package_of(other[1])
+            packages[package] += weight
+            file_of[package] = other[1]
+    most = max(packages, key=lambda one: (packages[one], one), default="")
+    return Frame("", file_of[most]) if packages[most] > _HALF * account.weight else None

@@ -1,0 +1,62 @@
+"""Charges: each sample is charged once, to the program's innermost function."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.transforms.charges import Charge, Charging, Doing
+from profkit.transforms.origin import OWN_CODE, is_library_file
+from profkit.transforms.trees import stack_weights
+from tests.support.profile_strategies import frame_of, profile_of, profiles
+
+
+def charges_of(profile: Profile, *waiting: int) -> list[Charge]:
+    return Charging(profile.frames, is_library_file, lambda file, line: None).charges(profile, waiting)
+
+
+def test_library_calls_are_charged_to_their_caller() -> None:
+    charge, *_ = charges_of(profile_of(("main:1 f:5 dumps@lib:3", 60), ("main:1 f:6", 30), ("main:1", 10)))
+    assert (charge.place.name, charge.line, charge.weight, charge.of_line) == ("f", 5, 90, 60)
+    assert charge.end is not None
+    assert charge.end.name == "dumps"
+
+
+def test_totals_count_each_stack_once() -> None:
+    charge, *_ = charges_of(profile_of(("f:1 f:1 f:2", 30), ("f:1 g:4", 20)))
+    assert (charge.weight, charge.total, charge.total_of_line) == (30, 50, 30)
+
+
+def test_working_and_waiting_are_charged_apart() -> None:
+    found = charges_of(profile_of(("f:1 wait@other:4", 30), ("f:2", 20)), 0)
+    assert [(charge.doing, charge.weight, charge.waits_for) for charge in found] == [
+        (Doing.WAITING, 30, "another thread"),
+        (Doing.WORKING, 20, ""),
+    ]
+
+
+def test_lines_outside_of_functions_are_places_of_their_own() -> None:
+    found = charges_of(profile_of(("<module>:8", 30), ("<module>:9", 20)))
+    assert [(charge.place.line, charge.weight) for charge in found] == [(8, 30), (9, 20)]
+
+
+def test_profkits_own_frames_are_nobodys() -> None:
+    builder = ProfileBuilder()
+    own = Frame("_resume", f"{OWN_CODE.packages[0]}/process/fork_hooks.py", 3)
+    builder.add((frame_of("main:1"), own), Thread(7, 1, "t"), 10)
+    (charge,) = charges_of(builder.build())
+    assert charge.place.name == "main"
+
+
+def test_samples_in_libraries_alone_are_charged_to_their_end() -> None:
+    (charge,) = charges_of(profile_of(("boot@lib:1 select@other:4", 10)))
+    assert charge.place.name == "select"
+
+
+@given(profiles())
+def test_every_sample_is_charged_once(profile: Profile) -> None:
+    weights = sum(weight for stack, weight in stack_weights(profile).items() if profile.stacks[stack])
+    found = charges_of(profile)
+    assert sum(charge.weight for charge in found) == weights
+    assert all(charge.weight <= charge.total and charge.of_line <= charge.weight for charge in found)
+    assert [charge.weight for charge in found] == sorted((charge.weight for charge in found), reverse=True)
