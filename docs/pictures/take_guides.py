@@ -62,7 +62,6 @@ def make_page(name: str, folder: Path) -> Path:
     guide = read_guide(ROOT / "docs" / "guides" / f"{name}.md")
     guide.write(folder)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # A busy machine would lower the rate.
     shell = Shell(folder, {**environment(), "PATH": path, "PROFKIT_RUN_RATE": "200"})
     shell.run([command for command in guide.given if not command.startswith("pip install ")])
     shell.run(guide.path[1:])

@@ -25,7 +25,8 @@ class NoteCode(enum.Enum):
     THREADS_WOKEN = "threads-woken"
     TIMEOUTS_RESTART = "timeouts-restart"
     SHARED_HOST = "shared-host"  # rate_hz, samplers, share
-    CROWDED_HOST = "crowded-host"  # rate_hz, processes
+    CROWDED_HOST = "crowded-host"  # rate_hz, processes; only of runs that an earlier version kept
+    LONG_ROUNDS = "long-rounds"  # rate_hz, usual_hz, frames, threads
     CPU_TIME_ONLY = "cpu-time-only"
 
     # Course of a session.

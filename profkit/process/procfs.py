@@ -10,7 +10,6 @@ import posix
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.process.guard import reraise_signal_error
@@ -144,12 +143,6 @@ def is_dumpable(pid: int, proc: str | None = None) -> bool:
         return True
 
 
-def crowding(loadavg: Path = Path("/proc/loadavg"), processors: int | None = None) -> float:
-    """Return the current number of runnable tasks per processor, at least 1; see proc_loadavg(5)."""
-    running = re.search(rb" (\d+)/\d+ ", _read(str(loadavg)))
-    return max(1.0, int(running.group(1)) / (processors or posix.cpu_count() or 1)) if running else 1.0
-
-
 def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:
     """Return the processor's nominal frequency, None if the machine does not report it.
 
@@ -184,49 +177,24 @@ def _read(path: str) -> bytes:
 
 
 _PYSPY, _PYTHON = "py-spy", "python"
-_PYSPY_RATE = re.compile(rb"\0-r\0(\d+)\0")
+_PYSPY_RATE = re.compile(rb"\0-r\0\d+\0")
 _HELPER = re.compile(
-    rb"[^\0]*\0-I\0-S\0[^\0]*/samplers/helper/__main__\.py\0(?:[^\0]*\0)*?--rate=([\d.e+-]+)\0"
+    rb"[^\0]*\0-I\0-S\0[^\0]*/samplers/helper/__main__\.py\0(?:[^\0]*\0)*?--rate=[\d.e+-]+\0"
 )
 """Command line of a process of the `cpython` sampler; a watchdog has it behind its own."""
-CPYTHON_ROUNDS = 3
-"""Rounds of the `cpython` sampler that cost as much as one of py-spy."""
-TASKS_COST = 5
-"""Cost of a round of the `cpython` sampler that reads tasks, in rounds that do not (measured)."""
-_WITH_TASKS = b"\0--tasks=yes\0"
 
 
-@dataclass(frozen=True, slots=True)
-class SamplerLoad:
-    """Number and rates of the samplers that run now."""
-
-    count: int = 0
-    rate_hz: float = 0.0
-    """Sum of their rates, in rounds of py-spy or others that cost as much."""
-
-
-def sampler_load(proc: str = PROC) -> SamplerLoad:
-    """Return the load by this user's samplers (for root: those of all users).
+def count_samplers(proc: str = PROC) -> int:
+    """Return the number of this user's samplers that run now (for root: those of all users).
 
     Takes about a millisecond with 300 processes: only py-spy's and Python's processes are examined further.
     """
-    rates = [
-        rate_hz
-        for pid in posix.listdir(proc)
-        if pid.isdecimal() and (rate_hz := _sampler_rate(int(pid), proc)) is not None
-    ]
-    return SamplerLoad(len(rates), sum(rates))
+    return sum(_is_sampler(int(pid), proc) for pid in posix.listdir(proc) if pid.isdecimal())
 
 
-def _sampler_rate(pid: int, proc: str) -> float | None:
-    """Return the rate of a sampler in rounds of py-spy, None for any other process."""
+def _is_sampler(pid: int, proc: str) -> bool:
     name = (program(pid, proc) or "").rpartition("/")[2]
     if name != _PYSPY and not name.startswith(_PYTHON):
-        return None
+        return False
     text = b"\0".join(command_line(pid, proc)) + b"\0"
-    found = _PYSPY_RATE.search(text) if name == _PYSPY else _HELPER.match(text)
-    if found is None:
-        return None
-    if name == _PYSPY:
-        return float(found.group(1))
-    return float(found.group(1)) * (TASKS_COST if _WITH_TASKS in text else 1) / CPYTHON_ROUNDS
+    return bool(_PYSPY_RATE.search(text) if name == _PYSPY else _HELPER.match(text))

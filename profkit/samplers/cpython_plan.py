@@ -7,14 +7,12 @@ about 0.07 ms and 1 µs for each frame (measured, CPython 3.15).
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
-from profkit.process.procfs import CPYTHON_ROUNDS, TASKS_COST
 from profkit.samplers.base import LiveStacks
-from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
+from profkit.samplers.host_share import SLOWEST_HZ, default_rate
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 
 Version = tuple[int, int]
@@ -30,6 +28,8 @@ STATES_SINCE = (3, 15)
 WHOLE_SINCE = (3, 15)
 """First version whose reader follows a stack through calls from C code to Python (checked with 3.14.10)."""
 _ROUND_S, _FRAME_S = 7e-5, 1e-6
+_TASKS_COST = 5
+"""Cost of a round that reads tasks, in rounds that do not (measured)."""
 _USE_PYSPY = "leave it out, or use sampler='pyspy'"
 
 
@@ -79,11 +79,9 @@ def plan(
     """Resolve defaults of options that passed `check`."""
     requested_hz, notes = _requested_rate(options), tuple[Note, ...]()
     if requested_hz is None:
-        more = TASKS_COST if options.async_stacks else 1
-        cost_s = round_cost_s(live) * more
+        cost_s = round_cost_s(live) * (_TASKS_COST if options.async_stacks else 1)
         affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / cost_s))
-        others = replace(live, other_rates_hz=live.other_rates_hz * CPYTHON_ROUNDS / more)
-        rate_hz, notes = shared_rate(min(DEFAULT_RATE_HZ, affordable_hz), others, cost_s)
+        rate_hz, notes = default_rate(DEFAULT_RATE_HZ, affordable_hz, live, cost_s)
         requested_hz = float(rate_hz)
     return SamplerPlan(
         sampler="cpython",

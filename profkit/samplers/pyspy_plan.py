@@ -1,4 +1,4 @@
-"""Plan of py-spy: its rate, lowered on crowded hosts, and whether it stops the program for each sample.
+"""Plan of py-spy: its rate, and whether it stops the program for each sample.
 
 A blocking round stops the program for about 0.1 ms and 16 µs for each frame of each thread, including
 idle ones (measured, py-spy 0.4.3). Blocking shows callers correctly; nonblocking reads stacks while they
@@ -12,7 +12,7 @@ from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.samplers.base import LiveStacks
-from profkit.samplers.host_share import SLOWEST_HZ, shared_rate
+from profkit.samplers.host_share import SLOWEST_HZ, default_rate
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 
 DEFAULT_RATE_HZ = 100
@@ -26,6 +26,8 @@ SAMPLER_CPU = 0.25
 """Maximum share of a core for a nonblocking py-spy if the user set no rate."""
 _ROUND_S = 1e-4
 _FRAME_S = 16e-6
+_CPU_PER_STOP = 3
+"""Processor time of a round with the states of threads, in times that it stops the program (measured)."""
 
 
 def check(options: SamplerOptions) -> None:
@@ -48,7 +50,8 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     """Resolve `auto` and defaults of options that passed `check`."""
     rate_hz, blocking, notes = _choose(options, live)
     if _requested_rate(options) is None:
-        rate_hz, why = shared_rate(rate_hz, live, round_cost_s(live))
+        cpu_s = _CPU_PER_STOP * round_cost_s(live)
+        rate_hz, why = default_rate(DEFAULT_RATE_HZ, rate_hz, live, cpu_s)
         notes = (*notes, *why)
     if blocking and _on_cpu_only(options):
         # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.

@@ -11,7 +11,7 @@ from profkit.errors import SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.guard import reraise_signal_error
-from profkit.process.procfs import crowding, sampler_load
+from profkit.process.procfs import count_samplers
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.polling import await_state
@@ -84,14 +84,11 @@ def live_facts(sockets: SocketWatch, stacks: tuple[int, int] | None = None) -> L
     `stacks` has the numbers of threads and frames of another process.
     """
     threads, frames = live_stacks() if stacks is None else stacks
-    others = sampler_load()
     return LiveStacks(
         threads=threads,
         frames=frames,
-        crowding=crowding(),
         processors=posix.cpu_count() or 1,
-        other_samplers=others.count,
-        other_rates_hz=others.rate_hz,
+        other_samplers=count_samplers(),
         timed_sockets=sockets.timed(),
     )
 

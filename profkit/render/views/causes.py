@@ -45,6 +45,7 @@ CAUSES_OF_NOTES: Mapping[NoteCode, int] = {
     NoteCode.ROUNDS_PARTIAL: _STACKS,
     NoteCode.SHARED_HOST: _RATE,
     NoteCode.CROWDED_HOST: _RATE,
+    NoteCode.LONG_ROUNDS: _RATE,
     NoteCode.SAMPLED_RARELY: _RATE,
     NoteCode.SAMPLER_LATE: _RATE,
     NoteCode.STARTED_TWICE: _SAMPLER,

@@ -18,11 +18,14 @@ def note_text(note: Note) -> str:
 
 
 def _nonblocking_cost(figures: Figures) -> str:
-    frames, threads = count(figures.integer("frames"), "frame"), count(figures.integer("threads"), "thread")
     return (
         f"Sampled without stopping the program: stopping it {figures['rate_hz']} times per second to read "
-        f"{frames} of {threads} would have taken {figures.percent()} of its time. {_CALLERS}. {EXACT}"
+        f"{_stacks(figures)} would have taken {figures.percent()} of its time. {_CALLERS}. {EXACT}"
     )
+
+
+def _stacks(figures: Figures) -> str:
+    return f"{count(figures.integer('frames'), 'frame')} of {count(figures.integer('threads'), 'thread')}"
 
 
 def _shared_host(figures: Figures) -> str:
@@ -37,6 +40,13 @@ def _crowded_host(figures: Figures) -> str:
     return (
         f"Sampled {figures['rate_hz']} times per second, because {figures.number('processes'):.1f} "
         f"processes per processor were ready to run at the start. {SET_RATE}"
+    )
+
+
+def _long_rounds(figures: Figures) -> str:
+    return (
+        f"Sampled {figures['rate_hz']} instead of {figures['usual_hz']} times per second, because a sample "
+        f"takes long: {_stacks(figures)} were read at the start. {SET_RATE}"
     )
 
 
@@ -182,6 +192,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
     ),
     NoteCode.SHARED_HOST: _shared_host,
     NoteCode.CROWDED_HOST: _crowded_host,
+    NoteCode.LONG_ROUNDS: _long_rounds,
     NoteCode.CPU_TIME_ONLY: (
         "strobeclient samples processor cycles, so its samples do not include time spent waiting."
     ),

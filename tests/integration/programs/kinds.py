@@ -23,7 +23,7 @@ from profkit.render.views.notes import note_text
 
 CONDITION = sys.argv[1]
 OPTIONS = {
-    "works": {"rate": 100.0},  # by default a crowded machine is sampled less often
+    "works": {"rate": 100.0},
     "raises": {"rate": 100.0},
     "busy": {"rate": 50.0, "on_busy": "skip"},
 }.get(CONDITION, {})

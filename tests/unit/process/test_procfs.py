@@ -103,19 +103,6 @@ def test_frequency_from_cpuinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert procfs.cpu_frequency_hz(tmp_path / "missing") is None
 
 
-@pytest.mark.parametrize(
-    ("line", "crowding"),
-    [("0.1 0.2 0.3 1/107 99\n", 1.0), ("9.0 9.0 9.0 8/107 99\n", 4.0), ("nonsense", 1.0)],
-)
-def test_crowding_is_runnable_tasks_per_processor(tmp_path: Path, line: str, crowding: float):
-    (tmp_path / "loadavg").write_text(line)
-    assert procfs.crowding(tmp_path / "loadavg", processors=2) == crowding
-
-
-def test_crowding_of_this_machine():
-    assert procfs.crowding() >= 1.0
-
-
 def test_whose_namespace_a_proc_folder_shows(tmp_path: Path):
     assert not procfs.is_of_other_namespace()
     assert not procfs.is_of_other_namespace(str(tmp_path / "missing"))

@@ -85,8 +85,8 @@ def of_settings(_: Path) -> Iterator[Note]:
     yield from chosen(many, blocking=True)
     yield from chosen(few, idle=False)
     yield from chosen(few, idle=False, blocking=True)
-    yield from chosen(LiveStacks(1, 5, crowding=4.0))
-    yield from chosen(LiveStacks(1, 5, processors=2, other_samplers=26, other_rates_hz=2700))
+    yield Note.of(NoteCode.CROWDED_HOST, rate_hz=25, processes=4.0)
+    yield from chosen(LiveStacks(1, 5, processors=2, other_samplers=26))
     yield from StrobeclientSampler().plan(SamplerOptions(), few).notes
 
 
