@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import posix
 
+PROC = "/proc"
+"""Folder with information about processes."""
+
 _ENDED = (b"Z", b"X")
 _MAIN = "MainThread"  # the kernel has the name of the program
 
 
 def start_ticks(pid: int) -> bytes | None:
     """Return when a process started, None if it has ended; field 22 of /proc/PID/stat (proc(5))."""
-    text = _read(f"/proc/{pid}/stat")
+    text = _read(f"{PROC}/{pid}/stat")
     fields = text[text.rfind(b")") + 2 :].split()
     return None if len(fields) < 20 or fields[0] in _ENDED else fields[19]
 
@@ -19,12 +22,12 @@ def thread_name(pid: int, tid: int) -> str:
     """Return the name of a thread: at most 15 bytes in the kernel, and `MainThread` for the first one."""
     if tid == pid:
         return _MAIN
-    return _text(_read(f"/proc/{pid}/task/{tid}/comm").rstrip(b"\n"))
+    return _text(_read(f"{PROC}/{pid}/task/{tid}/comm").rstrip(b"\n"))
 
 
 def command(pid: int) -> str:
     """Return a process's arguments, separated by spaces."""
-    return _text(_read(f"/proc/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" "))
+    return _text(_read(f"{PROC}/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" "))
 
 
 def children(pid: int) -> list[int]:
@@ -36,11 +39,11 @@ def children(pid: int) -> list[int]:
     found, own = [pid], (posix.getpid(), posix.getppid())
     for parent in found:
         try:
-            tids = posix.listdir(f"/proc/{parent}/task")
+            tids = posix.listdir(f"{PROC}/{parent}/task")
         except OSError:
             continue
         for tid in tids:
-            of_thread = map(int, _read(f"/proc/{parent}/task/{tid}/children").split())
+            of_thread = map(int, _read(f"{PROC}/{parent}/task/{tid}/children").split())
             found += [child for child in of_thread if child not in own]
     return found[1:]
 

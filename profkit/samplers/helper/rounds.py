@@ -46,8 +46,8 @@ class Rounds:
         self._opens = Opens()
         self.descriptor = self._opens.descriptor
         """Readable if `take` has something to do."""
-        self._uptime = posix.open("/proc/uptime", posix.O_RDONLY | posix.O_CLOEXEC)
-        self._log = posix.open("/proc/self/fd/1", posix.O_RDONLY | posix.O_CLOEXEC)
+        self._uptime = posix.open(f"{proc_files.PROC}/uptime", posix.O_RDONLY | posix.O_CLOEXEC)
+        self._log = posix.open(f"{proc_files.PROC}/self/fd/1", posix.O_RDONLY | posix.O_CLOEXEC)
         self._read_bytes = posix.fstat(self._log).st_size
         self._processes: dict[int, Process] = {}
         self._watches: dict[int, tuple[Process, bool]] = {}
@@ -94,7 +94,9 @@ class Rounds:
             return
         try:
             process = Process(pid, len(self._processes), stops=self._stops)
-            lists, status = self._opens.watch(f"/proc/{pid}/task"), self._opens.watch(f"/proc/{pid}/stat")
+            lists, status = (
+                self._opens.watch(f"{proc_files.PROC}/{pid}/{name}") for name in ("task", "stat")
+            )
         except OSError:
             if pid == self._first:
                 raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import posix
 
+from . import proc_files
+
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +41,9 @@ class Process:
         self.pid, self.number, self.rounds = pid, number, 0
         self._stops, self._lists = stops, 0
         # An open folder is listed without another open, which would look like the sampler's.
-        self._folder = posix.open(f"/proc/{pid}/task", posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
+        self._folder = posix.open(
+            f"{proc_files.PROC}/{pid}/task", posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC
+        )
         self._threads: dict[int, _Thread] = {}
         self._ended: list[_Thread] = []
         self._variables = _variables_of_python(pid)
@@ -68,13 +72,15 @@ class Process:
 
     def add_thread(self, tid: int, number: int) -> None:
         """Add a thread with its number in the journal."""
-        self._threads[tid] = _Thread(f"/proc/{self.pid}/task/{tid}", number)
+        self._threads[tid] = _Thread(f"{proc_files.PROC}/{self.pid}/task/{tid}", number)
 
     def look(self, rounds: int) -> None:
         """Look up the states of the threads; they count for so many rounds."""
         unclear = []
         for thread in self._threads.values():
-            state = thread.expected() or self._state(thread)
+            if thread.repeat(rounds):
+                continue
+            state = self._state(thread)
             if state is None:
                 unclear.append(thread)
             else:
@@ -142,24 +148,26 @@ class _Thread:
         self._runs: list[tuple[str, int]] = []
         self._times: list[int] = []
 
-    def expected(self) -> str | None:
-        """Return the state if it has been the same for so long that it need not be looked up."""
+    def repeat(self, rounds: int) -> bool:
+        """Add the last state in the next rounds if it has been the same for long; return whether it has."""
         if not self._left:
-            return None
+            return False
         self._left -= 1
-        return self._state
+        self._add(rounds)
+        return True
 
     def add(self, state: str, rounds: int) -> None:
-        """Add the state in the next rounds."""
+        """Add the state in the next rounds, as looked up."""
         if state != self._state:
-            self._known = self._left = 0
-        self._state = state
+            self._state, self._known = state, 0
+        self._add(rounds)
+        self._left = min(self._known // _KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP)
+
+    def _add(self, rounds: int) -> None:
         self._known += rounds
-        if not self._left:
-            self._left = min(self._known // _KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP)
-        if self._runs and self._runs[-1][0] == state:
+        if self._runs and self._runs[-1][0] == self._state:
             rounds += self._runs.pop()[1]
-        self._runs.append((state, rounds))
+        self._runs.append((self._state, rounds))
 
     def take_runs(self) -> str:
         """Return the states since the last call, such as `w12s3`."""
@@ -203,7 +211,7 @@ class _Thread:
 def _variables_of_python(pid: int) -> list[tuple[int, int]]:
     """Return the addresses of the interpreter's variables: of its executable or library."""
     found, end_before = list[tuple[int, int]](), -1
-    for line in _read(f"/proc/{pid}/maps", 1 << 20).splitlines():
+    for line in _read(f"{proc_files.PROC}/{pid}/maps", 1 << 20).splitlines():
         fields = line.split(None, 5)
         start, end = (int(number, 16) for number in fields[0].split(b"-"))
         file = fields[5].rpartition(b"/")[2] if len(fields) > 5 else b""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import posix
 
+from . import proc_files
+
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -42,7 +44,7 @@ class ThreadStates:
 
     def __init__(self, pid: int, *, keep_open: bool) -> None:
         """Open nothing yet. In the sampled process itself, keep no files open: the program may close them."""
-        self._folder, self._keep_open = f"/proc/{pid}/task", keep_open
+        self._folder, self._keep_open = f"{proc_files.PROC}/{pid}/task", keep_open
         self._files: dict[int, int] = {}
         self._known: dict[int, _State] = {}
 
