@@ -1,19 +1,21 @@
 """Sides of a comparison: runs that LABEL, LABEL@REVISION, run ids and files name.
 
-A side is the id of a run or its prefix, a label (its newest run, or all of its newest batch), the id of a
-batch (all of its runs), LABEL@REVISION (all runs of the label that were recorded at that commit), a file that
+A side is the id of a run or its prefix, a label (its newest run and all runs like it), the id of a batch (all
+of its runs), LABEL@REVISION (all runs of the label that were recorded at that commit), a file that
 `profkit import` reads, or several of these separated by commas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.cli.files import runs_of_file
 from profkit.cli.workspace import Workspace, current_folder, nothing_recorded, open_workspace
+from profkit.comparing.selection import Selection, select_alike
 from profkit.config import Config
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
@@ -31,6 +33,8 @@ class Side:
 
     text: str
     runs: tuple[AnyRun, ...]
+    left_out: tuple[tuple[str, int], ...] = ()
+    """Numbers of runs of its labels that are unlike their newest ones, by reason."""
 
     @property
     def measured(self) -> tuple[MeasuredRun, ...]:
@@ -71,12 +75,15 @@ class Sides:
 
         Raises RunNotFound, and UsageError for an invalid revision or file, and for runs of both kinds.
         """
-        runs = tuple(
-            {run.info.id: run for part in self._parts(text) for run in self._runs(part, without)}.values()
-        )
+        runs: dict[str, AnyRun] = {}
+        left_out: Counter[str] = Counter()
+        for part in self._parts(text):
+            found, reasons = self._runs(part, without)
+            runs |= {run.info.id: run for run in found}
+            left_out.update(dict(reasons))
         if not runs:
             raise RunNotFound(text)
-        side = Side(text, runs)
+        side = Side(text, tuple(runs.values()), tuple(left_out.items()))
         if side.measured and side.sampled:
             raise UsageError(f"{text!r} means sampled and measured runs", "name runs of one kind")
         return side
@@ -88,12 +95,37 @@ class Sides:
     def newest(self) -> Side:
         """Return the newest run, with all of its batch if it was measured; raises StoreEmpty.
 
+        If the batch was only timed or only counted, return the last run of the other kind of each order, too.
         Of a batch that measured several commits, return the runs of the one that is checked out here. Raises
         UsageError if none of them is.
         """
         infos = _of_one_commit(self.workspace.find_all(None), "the newest runs")
-        label = infos[0].label if len({info.label for info in infos}) == 1 else f"{len(infos)} orders"
-        return Side(f"{label}, newest", tuple(self.workspace.load(info) for info in infos))
+        labels = tuple(dict.fromkeys(info.label for info in infos))
+        completed = [one for label in labels for one in self._completed(label, infos)]
+        name = labels[0] if len(labels) == 1 else f"{len(infos)} statements"
+        return Side(f"{name}, newest", tuple(self.workspace.load(info) for info in completed))
+
+    def newest_of(self, label: str) -> Side:
+        """Return the newest run of a label, with all of its batch if it was measured."""
+        infos = _of_one_commit(self.workspace.find_all(label), f"the newest runs of {label!r}")
+        return Side(label, tuple(self.workspace.load(info) for info in infos))
+
+    def _completed(self, label: str, batch: Sequence[AnyInfo]) -> Iterator[AnyInfo]:
+        """Yield the runs of a label in a batch, and the last runs like them with what these lack."""
+        own = [info for info in batch if info.label == label]
+        yield from own
+        lacking = {(order, measure) for info in own for order, measure in _lacks(info)}
+        if lacking:
+            for info in reversed(select_alike(own, self._earlier(label, own)).taken):
+                if found := lacking & set(_has(info)):
+                    lacking -= found
+                    yield info
+
+    def _earlier(self, label: str, than: Sequence[AnyInfo], without: Collection[str] = ()) -> list[AnyInfo]:
+        """Return all other runs of a label that are not excluded, the newest first."""
+        known = {info.id for info in than}
+        every = self.workspace.runs(label, None)
+        return [info for info in every if info.id not in known and not _left_out(info, without)]
 
     def at_commit(self, label: str, commit: str, without: Collection[str] = ()) -> tuple[AnyRun, ...]:
         """Return all runs of a label that were recorded at a commit, oldest first."""
@@ -127,9 +159,16 @@ class Sides:
         except UsageError:  # several match, as `find` will report
             return True
 
-    def _runs(self, part: str, without: Collection[str]) -> tuple[AnyRun, ...]:
+    def _runs(
+        self, part: str, without: Collection[str]
+    ) -> tuple[tuple[AnyRun, ...], Sequence[tuple[str, int]]]:
+        """Return the runs of a part, and how many runs of a label are left out, by reason."""
         if self._is_kept(part):
-            return tuple(self.workspace.load(info) for info in self._infos(part, without))
+            selected = self._selected(part, without)
+            return tuple(self.workspace.load(info) for info in selected.taken), selected.left_out
+        return self._other_runs(part, without), ()
+
+    def _other_runs(self, part: str, without: Collection[str]) -> tuple[AnyRun, ...]:
         if batch := self._batch(part):
             return tuple(self.workspace.load(info) for info in batch)
         if Path(part).is_file():
@@ -156,21 +195,44 @@ class Sides:
     def _is_label(self, text: str) -> bool:
         return self._workspace is not None and bool(self._workspace.runs(text, 1))
 
-    def _infos(self, wanted: str, without: Collection[str]) -> tuple[AnyInfo, ...]:
-        """Return what `Workspace.find_all` finds; if a label's newest run is excluded, the newest other one.
+    def _selected(self, wanted: str, without: Collection[str]) -> Selection:
+        """Return the run of an id, or the runs of a label that are like its newest one that is not excluded.
 
         Raises UsageError for a label whose newest batch measured several commits, none of them this one.
         """
-        infos = self.workspace.find_all(wanted)
-        if infos[0].label != wanted:
-            return infos
-        if not any(_left_out(info, without) for info in infos):
-            return _of_one_commit(infos, f"the newest runs of {wanted!r}")
-        others = [info for info in self.workspace.runs(wanted, None) if not _left_out(info, without)]
-        if others and isinstance(others[0], MeasuredInfo):
-            batch = tuple(one for one in self.workspace.store.batch(others[0].batch) if one.label == wanted)
-            return _of_one_commit(batch, f"the newest other runs of {wanted!r}")
-        return tuple(others[:1])
+        info = self.workspace.find(wanted)
+        if info.label != wanted or info.id == wanted:
+            return Selection((info,))
+        every = self._earlier(wanted, (), without)
+        if not every:
+            return Selection(())
+        batch = [one for one in every if _batch_of(one) == _batch_of(every[0])]
+        newest = _of_one_commit(tuple(batch), f"the newest runs of {wanted!r}")
+        return select_alike(newest, self._earlier(wanted, newest, without))
+
+
+def _batch_of(info: AnyInfo) -> str:
+    """Return what runs that were measured together share; a sampled run is alone."""
+    return info.batch if isinstance(info, MeasuredInfo) else info.id
+
+
+_Measures = Iterator[tuple[object, str]]
+
+
+def _has(info: AnyInfo) -> _Measures:
+    """Yield the figures of a measured run, with what identifies its order among those of its label."""
+    if isinstance(info, MeasuredInfo):
+        order = info.order.labels, info.order.num_threads, info.order.language
+        figures = {"time": info.median_s, "instructions": info.instructions}
+        yield from ((order, name) for name, figure in figures.items() if figure is not None)
+
+
+def _lacks(info: AnyInfo) -> _Measures:
+    """Yield the figures that a measured run with results has not."""
+    has = list(_has(info))
+    yield from (
+        (has[0][0], name) for name in ("time", "instructions") if has and (has[0][0], name) not in has
+    )
 
 
 def _of_one_commit(infos: tuple[AnyInfo, ...], which: str) -> tuple[AnyInfo, ...]:

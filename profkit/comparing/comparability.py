@@ -62,6 +62,11 @@ _SOFTWARE: _Aspects = (
 )
 
 
+def sampled_as(info: RunInfo) -> tuple[str, ...]:
+    """Return how a run was sampled: runs of which this differs have other shares of the same code."""
+    return _clock(info), *(of(info) for _, of in _SAMPLING)
+
+
 def warnings(a: Sequence[Run], b: Sequence[Run]) -> tuple[Finding, ...]:
     """Return differences in how the runs were sampled that can themselves change shares."""
     found = list(_biased(a, b))

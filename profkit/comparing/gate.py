@@ -39,10 +39,10 @@ def check_measured(comparison: MeasuredComparison, limit: float) -> tuple[Check,
 
 
 def _checks(order: OrderCompared, limit: float) -> Iterator[Check]:
-    if order.times is not None:
-        yield check_times(order.name, order.times, limit)
     if order.counts is not None:
         yield check_counts(order.name, order.counts, limit)
+    if order.times is not None:
+        yield check_times(order.name, order.times, limit)
     if order.obstacle is not None:
         measure = Measure.TIME if order.counts is not None else Measure.INSTRUCTIONS
         yield Check(order.name, measure, Outcome.INCONCLUSIVE, (order.obstacle,))

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from profkit.comparing.instructions import compare_counts, spread_of_runs, widest
+from profkit.comparing.selection import left_out_findings
 from profkit.comparing.times import compare_alternating, compare_separate, compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import MeasuredComparison, OrderCompared, TimesCompared
@@ -36,7 +37,7 @@ _Side = dict[_Key, tuple[MeasuredRun, ...]]
 
 
 def match_orders(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> Matched:
-    """Match the orders that both sides have, in A's order, whatever mode they were measured in.
+    """Match the orders that both sides have, in A's order; they may have been measured in different modes.
 
     If nothing matches and each side has a single label, or a single order, these are matched.
     """
@@ -148,17 +149,57 @@ def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredCompar
     if twice := {run.info.id for run in a} & {run.info.id for run in b}:
         raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
     matched = match_orders(a, b)
-    if not matched.pairs:
+    pairs, separate = _timed_together(matched.pairs)
+    if not pairs:
         raise UsageError(
             f"{_listed(matched.only_a)} and {_listed(matched.only_b)} have no statement in common",
             "compare runs of the same label, threads and language",
         )
     return MeasuredComparison(
         names=names,
-        orders=tuple(_compared(pair) for pair in matched.pairs),
+        orders=tuple(_compared(pair) for pair in pairs),
         unmatched=(matched.only_a, matched.only_b),
-        notes=tuple(_notes(matched.pairs)),
+        notes=(*separate, *_notes(pairs)),
     )
+
+
+def _timed_together(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], tuple[Finding, ...]]:
+    """Leave out other times of orders that a batch interleaved or alternated, and return findings on that."""
+    kept = tuple(map(_of_last_batch, pairs))
+    numbers = [
+        sum(len(side(before)) - len(side(after)) for before, after in zip(pairs, kept, strict=True))
+        for side in _SIDES
+    ]
+    return kept, left_out_findings([[("separate", number)] if number else [] for number in numbers])
+
+
+def _of_last_batch(pair: Pair) -> Pair:
+    """Return the times of the last batch that timed both sides together, if any, and all counts."""
+    of_a, of_b = (
+        {_together(run): run.info.started_ns for run in side if _is_timed(run)} for side in (pair.a, pair.b)
+    )
+    shared = [batch for batch in of_a if batch in of_b and batch != _ALONE]
+    if not shared:
+        return pair
+    last = max(shared, key=of_a.__getitem__)
+    a, b = (
+        tuple(run for run in side if not _is_timed(run) or _together(run) == last)
+        for side in (pair.a, pair.b)
+    )
+    return Pair(pair.name, a, b)
+
+
+_ALONE: tuple[object, ...] = ()
+
+
+def _together(run: MeasuredRun) -> tuple[object, ...]:
+    """Return what runs have in common that a batch timed together; `_ALONE` if it did not."""
+    info = run.info
+    return _ALONE if info.design is Design.SEPARATE else (info.batch, info.order.env)
+
+
+def _is_timed(run: MeasuredRun) -> bool:
+    return run.measurement is not None and run.measurement.timing is not None
 
 
 def _compared(pair: Pair) -> OrderCompared:
@@ -196,10 +237,9 @@ def _times(pair: Pair) -> TimesCompared | None:
 
 def _design(pair: Pair) -> Design:
     """Return the design: that of the batch if the only two timed runs share it and `env`, else separate."""
-    infos = [run.info for run in (*pair.a, *pair.b) if run.measurement is not None and run.measurement.timing]
-    if len(infos) != 2 or infos[0].batch != infos[1].batch or infos[0].order.env != infos[1].order.env:
-        return Design.SEPARATE
-    return infos[0].design
+    timed = [run for run in (*pair.a, *pair.b) if _is_timed(run)]
+    together = len(timed) == 2 and _together(timed[0]) == _together(timed[1])
+    return timed[0].info.design if together else Design.SEPARATE
 
 
 def _timings(runs: Runs) -> list[Timing]:

@@ -36,6 +36,9 @@ class FindingCode(enum.Enum):
     CONTROLS_MISSING = "controls-missing"
     SUBMODULES_EMPTY = "submodules-empty"
 
+    # What of the requested runs is not compared.
+    RUNS_LEFT_OUT = "runs-left-out"  # side, and numbers of runs by reason
+
     # Obstacles to a comparison.
     NOT_MEASURED = "not-measured"  # detail
     MODES_DIFFER = "modes-differ"

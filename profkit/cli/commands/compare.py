@@ -163,9 +163,9 @@ def compare_command(
 ) -> int:
     """Compare two sets of runs and report significant differences.
 
-    A and B are each the prefix of a run's id, a label (its newest run), a batch (all of its orders),
-    LABEL@REVISION (all of its runs at that commit), a file that `profkit import` reads, or several of these
-    separated by commas.
+    A and B are each the prefix of a run's id, a label (its newest run and all runs like it), a batch (all of
+    its runs), LABEL@REVISION (all of its runs at that commit), a file that `profkit import` reads, or several
+    of these separated by commas.
 
     With --ab, or --git and a statement, both sides are measured first, which is the most reliable way. The
     options from --setup on apply to this. --git measures each commit in a work tree of its own; your checkout
@@ -193,6 +193,7 @@ def compare_command(
 
 def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
     from profkit.cli.sides import open_sides
+    from profkit.comparing.selection import left_out_findings
 
     with open_sides(config) as found, for_large_profiles():
         a, b = (found.side(text) for text in texts)
@@ -203,7 +204,9 @@ def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: 
                 "compare runs of the same kind",
             )
         name = f"comparison-{a.runs[0].info.id}-{b.runs[0].info.id}"
-        showing.show(rendered(a.runs, b.runs, texts, showing.format, shown, showing.terminal()), name)
+        left_out = left_out_findings((a.left_out, b.left_out))
+        text = rendered(a.runs, b.runs, texts, showing.format, shown, showing.terminal(), left_out)
+        showing.show(text, name)
 
 
 def rendered(
@@ -213,6 +216,7 @@ def rendered(
     format: str,
     options: ReportOptions,
     terminal: Terminal,
+    notes: tuple[Finding, ...] = (),
 ) -> str:
     """Render the comparison of two sides of the same kind; raises UsageError if nothing matches."""
     from profkit.model.measurement import MeasuredRun
@@ -225,18 +229,22 @@ def rendered(
         from profkit.comparing.measured import compare_measured
 
         comparison = compare_measured(measured_a, measured_b, names)
-        return MEASURED_COMPARISON.renderer(format)(comparison, options, terminal)
+        noted = replace(comparison, notes=(*notes, *comparison.notes))
+        return MEASURED_COMPARISON.renderer(format)(noted, options, terminal)
     sampled_a, sampled_b = ([run for run in side if isinstance(run, Run)] for side in (a, b))
     if any(run.info.memory is not None for run in (*sampled_a, *sampled_b)):
         from profkit.comparing.memory import compare_memory
 
         compared = compare_memory(sampled_a, sampled_b, options.value)
+        compared = replace(compared, notes=(*notes, *compared.notes))
         return MEMORY_COMPARISON.renderer(format)(compared, options, terminal)
     if options.value is not None:
         raise UsageError("--value is for runs with mode='memory'", "leave it out")
     from profkit.comparing.sampled import compare_sampled
 
-    return SAMPLED_COMPARISON.renderer(format)(compare_sampled(sampled_a, sampled_b), options, terminal)
+    found = compare_sampled(sampled_a, sampled_b)
+    found = replace(found, notes=(*notes, *found.notes))
+    return SAMPLED_COMPARISON.renderer(format)(found, options, terminal)
 
 
 def _measured(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ from profkit.comparing.measured import match_orders
 from profkit.config import Config
 from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.comparison import Check, GateResult, Outcome
-from profkit.model.measurement import AnyRun, Design, MeasuredRun
+from profkit.model.findings import Finding
+from profkit.model.measurement import AnyRun, MeasuredRun
 from profkit.process.git import commit_of
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.registry import GATE, MEASURED, MEASURED_COMPARISON, MEMORY_COMPARISON, SAMPLED_COMPARISON
@@ -30,11 +31,17 @@ if TYPE_CHECKING:
 _ONLY_CURRENT = "there is nothing in it but the current run itself"
 
 
+def _current(found: Sides, run: str | None, baseline: str) -> Side:
+    """Return the runs to check; of a label that is its own baseline, the newest ones."""
+    if run is None:
+        return found.newest()
+    return found.newest_of(run) if run == baseline and found.has(run) else found.side(run)
+
+
 def baseline_of(found: Sides, text: str, current: Side) -> Side:
     """Return the baseline's runs of the same kind and labels as the current ones, without these themselves.
 
-    If some alternated with the current ones, return only those: they are the most precise. Raises NoBaseline,
-    whose message says how to make one.
+    Raises NoBaseline, whose message says how to make one.
     """
     own = {run.info.id for run in current.runs}
     batches = {run.info.batch for run in current.measured}
@@ -52,12 +59,7 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
         raise _missing(text, "its runs are of another kind: sampled, measured or memory", current)
     if current.measured and not match_orders(Side(text, runs).measured, current.measured).pairs:
         raise _missing(text, "it has none of the statements of the current run", current)
-    beside = tuple(
-        run
-        for run in Side(text, runs).measured
-        if run.info.batch in batches and run.info.design is not Design.SEPARATE
-    )
-    return Side(side.text, beside or runs)
+    return Side(side.text, runs, side.left_out)
 
 
 def _kind(run: AnyRun) -> str:
@@ -131,13 +133,13 @@ def gate_command(
     RUN is a side as in `profkit compare`; without it, the newest run is checked, with its whole batch. The
     baseline is another such side, or a commit: all runs of the same label that were recorded there.
 
-    Exit codes: 0 within the limit, 1 a regression, 4 no baseline, 5 inconclusive.
+    Exit codes: 0 within the limit, 1 a regression, 4 no baseline, 5 inconclusive, 6 no run to check.
     """
     from profkit.cli.sides import open_sides
 
     shown = ReportOptions(limit=limit)
     with open_sides(config) as found:
-        current = found.newest() if run is None else found.side(run)
+        current = _current(found, run, baseline)
         before = baseline_of(found, baseline, current)
         held = _held if current.measured else _held_memory if _is_of_memory(current) else _held_samples
         gate = held(before, current, max_slowdown, shown, fail_if_faster)
@@ -168,6 +170,7 @@ def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains
     from profkit.comparing.measured import compare_measured
 
     comparison = compare_measured(before.measured, current.measured, (before.text, current.text))
+    comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
     result = _result(before.text, limit, check_measured(comparison, limit), gains)
     return _Gate(
         result, lambda format, terminal: MEASURED_COMPARISON.renderer(format)(comparison, shown, terminal)
@@ -183,6 +186,13 @@ def _held_samples(before: Side, current: Side, limit: float, shown: ReportOption
     return _Gate(result, lambda format, terminal: _explained(before, current, format, shown, terminal))
 
 
+def _notes(before: Side, current: Side, notes: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the notes of a comparison after those on runs of its labels that are left out."""
+    from profkit.comparing.selection import left_out_findings
+
+    return *left_out_findings((before.left_out, current.left_out)), *notes
+
+
 def _is_of_memory(side: Side) -> bool:
     return any(run.info.memory is not None for run in side.sampled)
 
@@ -194,6 +204,7 @@ def _held_memory(before: Side, current: Side, limit: float, shown: ReportOptions
 
     name = _only_label(current)
     comparison = compare_memory(before.sampled, current.sampled)
+    comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
     result = _result(before.text, limit, (check_peaks(name, comparison, limit),), gains)
     return _Gate(
         result, lambda format, terminal: MEMORY_COMPARISON.renderer(format)(comparison, shown, terminal)
@@ -213,6 +224,7 @@ def _explained(before: Side, current: Side, format: str, shown: ReportOptions, t
 
     try:
         comparison = compare_sampled(before.sampled, current.sampled)
+        comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
         return SAMPLED_COMPARISON.renderer(format)(comparison, shown, terminal)
     except UsageError as error:
         return "" if format == "json" else f"The samples are not comparable: {error.problem}."

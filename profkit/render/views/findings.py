@@ -100,6 +100,27 @@ def _controls_differ(figures: Figures) -> str:
     )
 
 
+_LEFT_OUT = {
+    "kind": "of another kind: sampled, measured or memory",
+    "commit": "of another commit",
+    "machine": "on another machine",
+    "python": "with another Python",
+    "torch": "with another torch",
+    "options": "recorded with other options",
+    "definition": "of other code",
+    "failed": "without results",
+    "older": "older than enough others",
+    "separate": "measured separately, which is less precise",
+}
+"""Reasons to leave a run out, by the names of figures."""
+
+
+def _runs_left_out(figures: Figures) -> str:
+    numbers = {words: figures.integer(reason) for reason, words in _LEFT_OUT.items() if reason in figures}
+    reasons = ", ".join(f"{number:,} {words}" for words, number in numbers.items())
+    return f"{figures['side']}: {count(sum(numbers.values()), 'run')} left out ({reasons})"
+
+
 def _limit_in_interval(figures: Figures) -> str:
     low, high = change(figures.number("low")), change(figures.number("high"))
     return f"the interval, {low} to {high}, contains the limit of {_limit(figures)}"
@@ -147,6 +168,7 @@ FINDINGS: Mapping[FindingCode, Sentence] = {
     FindingCode.SUBMODULES_EMPTY: (
         "submodules are empty in work trees, so their code was not measured at these commits"
     ),
+    FindingCode.RUNS_LEFT_OUT: _runs_left_out,
     FindingCode.NOT_MEASURED: lambda figures: str(figures["detail"] or "it has no numbers"),
     FindingCode.MODES_DIFFER: "one side was timed, the other's instructions were counted",
     FindingCode.TIMES_NOT_COMPARABLE: lambda figures: str(figures["detail"]),

@@ -82,7 +82,7 @@ def compared(profkit: Profkit, *arguments: str) -> list[tuple[list[str], list[st
     [
         (("a1", "b1"), (["a1"], ["b1"])),
         (("a1,a2", "b1"), (["a1", "a2"], ["b1"])),
-        (("add@v1", "add"), (["a1", "a2"], ["b2"])),
+        (("add@v1", "add"), (["a1", "a2"], ["b1", "b2"])),
         (("add@v1", "add@trunk"), (["a1", "a2"], ["b1", "b2"])),
         (("a1,add@v1", "add@HEAD@{0}"), (["a1", "a2"], ["b1", "b2"])),
     ],
@@ -267,7 +267,7 @@ def test_a_label_never_mixes_the_commits_of_a_batch(
         ),
     )
     ((a, b),) = compared(profkit, *sides)
-    assert sorted((a, b)) == [["a1"], ["d1"]]
+    assert sorted((a, b)) == [["a1"], ["b1", "b2", "d1"]]
     git(Path.cwd(), "commit", "-q", "--allow-empty", "-m", "3")
     said = profkit("compare", *sides)
     assert said.code == 2
@@ -293,6 +293,52 @@ def test_a_summary_goes_into_a_file_as_well(profkit: Profkit, config: Config, tm
 def test_limits_are_percentages(profkit: Profkit, value: str) -> None:
     said = profkit("gate", "--baseline", "a", "--max-slowdown", value)
     assert (said.code, said.out) == (2, "")
+
+
+def test_a_label_means_all_runs_like_its_newest_one(profkit: Profkit, config: Config) -> None:
+    befores = [labelled(f"a{number}0", "before", number) for number in range(4)]
+    afters = [labelled(f"b{number}0", "after", number) for number in range(3)]
+    elsewhere = replace(PROCESS, git_commit="0" * 40)
+    keep(config, *befores, *afters, labelled("c00", "before", 99, process=elsewhere))
+    said = profkit("compare", "before", "after", "--json").json()
+    assert [len(said[side]["runs"]) for side in "ab"] == [4, 3]  # type: ignore[index]
+    assert said["grade"] == "confirmed"
+    assert "A: 1 run left out (1 of another commit)" in profkit("compare", "before", "after").out
+
+
+def test_a_gate_compares_what_both_sides_have(
+    profkit: Profkit, config: Config, recorded: tuple[str, str]
+) -> None:
+    before, now = recorded
+    keep(
+        config,
+        run("c1", None, COUNTS, "parse", before, "c1", day=7),
+        run("d1", None, more_counts(1.5), "parse", now, "d1", day=8),
+        run("d2", 1e-6, label="parse", commit=now, batch="d2", day=9),
+    )
+    said = profkit("gate", "--baseline", "v1", "--json")
+    assert (said.code, said.json()["outcome"]) == (1, "regression")
+    assert [check["measure"] for check in said.json()["checks"]] == ["instructions"]  # type: ignore[attr-defined]
+
+
+def test_a_noisy_time_does_not_replace_an_exact_count(
+    profkit: Profkit, config: Config, recorded: tuple[str, str]
+) -> None:
+    for name, commit, day in (("c", recorded[0], 6), ("d", recorded[1], 8)):
+        keep(
+            config,
+            run(f"{name}1", None, COUNTS, "parse", commit, f"{name}1", day),
+            run(f"{name}2", 1e-6 * (1 + (name == "d") / 25), None, "parse", commit, f"{name}2", day + 1),
+        )
+    said = profkit("gate", "--baseline", "v1", "--json")
+    checks = {check["measure"]: check["outcome"] for check in said.json()["checks"]}  # type: ignore[attr-defined]
+    assert checks == {"instructions": "ok", "time": "inconclusive"}
+    assert said.code == 0
+
+
+def test_an_empty_store_has_no_run_to_check(profkit: Profkit) -> None:
+    assert profkit("gate", "--baseline", "main").code == 6
+    assert "6 no run to check" in " ".join(profkit("gate", "--help").out.split())
 
 
 def test_a_history(profkit: Profkit, recorded: tuple[str, str], tmp_path: Path) -> None:

@@ -71,8 +71,11 @@ TEXTS = {
         "A was counted with 1,000 executions at a time and B with 2, which changes a count; measure both "
         "with --number 2"
     ),
+    Finding.of(Code.RUNS_LEFT_OUT, side="A", commit=3, failed=1): (
+        "A: 4 runs left out (3 of another commit, 1 without results)"
+    ),
     Finding.of(Code.PRELOADS_DIFFER, a="torch", b="stdlib"): (
-        "A was counted in a zygote that preloads torch, B in one that preloads stdlib; measure both with "
+        "A was counted in processes with torch preloaded, B in ones with stdlib; measure both with "
         "the same --imports"
     ),
     Finding.of(Code.CONTROLS_DIFFER, control="sorting", a=1250.25, b=1251.0, more=1): (
@@ -96,6 +99,7 @@ TEXTS = {
     Finding.of(Code.WITHIN_DRIFT, drift=0.05): (
         "slower than the limit, but by less than the 5 % that the machine can cause"
     ),
+    Finding.of(Code.BY_CHANCE): "slower than the limit, but unchanged code differs as much too often",
     Finding.of(Code.COUNTS_AGREE): "no more than counts of unchanged code differ",
     Finding.of(Code.BASELINE_EMPTY): "the baseline executes no instructions",
     Finding.of(Code.TOO_FEW_PROCESSES, processes=1, needed=6): "1 process measured; at least 6 are needed",
