@@ -30,7 +30,14 @@ class ReadSegment:
 
     @property
     def covered_ns(self) -> int:
-        """Duration of sampling; 0 if not known.
+        """Time in which the process was sampled; 0 if not known."""
+        unseen_ns = 0 if self.recording is None else self.recording.unseen_ns
+        # Its clock also runs while the machine is suspended, and that of the duration does not.
+        return self.duration_ns - min(unseen_ns, max(0, self.duration_ns - self._planned_ns))
+
+    @property
+    def duration_ns(self) -> int:
+        """Time from the start of sampling to its end; 0 if not known.
 
         If the process died before it could measure it, it is the difference of two times of day. If the
         clock was set in between, it is the planned time of that number of samples.
@@ -40,9 +47,16 @@ class ReadSegment:
         between_ns = self.ended_ns - self.started_ns if self.ended_ns else 0
         if self.recording is None or self.recording.rounds is None:
             return max(0, between_ns)
-        planned_ns = round(self.recording.rounds * self.recording.profile.period_ns)
+        planned_ns = self._planned_ns
         least_ns, most_ns = planned_ns // _FASTEST, planned_ns * _SLOWEST + _MARGIN_NS
         return max(0, between_ns if least_ns <= between_ns <= most_ns else planned_ns)
+
+    @property
+    def _planned_ns(self) -> int:
+        """The time that the rounds were to take; 0 if it is not known."""
+        if self.recording is None or self.recording.rounds is None:
+            return 0
+        return round(self.recording.rounds * self.recording.profile.period_ns)
 
     def offset_ns(self, created_ns: int) -> int:
         """Return the start of sampling, relative to the start of its session."""
@@ -158,7 +172,10 @@ def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPla
 
 
 def coverage_of(segments: Sequence[ReadSegment], created_ns: int) -> Coverage:
-    """Return the coverage of a session; a segment missing between others leaves a gap."""
+    """Return the coverage of a session; a segment that is missing between others leaves a gap.
+
+    So does a time in which the process could not be read.
+    """
     timed = [segment for segment in segments if segment.ended_ns is not None]
     covered_ns = sum(segment.covered_ns for segment in timed)
     asleep_ns = sum(segment.segment.asleep_ns for segment in timed)
@@ -172,7 +189,7 @@ def coverage_of(segments: Sequence[ReadSegment], created_ns: int) -> Coverage:
 
 def _span_ns(segments: Sequence[ReadSegment], created_ns: int) -> int:
     starts = [segment.offset_ns(created_ns) for segment in segments]
-    ends = [start + segment.covered_ns for start, segment in zip(starts, segments, strict=True)]
+    ends = [start + segment.duration_ns for start, segment in zip(starts, segments, strict=True)]
     return max(ends) - min(starts) if segments else 0
 
 

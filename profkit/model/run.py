@@ -79,7 +79,7 @@ class RunInfo:
     session_s: float = 0.0
     """Time that the session's segments covered."""
     gap_s: float = 0.0
-    """Time between segments without sampling while the session was on."""
+    """Time without sampling while the session was on: between segments, or when nothing could be read."""
     samples: int = 0
     """Number of samples in the profile; 0 for an imported one whose weights have another unit."""
     torn: int = 0

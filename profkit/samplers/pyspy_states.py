@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from profkit.model.profile import Profile, ProfileBuilder, ThreadState
@@ -18,8 +18,8 @@ from profkit.samplers.helper.thread_lookups import PAUSED, WAITS, WANTS_GIL, WOR
 from profkit.samplers.thread_rounds import ProcessRounds, ThreadRounds
 from profkit.transforms.simplify import build_like
 
-_PAUSE_MS = 100
-"""Time between two rounds from which on it is a gap."""
+_PAUSE_MS, _PAUSE_ROUNDS = 100, 3
+"""Time between two rounds from which on it is a gap, if it is also so many times as long as the mean one."""
 _LATEST = 3
 """The most rounds by which a thread's first sample comes after the first round in which it existed."""
 _MOST_ABSENT = 0.02
@@ -32,10 +32,12 @@ _STEPS = 30
 _WAKES = 2
 """How often a round that stops a process wakes a sleeping thread: to stop, and to sleep again."""
 
+_UNKNOWN = 0
 _STATES = {
     ord(WORKS): ThreadState.WORKING,
     ord(WAITS): ThreadState.WAITING,
     ord(WANTS_GIL): ThreadState.GIL,
+    _UNKNOWN: ThreadState.UNKNOWN,
 }
 _PAUSED = ord(PAUSED)
 
@@ -104,7 +106,13 @@ def with_states(profile: Profile, processes: Mapping[int, ProcessRounds], *, sto
         number, owner = builder.thread(one), timelines.get(one.pid or first)
         for start, stack, weight, state in _placed(owner, one.tid, of_one, leaves, _WAKES if stops else 0):
             builder.add_indexed(profile.stacks[stack], number, weight, start, state=state)
-    return Measured(build_like(profile, builder), timelines[first].good_rounds, timelines[first].unseen_ns())
+    sampled = [
+        sum(weight for _, weight in of_one)
+        for one, of_one in zip(profile.threads, runs, strict=True)
+        if (one.pid or first) == first
+    ]  # more than there are rounds if their observer has ended early
+    rounds = max([timelines[first].good_rounds, *sampled])
+    return Measured(build_like(profile, builder), rounds, timelines[first].unseen_ns())
 
 
 def _placed(
@@ -133,9 +141,12 @@ class _Lifetime:
     def place(self, runs: Sequence[Run], leaves: Sequence[int]) -> Iterator[_Placed]:
         """Yield the samples with their rounds and states; those of a stopped process are left out."""
         number, known = sum(weight for _, weight in runs), len(self.letters)
-        if 0 <= known - number <= max(_LATEST, _MOST_ABSENT * known):
+        tolerated = max(_LATEST, _MOST_ABSENT * known)
+        if 0 <= known - number <= tolerated:
             offset = self._offset(runs, leaves, known - number) if self._is_new else 0
             letters, start = self.letters[offset:], self.first + offset
+        elif number - known > tolerated:  # the rounds were not observed to the end
+            letters, start = self.letters + bytes([_UNKNOWN]) * (number - known), self.first
         else:
             letters = bytes([self.letters[place * known // number] for place in range(number)])
             start = self.first
@@ -193,26 +204,26 @@ class _Timeline:
 
     def unseen_ns(self) -> int:
         """Return the time in which the process could not be read, or was stopped."""
-        unseen_ms = 0.0
-        for (before, since_ms), (after, until_ms) in zip(
-            self._process.clock, self._process.clock[1:], strict=False
-        ):
+        mean_ms, unseen_ms = self._mean_ms(), 0.0
+        for (before, since_ms), (after, until_ms) in pairwise(self._process.clock):
             rounds, length_ms = after - before, until_ms - since_ms
             failed = bisect_left(self._failed, after) - bisect_left(self._failed, before)
-            if rounds <= 1 and length_ms >= _PAUSE_MS:
+            if rounds <= 1 and length_ms >= max(_PAUSE_MS, _PAUSE_ROUNDS * mean_ms):
                 unseen_ms += length_ms
             elif rounds:
                 unseen_ms += length_ms * failed / rounds
-        return round(1e6 * (unseen_ms + self._stopped_ms()))
+        return round(1e6 * (unseen_ms + self._stopped_rounds() * mean_ms))
 
-    def _stopped_ms(self) -> float:
-        """Return how long the process was stopped by a signal: all of its threads then are."""
-        stopped = [
-            thread.letters.count(_PAUSED) for known in self._process.threads.values() for thread in known
-        ]
+    def _mean_ms(self) -> float:
+        """Return the mean time between two rounds, 0 if there are too few."""
         clock = self._process.clock
         rounds = clock[-1][0] - clock[0][0] if clock else 0
-        return max(stopped, default=0) * (clock[-1][1] - clock[0][1]) / rounds if rounds else 0.0
+        return (clock[-1][1] - clock[0][1]) / rounds if rounds else 0.0
+
+    def _stopped_rounds(self) -> int:
+        """Return in how many rounds the process was stopped by a signal: all of its threads then are."""
+        threads = (thread for known in self._process.threads.values() for thread in known)
+        return max((thread.letters.count(_PAUSED) for thread in threads), default=0)
 
     def _good_before(self, number: int) -> int:
         """Return the number of rounds with samples before a round."""
@@ -289,7 +300,8 @@ def _corrected(
     """Yield the samples, with as many of each line working as the thread's use of processors allows."""
     counts: Counter[tuple[int, ThreadState]] = Counter()
     for _, stack, weight, state in placed:
-        counts[leaves[stack], state] += weight
+        if state:
+            counts[leaves[stack], state] += weight
     total: Counter[int] = Counter()
     for (leaf, _), weight in counts.items():
         total[leaf] += weight
@@ -304,7 +316,7 @@ def _corrected(
     due = dict.fromkeys(total, 0.0)
     for run in placed:
         leaf = leaves[run.stack]
-        more = wanted[leaf] - seen[leaf]
+        more = wanted[leaf] - seen[leaf] if run.state else 0.0
         is_working = run.state is ThreadState.WORKING
         if is_working == (more > 0) or not more:
             yield run
@@ -346,6 +358,9 @@ def corrected_parts(total: Mapping[int, int], seen: Mapping[int, int], wanted: f
         else:
             high = middle
     found = parts(high)
-    missing, waiting = wanted - sum(found.values()), sum(total.values()) - sum(found.values())
-    more = min(1.0, max(0.0, missing / waiting)) if waiting > 0 else 0.0
+    works = sum(found.values())
+    if works > wanted:  # at lines that were read as working only
+        return {line: value * wanted / works for line, value in found.items()}
+    waits = sum(total.values()) - works
+    more = min(1.0, (wanted - works) / waits) if waits > 0 else 0.0
     return {line: value + more * (total[line] - value) for line, value in found.items()}

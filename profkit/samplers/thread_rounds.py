@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from profkit.samplers.helper.rounds import HEADER
 from profkit.samplers.helper.thread_lookups import PAUSED, WAITS, WANTS_GIL, WORKS
 
-_LETTERS = {WORKS, WAITS, WANTS_GIL, PAUSED}
-_RUN = re.compile(r"([a-z])(\d+)")
+_RUN = f"([{WORKS}{WAITS}{WANTS_GIL}{PAUSED}])([0-9]+)"
+_IS_RUNS = re.compile(f"({_RUN})*").fullmatch
 _LARGEST, _MOST_STATES = 2**53, 10**9
 """Largest number, and most states of all threads; more would be damage, and would take much memory."""
 
@@ -104,12 +104,12 @@ def _thread(parsed: _Parsed, words: Sequence[str]) -> None:
 def _states(parsed: _Parsed, words: Sequence[str]) -> None:
     thread, runs = words
     found = parsed.threads[_numbers([thread])[0]]
-    for letter, text in _RUN.findall(runs):
-        rounds = int(text)
-        parsed.states += rounds
-        if letter not in _LETTERS or parsed.states > _MOST_STATES:
-            raise ValueError(runs)
-        found.letters += letter.encode() * rounds
+    known = [(letter.encode(), int(rounds)) for letter, rounds in re.findall(_RUN, runs)]
+    parsed.states += sum(rounds for _, rounds in known)
+    if _IS_RUNS(runs) is None or parsed.states > _MOST_STATES:
+        raise ValueError(runs)
+    for letter, rounds in known:
+        found.letters += letter * rounds
 
 
 def _times(parsed: _Parsed, words: Sequence[str]) -> None:

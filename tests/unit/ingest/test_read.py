@@ -114,6 +114,19 @@ def test_the_rate_achieved_is_that_of_the_whole_session(tmp_path: Path) -> None:
     assert profile.total_weight == info.samples == 3
 
 
+@pytest.mark.parametrize(
+    ("unseen_s", "gap_s"), [(0.0, 0.0), (1.5, 1.5), (7200.0, 2.2)], ids=["none", "some", "suspended"]
+)
+def test_time_that_was_not_seen_is_a_gap(tmp_path: Path, unseen_s: float, gap_s: float) -> None:
+    long = segment(0, stopped_ns=START_NS + 3 * SECOND_NS)
+    folder = session_folder(tmp_path, manifest(long), deltas=(calls(F, 5),))
+    unseen_ns = round(unseen_s * SECOND_NS)
+    found = only(read(folder, recording(("!f f", 90), rounds=100, unseen_ns=unseen_ns)))
+    assert (found.info.session_s, found.info.gap_s) == (pytest.approx(3 - gap_s), pytest.approx(gap_s))
+    assert found.profile is not None
+    assert 90 * found.profile.period_ns == pytest.approx(0.9 * (3 - gap_s) * SECOND_NS)
+
+
 @pytest.mark.parametrize("set_s", [-3600, 3600])
 def test_a_clock_that_is_set_changes_no_duration(tmp_path: Path, set_s: int) -> None:
     times = {"offset_ns": SECOND_NS, "sampled_ns": 2 * SECOND_NS}
@@ -253,7 +266,7 @@ def test_a_killed_process_leaves_its_samples_until_the_sampler_wrote_them(tmp_pa
     found = read(folder, recording(("!f f", 100)))
     info = only(found).info
     assert not found.live
-    assert (info.state, info.samples, info.calls) == (SessionState.SUCCESS, 100, 0)
+    assert (info.state, info.samples, info.calls) == (SessionState.ENDED_EARLY, 100, 0)
     assert (info.session_s, info.achieved_hz) == (2.0, pytest.approx(50))
     assert info.started_ns == START_NS
     assert info.notes == (Note(NoteCode.PROCESS_ENDED), Note(NoteCode.NO_CALL_FINISHED))
@@ -263,7 +276,7 @@ def test_a_process_that_was_killed_at_once_is_still_there(tmp_path: Path) -> Non
     head = manifest(segment(0, running_ns=None, stopped_ns=None), state=SessionState.PREPARING, ended_ns=None)
     found = read(session_folder(tmp_path, head))
     info = only(found).info
-    assert (found.damaged, info.state, info.samples) == ((), SessionState.SUCCESS, 0)
+    assert (found.damaged, info.state, info.samples) == ((), SessionState.ENDED_EARLY, 0)
     assert info.started_ns == head.created_ns
 
 

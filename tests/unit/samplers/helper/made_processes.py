@@ -61,7 +61,7 @@ def futex(address: int) -> str:
 
 @contextmanager
 def new_files_closed() -> Iterator[None]:
-    """Close the files that are open at the end and were not before: observers live as long as their process."""
+    """Close the files that were not open before: observers live as long as their process."""
     before = set(os.listdir("/proc/self/fd"))
     yield
     for name in set(os.listdir("/proc/self/fd")) - before:
