@@ -189,15 +189,13 @@ def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
 
 
 def _state(infos: Iterable[RunInfo]) -> SessionState:
-    """Return RUNNING while any run is being recorded, FAILED if all have failed."""
+    """Return RUNNING while any run is being recorded, FAILED if all have failed; one may have ended early."""
     states = {info.state for info in infos}
-    if states <= {SessionState.FAILED}:
+    if not all(state.is_final for state in states):
+        return SessionState.RUNNING
+    if states == {SessionState.FAILED}:
         return SessionState.FAILED
-    return (
-        SessionState.SUCCESS
-        if states <= {SessionState.SUCCESS, SessionState.FAILED}
-        else SessionState.RUNNING
-    )
+    return SessionState.ENDED_EARLY if SessionState.ENDED_EARLY in states else SessionState.SUCCESS
 
 
 def _achieved_hz(sessions: Iterable[RunInfo]) -> float | None:

@@ -45,11 +45,11 @@ from profkit.transforms.simplify import keep_leaf_end
 
 
 def session_notes(
-    manifest: Manifest, segments: Iterable[ReadSegment], damaged: Sequence[DamagedFile], crashed: bool
+    manifest: Manifest, segments: Iterable[ReadSegment], damaged: Sequence[DamagedFile], state: SessionState
 ) -> tuple[Note, ...]:
-    """Return the notes of all runs of a session; `crashed`: the process ended before the session did."""
+    """Return the notes of all runs of a session, which have this state."""
     notes = [*manifest.plan.notes, *manifest.notes]
-    if crashed:
+    if state is SessionState.ENDED_EARLY:
         notes.append(Note(NoteCode.PROCESS_ENDED))
     if manifest.truncated:
         notes.append(Note.of(NoteCode.DURATION_REACHED, max_duration_s=manifest.plan.max_duration_s))
@@ -77,8 +77,6 @@ def _segment_errors(manifest: Manifest) -> Iterator[Note]:
 
 
 Resolve = Callable[[str], Sampler]
-
-_ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +150,12 @@ def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live:
     data = _SessionData(
         session=session,
         state=_state(manifest, live),
-        crashed=not live and manifest.state not in _ENDED,
         segments=recovered.segments,
         coverage=coverage_of(segments, manifest.created_ns),
         recovered=recovered,
         traces=traces,
     )
-    notes = session_notes(manifest, segments, damaged, data.crashed)
+    notes = session_notes(manifest, segments, damaged, data.state)
     runs = [_run(region, cut, data, notes) for region, cut in _all_cuts(data)]
     reported = tuple(run for run in runs if _has_content(run, data))
     return FolderRuns(folder.path, manifest, live, reported, damaged)
@@ -175,7 +172,6 @@ class _SessionData:
 
     session: SpoolSession
     state: SessionState
-    crashed: bool
     segments: tuple[ReadSegment, ...]
     coverage: Coverage
     recovered: Recovered
@@ -212,13 +208,12 @@ def _memory_runs(folder: OwnedFolder, session: SpoolSession, live: bool) -> Fold
     data = _SessionData(
         session=session,
         state=_state(manifest, live),
-        crashed=not live and manifest.state not in _ENDED,
         segments=(),
         coverage=Coverage(0.0, 0.0, None),
         recovered=Recovered((), (), {}, {}, False),
         traces={},
     )
-    notes = session_notes(manifest, (), damaged, data.crashed)
+    notes = session_notes(manifest, (), damaged, data.state)
     runs = []
     for region in session.regions:
         run, found = _run(region, None, data, notes), memories.get(region.id)
@@ -239,10 +234,9 @@ def _sampler(folder: OwnedFolder, manifest: Manifest, resolve: Resolve) -> Sampl
 
 
 def _state(manifest: Manifest, live: bool) -> SessionState:
-    """Return a run's state; a crash counts as a success, since its samples are as good as others."""
-    if manifest.state in _ENDED:
+    if manifest.state.is_final:
         return manifest.state
-    return SessionState.RUNNING if live else SessionState.SUCCESS
+    return SessionState.RUNNING if live else SessionState.ENDED_EARLY
 
 
 def _all_cuts(data: _SessionData) -> Iterable[tuple[Region, RegionCut | None]]:
@@ -348,8 +342,8 @@ def _info(region: Region, cut: RegionCut | None, data: _SessionData) -> RunInfo:
 
 
 def _has_content(run: Run, data: _SessionData) -> bool:
-    """Return whether there is anything to report: calls, samples, a crash, or a state other than success."""
+    """Return whether there is anything to report: calls, samples, or a state other than success."""
     info = run.info
     counted = info.calls or info.skipped or info.raised or info.traced_away
     seen = info.samples or info.torn
-    return bool(counted or seen or data.crashed or data.state is not SessionState.SUCCESS)
+    return bool(counted or seen or data.state is not SessionState.SUCCESS)

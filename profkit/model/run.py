@@ -60,7 +60,7 @@ class RunInfo:
     session: str
     region: Region
     state: SessionState
-    """RUNNING: still being recorded. SUCCESS, or FAILED with `error`."""
+    """RUNNING: still being recorded. SUCCESS, ENDED_EARLY, or FAILED with `error`."""
     started_ns: int
     """Unix time of the region's first call."""
     process: ProcessInfo

@@ -12,13 +12,20 @@ from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
 
 
 class SessionState(enum.Enum):
-    """State of a session; the value is the word in files."""
+    """State of a session or a run; the value is the word in files."""
 
     PREPARING = "PREPARING"
     RUNNING = "RUNNING"
     PROCESSING = "PROCESSING"
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
+    ENDED_EARLY = "ENDED_EARLY"
+    """Only of runs: the process ended before its session did, as by os._exit or a signal."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more is recorded."""
+        return self in (SessionState.SUCCESS, SessionState.FAILED, SessionState.ENDED_EARLY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,4 +46,5 @@ def test_a_worker_that_is_terminated_leaves_its_samples(tmp_path: Path) -> None:
     child, parent = runs(tmp_path, "terminated pool")
     assert (parent["calls"], child["calls"]) == (1, 0)
     assert child["samples"] > 10
+    assert (parent["state"], child["state"]) == ("SUCCESS", "ENDED_EARLY")
     assert [note for note in child["notes"] if note["code"] == "process-ended"]

@@ -113,7 +113,7 @@ def test_a_killed_process_is_kept_with_its_samples(tmp_path: Path) -> None:
     runs = by_name(record(spool, "nonblocking", "killed"))
     assert min(run.info.samples for run in runs.values()) > 0
     for run in runs.values():
-        assert (run.info.state, run.info.calls) == (SessionState.SUCCESS, 0)
+        assert (run.info.state, run.info.calls) == (SessionState.ENDED_EARLY, 0)
         assert run.info.achieved_hz == pytest.approx(run.info.plan.rate_hz, rel=0.25)
     with open_store(f"sqlite:///{tmp_path / 'runs.db'}") as store:
         added = {info.id: info.samples for info in ingest(spool, store).added}

@@ -142,6 +142,7 @@ def test_a_killed_program_loses_less_than_a_second(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
     (run,) = listed(tmp_path)
     assert run["samples"] > 100
+    assert run["state"] == "ENDED_EARLY"
     assert any(note["code"] == "process-ended" for note in run["notes"])
 
 

@@ -30,13 +30,10 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.profile import Value
 from profkit.model.run import Run, RunInfo
 from profkit.model.sampler_names import MEMRAY
-from profkit.model.session import SessionState
 from profkit.render.formatting import count, moment
 from profkit.render.options import Activity, ReportOptions, Sort, Terminal
 from profkit.render.registry import COMPILATIONS, IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
 from profkit.units import parse_duration
-
-_ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ class Wanted:
         """Return whether the run passes."""
         recent = (
             self.since_ns is None
-            or info.state not in _ENDED
+            or not info.state.is_final
             or max(info.last_ns, info.started_ns) >= self.since_ns
         )
         return recent and (not self.sessions or info.session.startswith(self.sessions))

@@ -150,7 +150,7 @@ def _label(run: Run) -> str:
 def _notes(run: Run) -> list[str]:
     """Return the sentences that the page shows first, beside the warnings among the facts."""
     notes = []
-    if run.info.state not in (SessionState.SUCCESS, SessionState.FAILED):
+    if not run.info.state.is_final:
         notes.append("This run is still being recorded. This page shows the samples until it was made.")
     if run.profile is None or not any(sample.weight for sample in run.profile.samples):
         notes += _without_samples(run)

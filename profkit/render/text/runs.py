@@ -32,7 +32,12 @@ _KEPT = Text("kept", style=FAINT)
 _FAILED = Text("failed", style=TONES[Tone.BAD])
 _WITH_WARNINGS = Text("warnings", style=TONES[Tone.WARN])
 _RECORDING = Text("recording", style=TONES[Tone.WARN])
-_STATES = {SessionState.SUCCESS: _KEPT, SessionState.FAILED: _FAILED}
+_ENDED_EARLY = Text("ended early", style=TONES[Tone.WARN])
+_STATES = {
+    SessionState.SUCCESS: _KEPT,
+    SessionState.FAILED: _FAILED,
+    SessionState.ENDED_EARLY: _ENDED_EARLY,
+}
 
 
 def runs_text(infos: Sequence[AnyInfo], terminal: Terminal) -> str:

@@ -171,6 +171,7 @@ def _started(info: RunInfo) -> list[Part]:
     state = {
         SessionState.SUCCESS: [],
         SessionState.FAILED: [Part("FAILED", Tone.BAD)],
+        SessionState.ENDED_EARLY: [Part("ended early", Tone.WARN)],
     }.get(info.state, [Part("still recording", Tone.WARN)])
     return [Part(moment(info.started_ns)), *state]
 
@@ -304,7 +305,7 @@ def why_no_samples(run: Run) -> str:
         return f"There are no samples: {reason}. Calls and wall times are complete."
     if info.plan.sampler == MEMRAY:
         return _nothing_tracked(info)
-    if info.state is not SessionState.SUCCESS:
+    if not info.state.is_final:
         return "There are no samples yet: a sampler writes them when its segment ends, or the session."
     if info.traced_away and not info.calls:
         return "There are no samples: every call was compiled away. Profile the caller of the compiled code."

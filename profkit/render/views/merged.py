@@ -61,20 +61,21 @@ _NAMED = 3
 """Maximum number of listed hosts, versions or commands; the others are counted."""
 _MAX_NOTES = 8
 _NUMBER = re.compile(r"\d[\d.,]*")
-_ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
 
 def runs_parts(merged: Merged) -> list[Part]:
     """Return the number of runs and processes, and the hosts."""
     infos = merged.infos
     failed = sum(info.state is SessionState.FAILED for info in infos)
-    recording = sum(info.state not in _ENDED for info in infos)
+    early = sum(info.state is SessionState.ENDED_EARLY for info in infos)
+    recording = sum(not info.state.is_final for info in infos)
     parts = [
         Part(count(len(infos), "run"), Tone.STRONG),
         Part(f"{len(merged.processes):,} process{'' if len(merged.processes) == 1 else 'es'}"),
         Part(f"on {_listed(info.process.host for info in infos)}"),
     ]
     parts += [Part(f"{count(recording)} still recording", Tone.WARN)] if recording else []
+    parts += [Part(f"{count(early)} ended early", Tone.WARN)] if early else []
     return [*parts, *([Part(f"{count(failed)} FAILED", Tone.BAD)] if failed else [])]
 
 

@@ -243,8 +243,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
         "counted, but not sampled."
     ),
     NoteCode.PROCESS_ENDED: (
-        "The process ended before the session did, as when it is killed. Calls in its last second are not "
-        "counted."
+        "The process ended early, as by os._exit or a signal. Calls in its last second are not counted."
     ),
     NoteCode.FILE_UNREADABLE: lambda figures: f"{figures['file']} cannot be read; its content is missing.",
     NoteCode.MANIFEST_UNREADABLE: (

@@ -78,6 +78,8 @@ def test_at_different_rates_shares_are_of_time() -> None:
         (("SUCCESS", "RUNNING"), "RUNNING"),
         (("SUCCESS", "FAILED"), "SUCCESS"),
         (("FAILED", "FAILED"), "FAILED"),
+        (("SUCCESS", "ENDED_EARLY", "FAILED"), "ENDED_EARLY"),
+        (("ENDED_EARLY", "RUNNING"), "RUNNING"),
     ],
 )
 def test_a_merged_run_is_recording_as_long_as_one_is(states: tuple[str, ...], expected: str) -> None:

@@ -86,6 +86,8 @@ def test_runs_that_failed_are_counted_and_their_error_is_said() -> None:
     failed = worker_run(1, {}, state=SessionState.FAILED, error="py-spy failed at start: it was killed")
     run = merge_runs([failed, worker_run(0, {READ: 10})])
     assert fact(run, "runs") == "2 runs · 2 processes · on web-1 · 1 FAILED"
+    killed = merge_runs([failed, worker_run(2, {READ: 10}, state=SessionState.ENDED_EARLY)])
+    assert fact(killed, "runs") == "2 runs · 2 processes · on web-1 · 1 ended early · 1 FAILED"
     assert fact(run, "note") == "In 1 of 2 runs: The run failed: py-spy failed at start: it was killed."
 
 

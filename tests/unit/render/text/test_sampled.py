@@ -70,6 +70,7 @@ def test_list() -> None:
         labelled("0a0a0a0a0a", "validate", state=SessionState.RUNNING).info,
         labelled("3f2a91c0de", "train_step", 60).info,
         labelled("77aa88bb99", "a label that is longer than anybody would like it to be", 7200).info,
+        labelled("cccccccccc", "worker", 80000, state=SessionState.ENDED_EARLY).info,
         labelled("ffffffffff", "broken", 86400, state=SessionState.FAILED, samples=0).info,
     ]
     for name, width in (("pipe", None), ("width-80", 80), ("width-50", 50)):

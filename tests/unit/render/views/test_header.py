@@ -103,6 +103,7 @@ def test_what_a_reader_must_not_miss_is_a_warning() -> None:
     assert Tone.WARN in tones(made_run(gap_s=0.12, session_s=6.0), "session")
     assert tones(made_run(state=SessionState.RUNNING), "started")[-1] is Tone.WARN
     assert tones(made_run(state=SessionState.FAILED), "started")[-1] is Tone.BAD
+    assert tones(made_run(state=SessionState.ENDED_EARLY), "started")[-1] is Tone.WARN
 
 
 def test_a_note_of_the_plan_is_reported_once() -> None:

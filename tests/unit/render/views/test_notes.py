@@ -33,6 +33,7 @@ from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Merged, RunInfo
+from profkit.model.session import SessionState
 from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
 from profkit.render.views.notes import NOTES, note_text
@@ -107,7 +108,7 @@ def of_sessions(folder: Path) -> Iterator[Note]:
     segments = (segment(0, error="it was killed"), segment(1))
     head = manifest(*segments, truncated=True)
     damaged = DamagedFile(folder / "calls.jsonl", "it ends early")
-    yield from session_notes(head, (), (damaged,), crashed=True)
+    yield from session_notes(head, (), (damaged,), SessionState.ENDED_EARLY)
     torn = replace(INFO, torn=30, traced_away=2)
     for blocking in (True, False):
         yield from run_notes(replace(torn, plan=replace(PLAN, blocking=blocking)))
