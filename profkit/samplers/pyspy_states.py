@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -24,8 +25,10 @@ _LATEST = 3
 """The most rounds by which a thread's first sample comes after the first round in which it existed."""
 _MOST_ABSENT = 0.02
 """Part of a thread's rounds without a sample up to which its samples are in consecutive rounds."""
-_FEWEST, _SHORTEST_MS = 10, 200
+_FEWEST, _SHORTEST_S = 10, 0.2
 """Samples of a thread, and the time, below which nothing is corrected."""
+_UNCHANGED_MS = 600
+"""Time without new times of a thread after which it has not run: they are looked up twice a second."""
 _MOST_MISSED = 0.5
 """Largest part of the working samples of each line that is taken to have been read as waiting."""
 _STEPS = 30
@@ -170,6 +173,8 @@ class _Timeline:
         self._process = process
         self._failed = sorted(set(_failed_rounds(process)))
         self._first = 1
+        self._gaps = list(self._long(_in_a_row(self._failed)))
+        """First rounds and ends of rows of failed rounds that are no mere loss of samples."""
 
     @property
     def good_rounds(self) -> int:
@@ -206,13 +211,21 @@ class _Timeline:
         """Return the time in which the process could not be read, or was stopped."""
         mean_ms, unseen_ms = self._mean_ms(), 0.0
         for (before, since_ms), (after, until_ms) in pairwise(self._process.clock):
-            rounds, length_ms = after - before, until_ms - since_ms
-            failed = bisect_left(self._failed, after) - bisect_left(self._failed, before)
-            if rounds <= 1 and length_ms >= max(_PAUSE_MS, _PAUSE_ROUNDS * mean_ms):
+            length_ms = until_ms - since_ms
+            is_pause = after - before <= 1 and length_ms >= max(_PAUSE_MS, _PAUSE_ROUNDS * mean_ms)
+            if is_pause and not self._is_in_gap(before, after):
                 unseen_ms += length_ms
-            elif rounds:
-                unseen_ms += length_ms * failed / rounds
+        unseen_ms += sum(self._ms_at(end) - self._ms_at(first) for first, end in self._gaps)
         return round(1e6 * (unseen_ms + self._stopped_rounds() * mean_ms))
+
+    def _long(self, rows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        for first, end in rows:
+            if self._ms_at(end) - self._ms_at(first) >= _PAUSE_MS:
+                yield first, end
+
+    def _is_in_gap(self, first: int, end: int) -> bool:
+        """Return whether a part of the rounds is in a gap."""
+        return any(began < end and first < ended for began, ended in self._gaps)
 
     def _mean_ms(self) -> float:
         """Return the mean time between two rounds, 0 if there are too few."""
@@ -234,29 +247,36 @@ class _Timeline:
 
     def _good_letters(self, thread: ThreadRounds) -> bytes:
         since = max(0, self._first - thread.first)
-        letters = thread.letters[since:]
-        begin = thread.first + since
-        for number in reversed(self._failed):
-            if begin <= number < begin + len(letters):
-                del letters[number - begin]
-        return bytes(letters)
+        letters, begin = thread.letters[since:], thread.first + since
+        pieces, done = list[bytes](), 0
+        for number in self._failed[bisect_left(self._failed, begin) :]:
+            pieces.append(letters[done : number - begin])
+            done = number - begin + 1
+        return b"".join((*pieces, letters[done:]))
 
     def _use(self, thread: ThreadRounds) -> Use | None:
-        """Return a thread's use of processors, None if it lived too shortly."""
+        """Return a thread's use of processors, None if too little is known."""
+        times = thread.times
         end = thread.first + len(thread.letters)
-        if len(thread.times) < 1:
+        # What it used after the last times is not known; they are only recorded if they change.
+        if times and self._ms_at(end) - self._ms_at(times[-1].round) >= _UNCHANGED_MS:
+            times = [*times, replace(times[-1], round=end)]
+        length_s = cpu_s = late_s = 0.0
+        rounds = slices = 0
+        for before, after in pairwise(times):
+            number = after.round - before.round
+            if number <= 0 or self._is_in_gap(before.round, after.round):
+                continue
+            letters = thread.letters[max(0, before.round - thread.first) : after.round - thread.first]
+            part = 1 - letters.count(_PAUSED) / number
+            length_s += part * (self._ms_at(after.round) - self._ms_at(before.round)) / 1e3
+            cpu_s += after.cpu_s - before.cpu_s
+            late_s += after.late_s - before.late_s
+            slices += after.slices - before.slices
+            rounds += number
+        if length_s < _SHORTEST_S:
             return None
-        began, ended = thread.times[0], thread.times[-1]
-        is_alive = end >= self._process.rounds - 1
-        length_ms = self._ms_at(end if is_alive else ended.round) - self._ms_at(began.round)
-        if length_ms < _SHORTEST_MS:
-            return None
-        cpu_s, late_s = ended.cpu_s - began.cpu_s, ended.late_s - began.late_s
-        paused = thread.letters.count(_PAUSED) / max(1, len(thread.letters))
-        length_s = length_ms / 1e3 * max(1e-3, 1 - paused)
-        rounds = (end if is_alive else ended.round) - began.round
-        slices = (ended.slices - began.slices) / max(1, rounds)
-        return Use(min(1.0, cpu_s / length_s), min(1.0, late_s / length_s), slices)
+        return Use(min(1.0, cpu_s / length_s), min(1.0, late_s / length_s), slices / rounds)
 
     def _ms_at(self, number: int) -> float:
         """Return the time at a round, interpolated."""
@@ -277,6 +297,13 @@ def _failed_rounds(process: ProcessRounds) -> Iterator[int]:
             number -= 1
         known.add(number)
         yield number
+
+
+def _in_a_row(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first number and the end of each row of consecutive ones."""
+    for _, row in groupby(enumerate(numbers), key=lambda one: one[1] - one[0]):
+        found = [number for _, number in row]
+        yield found[0], found[-1] + 1
 
 
 def agreement(runs: Iterable[Run], letters: Sequence[int], leaves: Sequence[int]) -> int:

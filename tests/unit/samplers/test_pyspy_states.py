@@ -140,6 +140,39 @@ def test_failed_rounds_are_not_seen() -> None:
     assert (measured.rounds, measured.unseen_ns) == (49, pytest.approx(50 * PERIOD_MS * 1e6))
 
 
+def test_rounds_that_fail_now_and_then_are_only_lost() -> None:
+    rounds = process({MAIN: (0, "s" + "w" * 99)}, failed=range(3, 90, 4))
+    measured = with_states(profile_of({MAIN: "a" * 77}), {PID: rounds}, stops=False)
+    assert (measured.rounds, measured.unseen_ns) == (77, 0)
+
+
+def test_the_time_of_a_thread_is_that_in_which_it_could_be_read() -> None:
+    """After 1 s of work, the process becomes another program that waits for 2 s."""
+    rounds = process({MAIN: (0, "s" + "w" * 100 + "s" * 200)}, failed=range(101, 301))
+    rounds.threads[MAIN][0].times += [
+        Times(number, min(1.0, (number - 1) / 100), 0.0, number) for number in range(1, 301, 25)
+    ]
+    measured = with_states(profile_of({MAIN: "a" * 100}), {PID: rounds}, stops=False)
+    assert [state for _, _, state in samples_of(measured)[MAIN]] == [WORKING] * 100
+    assert measured.unseen_ns == pytest.approx(200 * PERIOD_MS * 1e6)
+
+
+def test_a_thread_that_does_not_run_any_more_waits() -> None:
+    letters = "w" * 40 + "wssss" * 12
+    rounds = process({MAIN: (0, "s" + letters)})
+    rounds.threads[MAIN][0].times += [Times(1, 0.0, 0.0, 1), Times(41, 0.4, 0.0, 2)]
+    measured = with_states(profile_of({MAIN: "a" * 40 + "b" * 60}), {PID: rounds}, stops=False)
+    states = [state for _, _, state in samples_of(measured)[MAIN]]
+    assert states.count(WORKING) in (39, 40, 41)
+
+
+def test_what_a_thread_used_at_the_end_is_not_known_if_the_process_was_killed() -> None:
+    rounds = process({MAIN: (0, "s" + "w" * 100)})
+    rounds.threads[MAIN][0].times += [Times(1, 0.0, 0.0, 1), Times(61, 0.6, 0.0, 2)]
+    measured = with_states(profile_of({MAIN: "a" * 100}), {PID: rounds}, stops=False)
+    assert [state for _, _, state in samples_of(measured)[MAIN]] == [WORKING] * 100
+
+
 @pytest.mark.parametrize(
     ("clock", "unseen_ms"),
     [
