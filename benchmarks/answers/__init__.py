@@ -1,0 +1,1 @@
+"""Small programs with a known answer, and whether profkit finds it."""

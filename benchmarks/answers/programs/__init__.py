@@ -1,0 +1,1 @@
+"""Programs with a known answer, each as a user would write it."""

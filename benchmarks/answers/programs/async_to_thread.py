@@ -1,0 +1,28 @@
+"""Call a blocking client library from a coroutine."""
+
+import asyncio
+import time
+from time import perf_counter
+
+from benchmarks.answers import truth
+
+
+def query_blocking(number: int) -> int:
+    """Return the reply of a library that only has blocking calls."""
+    with truth.also:
+        time.sleep(0.15)  # ALSO
+    return number * number
+
+
+async def main() -> None:
+    """Query one number after another."""
+    replies: list[int] = []
+    end_s = perf_counter() + truth.SECONDS
+    while perf_counter() < end_s:
+        with truth.planted:
+            replies.append(await asyncio.to_thread(query_blocking, len(replies)))  # PLANTED
+    truth.threads()
+    print(len(replies), "replies")
+
+
+asyncio.run(main())

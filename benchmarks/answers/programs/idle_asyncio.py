@@ -1,0 +1,24 @@
+"""An asyncio server without clients."""
+
+import asyncio
+from contextlib import suppress
+
+from benchmarks.answers import truth
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Return each line."""
+    while line := await reader.readline():
+        writer.write(line)
+        await writer.drain()
+
+
+async def main() -> None:
+    """Serve until the time is over."""
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    async with server:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(server.serve_forever(), truth.SECONDS)
+
+
+asyncio.run(main())

@@ -1,0 +1,29 @@
+"""Remove duplicates from a list, with a list of what was seen."""
+
+from time import perf_counter
+
+from benchmarks.answers import truth
+
+
+def unique(values: list[int]) -> list[int]:
+    """Return each value once, in the same order."""
+    seen: list[int] = []
+    for value in values:
+        if value not in seen:  # PLANTED
+            seen.append(value)
+    return seen
+
+
+def main() -> None:
+    """Clean some lists."""
+    values = [number * 7_919 % 3_001 for number in range(6_000)]
+    end_s, kept = perf_counter() + truth.SECONDS, 0
+    while perf_counter() < end_s:
+        shifted = [value + kept % 2 for value in values]
+        with truth.planted:
+            kept += len(unique(shifted))
+    print(kept, "kept")
+
+
+if __name__ == "__main__":
+    main()

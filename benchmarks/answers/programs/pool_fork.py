@@ -1,0 +1,31 @@
+"""Search for a hash in a pool of forked processes."""
+
+import multiprocessing
+from time import perf_counter
+
+from benchmarks.answers import truth
+
+
+def search(start: int) -> int:  # ALSO
+    """Return the last state of a search."""
+    end_s, state = perf_counter() + truth.SECONDS / 2, start
+    with truth.also:
+        while perf_counter() < end_s:
+            for number in range(10_000):
+                state = (state * 6364136223846793005 + number) % 2**61
+    truth.write()
+    return state
+
+
+def main() -> None:
+    """Do four starts with two processes."""
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        with truth.planted:
+            results = pool.map(search, range(4), chunksize=1)  # PLANTED
+        pool.close()
+        pool.join()
+    print(results)
+
+
+if __name__ == "__main__":
+    main()
