@@ -18,6 +18,7 @@ class NoteCode(enum.Enum):
 
     # Settings of the sampler.
     NONBLOCKING_COST = "nonblocking-cost"  # rate_hz, frames, threads, share
+    NONBLOCKING_BUSY = "nonblocking-busy"  # rate_hz, wait_s
     NONBLOCKING_IDLE = "nonblocking-idle"
     NONBLOCKING_SOCKETS = "nonblocking-sockets"
     BLOCKING_NOT_KEPT = "blocking-not-kept"

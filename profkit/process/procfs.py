@@ -143,6 +143,15 @@ def is_dumpable(pid: int, proc: str | None = None) -> bool:
         return True
 
 
+def processor_wait_s(pid: int, proc: str | None = None) -> float:
+    """Return how long the main thread of a process has waited for a processor each time, on average.
+
+    0 if it has ended, or if the kernel does not count this.
+    """
+    figures = _read(f"{proc or PROC}/{pid}/schedstat").split()
+    return int(figures[1]) / 1e9 / max(1, int(figures[2])) if len(figures) > 2 else 0.0
+
+
 def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:
     """Return the processor's nominal frequency, None if the machine does not report it.
 

@@ -126,13 +126,13 @@ def region_of(target: Target, options: SamplerOptions, label: str | None) -> Reg
     )
 
 
-def live_stacks_of(target: Target) -> tuple[int, int]:
-    """Return the number of the process's threads, and the assumed number of their frames."""
+def live_stacks_of(target: Target) -> tuple[int, int, int]:
+    """Return the process's pid, the number of its threads, and the assumed number of their frames."""
     try:
         threads = sum(1 for _ in Path(procfs.PROC, str(target.process.pid), "task").iterdir())
     except OSError:
         threads = 1
-    return threads, _FRAMES * threads
+    return target.process.pid, threads, _FRAMES * threads
 
 
 def resources_of(pid: int, clock: Clock) -> ResourcePoint | None:

@@ -30,6 +30,8 @@ class LiveStacks:
     processors: int = 1
     other_samplers: int = 0
     """Number of samplers that already run on this host."""
+    processor_wait_s: float = 0.0
+    """How long the program waits for a processor each time, as after a stop."""
     timed_sockets: bool = False
     """True if the program has sockets with SO_RCVTIMEO or SO_SNDTIMEO; each stop restarts the timeout."""
 

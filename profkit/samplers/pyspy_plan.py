@@ -4,6 +4,9 @@ A blocking round stops the program for about 0.1 ms and 16 µs for each frame of
 idle ones (measured, py-spy 0.4.3). Blocking shows callers correctly; nonblocking reads stacks while they
 change. So `auto` blocks if that costs at most 5 % of the program's time, unless stopping the program would
 change its behaviour or the result.
+
+After a stop, a program waits for a processor again. On a busy machine that costs more than the stop: programs
+that waited 5 ms or more each time took 1.04 to 4 times as long at 100 Hz, but 1.00 times without being stopped.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ BUDGET = 0.05
 """Maximum share of the program's time for which blocking stops it."""
 SAMPLER_CPU = 0.25
 """Maximum share of a core for a nonblocking py-spy if the user set no rate."""
+_WAITS_PER_STOP = 0.3
+"""Time that a program loses by a stop, by that for which it waits for a processor each time (measured)."""
 _ROUND_S = 1e-4
 _FRAME_S = 16e-6
 _CPU_PER_STOP = 3
@@ -106,9 +111,13 @@ def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple
 def _choose_auto(
     requested_hz: int | None, affordable_hz: int, live: LiveStacks
 ) -> tuple[int, bool, tuple[Note, ...]]:
+    wanted_hz = requested_hz or DEFAULT_RATE_HZ
+    lost = wanted_hz * _WAITS_PER_STOP * live.processor_wait_s
+    if lost > BUDGET:
+        note = Note.of(NoteCode.NONBLOCKING_BUSY, rate_hz=wanted_hz, wait_s=live.processor_wait_s)
+        return requested_hz or _default_nonblocking_hz(live), False, (note,)
     if affordable_hz >= (requested_hz or SLOWEST_BLOCKING_HZ):
         return requested_hz or _within(affordable_hz), True, ()
-    wanted_hz = requested_hz or DEFAULT_RATE_HZ
     note = Note.of(
         NoteCode.NONBLOCKING_COST,
         rate_hz=wanted_hz,

@@ -11,7 +11,7 @@ from profkit.errors import SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.guard import reraise_signal_error
-from profkit.process.procfs import count_samplers
+from profkit.process.procfs import count_samplers, processor_wait_s
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.polling import await_state
@@ -78,17 +78,18 @@ def import_what_results_need() -> None:
     from profkit.session import results  # noqa: F401
 
 
-def live_facts(sockets: SocketWatch, stacks: tuple[int, int] | None = None) -> LiveStacks:
-    """Return the figures that determine how fast a process can be sampled now.
+def live_facts(sockets: SocketWatch, other: tuple[int, int, int] | None = None) -> LiveStacks:
+    """Return the figures that determine how this process, or another, can be sampled now.
 
-    `stacks` has the numbers of threads and frames of another process.
+    `other` has the pid of the other one, and its numbers of threads and frames.
     """
-    threads, frames = live_stacks() if stacks is None else stacks
+    pid, threads, frames = (posix.getpid(), *live_stacks()) if other is None else other
     return LiveStacks(
         threads=threads,
         frames=frames,
         processors=posix.cpu_count() or 1,
         other_samplers=count_samplers(),
+        processor_wait_s=processor_wait_s(pid),
         timed_sockets=sockets.timed(),
     )
 

@@ -120,7 +120,8 @@ def test_the_best_way_that_is_left_is_taken(name: str, folder: Path) -> None:
         steps = [note for note in run["notes"] if case.cause in note and "sampled instead of" in note]
         assert len(steps) == len(case.tried) - 1, run["notes"]
         assert run["samples"] > 0
-        assert (run["sampler"], run["blocking"]) == (taken.split()[0], taken == PYSPY)
+        assert run["sampler"] == taken.split()[0]
+        assert taken == PYSPY or not run["blocking"]
     # Nothing but the calls: a sampler takes at least as long to start as one of them.
     assert sum(run["wall_s"] for run in found["runs"].values()) < 1.25 * found["spun_s"]
     inside = [line for line in found["said"] if line.startswith("a subinterpreter cannot sample")]

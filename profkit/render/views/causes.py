@@ -36,6 +36,7 @@ CAUSES_OF_WARNINGS: Mapping[WarningCode, str] = {
 _STACKS, _RATE, _SAMPLER, _LOST, _GRAPH, _FILE = range(6)
 CAUSES_OF_NOTES: Mapping[NoteCode, int] = {
     NoteCode.NONBLOCKING_COST: _STACKS,
+    NoteCode.NONBLOCKING_BUSY: _STACKS,
     NoteCode.NONBLOCKING_IDLE: _STACKS,
     NoteCode.NONBLOCKING_SOCKETS: _STACKS,
     NoteCode.BLOCKING_NOT_KEPT: _STACKS,

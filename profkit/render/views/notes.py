@@ -9,7 +9,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.render.formatting import count, moment
 from profkit.render.views import sentences
 from profkit.render.views.sentences import Figures, Sentence
-from profkit.units import Unit
+from profkit.units import Unit, format_duration
 
 
 def note_text(note: Note) -> str:
@@ -171,6 +171,11 @@ _LOST = "The record of this region is lost"
 
 NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.NONBLOCKING_COST: _nonblocking_cost,
+    NoteCode.NONBLOCKING_BUSY: lambda figures: (
+        "Sampled without stopping the program: the machine was busy, and after each of "
+        f"{figures['rate_hz']} stops per second the program would have waited for a processor, "
+        f"{format_duration(figures.number('wait_s'))} on average. {_CALLERS}. {EXACT}"
+    ),
     NoteCode.NONBLOCKING_IDLE: (
         "Sampled without stopping the program: idle=False leaves out waiting threads, and a stop would wake "
         f"them. {_CALLERS}. {EXACT}"

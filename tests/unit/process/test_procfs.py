@@ -103,6 +103,16 @@ def test_frequency_from_cpuinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert procfs.cpu_frequency_hz(tmp_path / "missing") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "wait_s"), [("900000000 6000000 3\n", 0.002), ("0 0 0\n", 0.0), ("0\n", 0.0), (None, 0.0)]
+)
+def test_the_wait_for_a_processor(tmp_path: Path, text: str | None, wait_s: float):
+    if text is not None:
+        (tmp_path / "7").mkdir()
+        (tmp_path / "7" / "schedstat").write_text(text)
+    assert procfs.processor_wait_s(7, str(tmp_path)) == wait_s
+
+
 def test_whose_namespace_a_proc_folder_shows(tmp_path: Path):
     assert not procfs.is_of_other_namespace()
     assert not procfs.is_of_other_namespace(str(tmp_path / "missing"))

@@ -109,6 +109,20 @@ def test_time_on_the_processor_by_stopping_is_said_to_be_rough(options: dict[str
     assert made.notes == (Note(NoteCode.THREADS_WOKEN),)
 
 
+@pytest.mark.parametrize(
+    ("wait_s", "rate_hz", "blocking"),
+    [(0.001, None, True), (0.002, None, False), (0.002, 50, True), (0.03, 5, True), (0.005, 500, False)],
+)
+def test_a_program_that_waits_for_processors_is_not_stopped(wait_s: float, rate_hz: float, blocking: bool):
+    live = replace(frames(3), processor_wait_s=wait_s)
+    made = plan(SamplerOptions(rate_hz=rate_hz), live)
+    wanted_hz = rate_hz or 100
+    assert (made.rate_hz, made.blocking) == (wanted_hz, blocking), "the rate is kept"
+    note = Note.of(NoteCode.NONBLOCKING_BUSY, rate_hz=wanted_hz, wait_s=wait_s)
+    assert made.notes == (() if blocking else (note,))
+    assert plan(SamplerOptions(blocking=True), live).blocking
+
+
 def test_sockets_with_a_timeout_are_not_disturbed():
     live = replace(frames(5), timed_sockets=True)
     made = plan(SamplerOptions(), live)

@@ -84,6 +84,7 @@ def of_settings(_: Path) -> Iterator[Note]:
     yield from chosen(sockets, native=True)
     yield from chosen(many)
     yield from chosen(many, blocking=True)
+    yield from chosen(LiveStacks(1, 5, processor_wait_s=0.005))
     yield from chosen(few, idle=False)
     yield from chosen(few, idle=False, blocking=True)
     yield Note.of(NoteCode.CROWDED_HOST, rate_hz=25, processes=4.0)
