@@ -23,6 +23,10 @@ MODULE = "<module>"
 """Name of the code of a module outside of functions."""
 
 
+_LAMBDA = "<lambda>"
+_INNER = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
+
+
 class Doing(enum.Enum):
     """What a thread does in a function."""
 
@@ -32,12 +36,12 @@ class Doing(enum.Enum):
 
 
 class Place(NamedTuple):
-    """A function of the program, or a line outside of functions."""
+    """A function of the program, or a line of a lambda or outside of functions."""
 
     name: str
     file: str
     line: int
-    """0 for functions."""
+    """0 for functions with a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Charge:
 
     place: Place
     doing: Doing
+    is_program: bool
+    """Whether it is a function of the program, not a library's."""
     weight: int
     line: int
     """The line to which most of it is charged, 0 if unknown."""
@@ -92,6 +98,7 @@ class Charging:
 class _Account:
     """Weights of one place and kind."""
 
+    is_program: bool
     weight: int = 0
     lines: Counter[int] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
@@ -110,14 +117,13 @@ class _Book:
     def add(self, stack: Sequence[int], weight: int, *, waits: bool) -> None:
         """Charge a stack."""
         own = [n for n, frame in enumerate(stack) if self._is_program[frame]]
-        at = own[-1] if own else len(stack) - 1
+        at, doing = own[-1] if own else len(stack) - 1, Doing.WAITING if waits else Doing.WORKING
+        if (importing := self._importing(stack, own)) is not None:
+            at, doing = importing, Doing.IMPORTING
         below = [self._frames[frame] for frame in stack[at + 1 :]]
         frame = self._frames[stack[self._function_at(stack, at)]]
         place = _place(frame)
-        doing = Doing.WAITING if waits else Doing.WORKING
-        if any(_IMPORT in one.file for one in below):
-            doing = Doing.IMPORTING
-        account = self._accounts.setdefault((place, doing), _Account())
+        account = self._accounts.setdefault((place, doing), _Account(bool(own)))
         account.weight += weight
         account.lines[frame.line] += weight
         if doing is Doing.WAITING:
@@ -133,6 +139,7 @@ class _Book:
             yield Charge(
                 place=place,
                 doing=doing,
+                is_program=account.is_program,
                 weight=account.weight,
                 line=line,
                 of_line=account.lines[line],
@@ -142,13 +149,26 @@ class _Book:
                 end=_main_end(place, account),
             )
 
+    def _importing(self, stack: Sequence[int], own: Sequence[int]) -> int | None:
+        """Return the position of the program's outermost import; None if no module is being imported.
+
+        A function of the program that a module calls while it is imported counts as itself.
+        """
+        if not own:
+            return None
+        begins = (n for n in range(own[0] + 1, len(stack)) if _IMPORT in self._frames[stack[n]].file)
+        begin = next(begins, None)
+        if begin is None or (own[-1] > begin and self._frames[stack[own[-1]]].name != MODULE):
+            return None
+        return max(n for n in own if n < begin)
+
     def _function_at(self, stack: Sequence[int], at: int) -> int:
-        """Return the position of the function around comprehensions and lambdas, which has a name."""
+        """Return the position of the function around comprehensions, which has a name to look for."""
         while at and self._is_program[stack[at - 1]]:
             name, file, _ = self._frames[stack[at]]
             caller = self._frames[stack[at - 1]]
-            is_within = name.startswith("<") or name.removesuffix(">").startswith(f"{caller.name}.<locals>.<")
-            if not name.endswith(">") or name == MODULE or caller.file != file or not is_within:
+            inner = name.removeprefix(f"{caller.name}.<locals>.")
+            if inner not in _INNER or caller.file != file:
                 break
             at -= 1
         return at
@@ -161,7 +181,8 @@ class _Book:
 
 
 def _place(frame: Frame) -> Place:
-    return Place(frame.name, frame.file, frame.line if frame.name == MODULE else 0)
+    is_named = frame.name != MODULE and not frame.name.endswith(_LAMBDA)
+    return Place(frame.name, frame.file, 0 if is_named else frame.line)
 
 
 def _end_of(frame: Frame, below: Sequence[Frame], doing: Doing) -> tuple[str, str]:

@@ -16,6 +16,8 @@ from profkit.transforms.identity import file_identity
 SLEEP = "sleep"
 """Label of waiting for nothing but time."""
 EVENTS = "events"
+OF_OTHER_THREADS = frozenset({"another thread", "a pool", "a queue", "a lock"})
+"""Labels of waiting for what other threads of the process may do."""
 
 _LABELS: dict[str, dict[str, str]] = {
     "the data loader": {"torch/utils/data/dataloader": "*"},

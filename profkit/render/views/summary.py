@@ -18,8 +18,8 @@ from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines
 from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, Doing
-from profkit.transforms.origin import package_of
-from profkit.transforms.wait_labels import SLEEP
+from profkit.transforms.origin import is_library_file, package_of
+from profkit.transforms.wait_labels import OF_OTHER_THREADS, SLEEP
 from profkit.units import Unit, format_bytes, format_duration
 
 FEWEST = 10
@@ -34,6 +34,8 @@ _NOTABLE = 0.05
 _SAME_LINE = 0.8
 """Part of a function's charge on one line from which on the line stands for the function."""
 _MOST_GROUPS = 3
+_LEAST_GAP = 0.02
+"""Part of the recorded time from which on time without samples is worth a word."""
 _Z_95 = 1.96
 
 
@@ -68,18 +70,18 @@ class Summaries:
         if self._info.memory is not None or not self._unit.is_time:
             return tuple(self._of_counts(profile))
         main = main_timeline(profile, self._info, is_selected=is_thread)
-        others = other_timelines(profile, self._info, main)
+        found, others = self._charges(main), other_timelines(profile, self._info, main)
+        working = list(self._of_working(others, max(1, main.rounds)))
         return (
-            *self._of_main(main, activity),
-            *self._of_others(others, max(1, main.rounds)),
+            *self._of_main(main, found, activity),
+            *(working or self._of_waiting(found[:1], main, others)),
             *_not_seen(self._info),
         )
 
-    def _of_main(self, main: Timeline, activity: Activity) -> Iterator[str]:
+    def _of_main(self, main: Timeline, found: Sequence[Charge], activity: Activity) -> Iterator[str]:
         if self._unit is Unit.SAMPLES and main.weight < FEWEST:
             yield _too_few(main.weight, self._info)
         else:
-            found = self._charges(main)
             of_time = main.of_time if activity is Activity.ALL else f"the {activity.value} time"
             yield _lead(found, self._scale(main), of_time, self._info)
             if activity is Activity.ALL:
@@ -106,7 +108,21 @@ class Summaries:
             parts = (f"{words} {_share(weight, scale)}" for words, weight in notable.items())
             yield f"{main.subject} {_listed(list(parts))} of the time."
 
-    def _of_others(self, others: Sequence[Timeline], length: int) -> Iterator[str]:
+    def _of_waiting(
+        self, found: Sequence[Charge], main: Timeline, others: Sequence[Timeline]
+    ) -> Iterator[str]:
+        """Yield what other threads wait for if the main timeline mostly waits for them."""
+        for charge in found:
+            if charge.waits_for not in OF_OTHER_THREADS or charge.weight < _HALF * main.weight:
+                continue
+            for timeline in others[:_MOST_GROUPS]:
+                first = next(iter(self._charges(timeline)), None)
+                scale = self._scale(timeline)
+                if first is not None and first.is_program and _is_notable(first, scale):
+                    each = "their time" if timeline.threads > 1 else "its time"
+                    yield f"Meanwhile, in {timeline.subject}: {_clause(first, scale, each, self._info)}."
+
+    def _of_working(self, others: Sequence[Timeline], length: int) -> Iterator[str]:
         """Yield what other threads and processes worked at; `length` is the main timeline's."""
         shown = 0
         for timeline in others:
@@ -124,7 +140,11 @@ class Summaries:
         if scale.share(wanted_gil) >= _NOTABLE:
             said += f" and waited for the GIL {_share(wanted_gil, scale)}"
         each = " of their time" if timeline.threads > 1 else " of its time"
-        where = f", mostly in {_named(working[0], self._info)}" if working else ""
+        where = ""
+        if working and working[0].weight > _HALF * (works + wanted_gil):
+            where = f", mostly in {_named(working[0], self._info)}"
+        elif working and _is_notable(working[0], scale):
+            where = f", {_share(working[0].weight, scale)} in {_named(working[0], self._info)}"
         return f"{said}{each}{where}."
 
     def _of_counts(self, profile: Profile) -> Iterator[str]:
@@ -197,7 +217,7 @@ def _clause(charge: Charge, scale: Scale, of_time: str, info: RunInfo) -> str:
     """Return what a charge says, such as `load (data.py:12) takes 71 % ±6 of the time`."""
     at = _named(charge, info)
     if charge.doing is Doing.IMPORTING:
-        what = f"importing {package_of(charge.end.file)}" if charge.end is not None else "importing modules"
+        what = f"importing {_module_of(charge.end.file)}" if charge.end is not None else "importing modules"
         return f"{at} takes {_share(charge.weight, scale)} of {of_time} for {what}"
     if charge.doing is Doing.WAITING:
         share = f"{_share(charge.weight, scale)} of {of_time}"
@@ -208,6 +228,12 @@ def _clause(charge: Charge, scale: Scale, of_time: str, info: RunInfo) -> str:
         return f"{at} waits {share}{_inside(charge.end, '')}"
     weight = charge.total if _is_of_function(charge) else charge.total_of_line
     return f"{at} takes {_share(weight, scale)} of {of_time}{_inside(charge.end, 'mostly ')}"
+
+
+def _module_of(file: str) -> str:
+    """Return the name of an imported package or module."""
+    _, _, name = file.removesuffix("/__init__.py").rpartition("/")
+    return package_of(file) if is_library_file(file) else name.removesuffix(".py")
 
 
 def _is_of_function(charge: Charge) -> bool:
@@ -263,7 +289,7 @@ def _missing(info: RunInfo) -> Iterator[str]:
         yield f"{count(info.torn)} of {count(info.torn + info.samples, 'sample')}, which were torn"
     if info.errors:
         yield f"{count(info.errors, 'sample')} that the sampler lost"
-    if info.gap_s:
+    if info.gap_s >= _LEAST_GAP * info.session_s:
         yield f"{format_duration(info.gap_s)} without samples"
     if info.skipped:
         yield f"{count(info.skipped, 'call')} that were not profiled"
