@@ -13,8 +13,8 @@ SCHEMA = "profkit.answers/1"
 _HEADER = ("program", "passed", "line", "state", "share", "threads", "what is wrong")
 _LEGEND = """
 line: the summary names the planted line, or none if nothing is wrong. state: it works or waits there, as the
-summary says. share: the stated share is what the program measured. threads: working shares are within 5 points
-of processor time.
+summary says. share: the stated share is what the program measured. threads: working shares are within
+5 points of processor time.
 """
 
 
