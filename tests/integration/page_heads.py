@@ -138,7 +138,8 @@ def measured_comparison_page() -> str:
             "low": 1.06,
             "high": 1.09,
             "verdict": "slower",
-            "sentence": "takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)",
+            "words": "B slower",
+            "sentence": "B takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)",
             "a": a,
             "b": b,
             "delta": [],
@@ -149,7 +150,8 @@ def measured_comparison_page() -> str:
             "low": 0.994,
             "high": 1.011,
             "verdict": "no-difference",
-            "sentence": "no difference ≥ 1.1 % (95 % confidence, 10 processes)",
+            "words": "no difference",
+            "sentence": "B takes as long, to within 1.1 % (95 % confidence, 10 processes)",
             "a": None,
             "b": None,
             "delta": [],
@@ -160,6 +162,7 @@ def measured_comparison_page() -> str:
             "low": None,
             "high": None,
             "verdict": "slower",
+            "words": "B more instructions",
             "sentence": "",
             "a": None,
             "b": None,
@@ -170,6 +173,8 @@ def measured_comparison_page() -> str:
         "headline": "linear(x) takes 7.5 % longer.",
         "names": {"a": "main", "b": "topic"},
         "orders": orders,
+        "warnings": [f"B: reason {number}" for number in range(6)],
+        "notes": ["measured on different machines"],
     }
     head = {"kind": "comparison", "title": "main against topic", **functions_head(FUNCTIONS), "runs": []}
     return html_page({**head, "comparison": comparison}, Columns())

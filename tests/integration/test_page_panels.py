@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -12,12 +13,14 @@ from playwright.sync_api import Locator, Page
 
 from profkit.cli.files import runs_of_file
 from profkit.comparing.merged_runs import merge_runs
+from profkit.comparing.sampled import compare_sampled
 from profkit.model.measurement import MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
+from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.transforms.operators import sum_up_traces
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
@@ -25,6 +28,7 @@ from tests.support import example_measurements
 from tests.support.call_traces import FUNCTIONS as GRAPH
 from tests.support.call_traces import Call, statistics_of
 from tests.support.example_runs import made_run
+from tests.support.example_sampled_comparisons import SHARES, drawn_runs
 from tests.support.example_worker_runs import READ, RENDER, worker_run
 from tests.support.torch_traces import GPU, operator
 
@@ -309,9 +313,36 @@ def test_ratios_have_intervals_and_grey_ones_are_no_news(show: Open) -> None:
     assert page.locator("#panel-comparison circle.point.noise").count() == 1
     page.get_by_text("Ratios as a table").click()
     first = page.locator("details[open] tbody tr").first.inner_text().split("\t")
-    assert first[:4] == ["linear(x)", "+7.5 %", "+6.0 % to +9.0 %", "slower"]
+    assert first[:4] == ["linear(x)", "+7.5 %", "+6.0 % to +9.0 %", "B slower"]
     assert page.locator(".delta-bar.more").count() == 1
     assert page.locator(".delta-bar.less").count() == 1
+
+
+def test_a_section_says_which_side_its_verdict_is_about(show: Open) -> None:
+    page = show(page_heads.measured_comparison_page())
+    assert page.locator("#panel-comparison h3 .badge").all_inner_texts() == [
+        "B slower", "no difference", "B more instructions",
+    ]  # fmt: skip
+
+
+def test_warnings_of_a_comparison_are_one_line_until_they_are_opened(show: Open) -> None:
+    page = show(page_heads.measured_comparison_page())
+    fold = page.locator("#panel-comparison details").first
+    assert fold.inner_text().strip() == "6 warnings, 1 note"
+    fold.locator("summary").click()
+    assert len(fold.locator("li").all_inner_texts()) == 7
+
+
+def test_the_share_of_a_side_without_a_function_is_in_its_column(show: Open) -> None:
+    gone = {**SHARES, "compute": 0.0}
+    dice = random.Random(3)
+    page = show(sampled_comparison_html(compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, gone))))
+    assert page.evaluate("profkit.state.thread") == 0
+    head, zero = page.locator("th[data-column=b]").first, page.locator("td .share", has_text="0.0 %").first
+    (ours, theirs) = (found.bounding_box() for found in (zero, head))
+    assert ours is not None
+    assert theirs is not None
+    assert ours["x"] > theirs["x"] + theirs["width"] / 2
 
 
 def test_history_is_walked_by_keys_beside_its_table(show: Open) -> None:

@@ -20,6 +20,7 @@ from profkit.render.views.measured import order_rows
 from profkit.render.views.measured_comparison import (
     function_text,
     headline,
+    order_words,
     python_place,
     remarks_of,
     sentences,
@@ -42,16 +43,12 @@ def measured_comparison_html(
     info = comparison.orders[0].a[0].info
     source = SourceBudget(SourceLines(info.started_ns, info.process.cwd), 0)
     page = PageRuns(info.process.cwd, is_library_file, source)
-    notes = [
-        f"{found.about}: {heading}: {reason}"
-        for found in warnings_of(comparison)
-        for heading, reason in [warning_parts(found)]
-    ]
     compared = {
         "headline": headline(comparison),
         "names": {"a": a, "b": b},
         "orders": [_order(order, options.limit or _MAX_FUNCTIONS) for order in comparison.orders],
-        "notes": [*notes, *remarks_of(comparison)],
+        "warnings": [f"{found.about}: {warning_parts(found)[1]}" for found in warnings_of(comparison)],
+        "notes": [*remarks_of(comparison)],
     }
     head = page.head("comparison", f"{a} → {b} – profkit")
     return html_page({**head, "comparison": compared}, page.columns)
@@ -66,6 +63,7 @@ def _order(order: OrderCompared, limit: int) -> dict[str, object]:
         "low": times.low if times else None,
         "high": times.high if times else None,
         "verdict": decided.verdict.value if decided else "not-compared",
+        "words": order_words(order),
         "sentence": "; ".join(sentence for _, sentence, _ in sentences(order)),
         "a": _timing(order.a),
         "b": _timing(order.b),

@@ -148,12 +148,14 @@ factor))} ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=f
 9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike([time_s])[0];function exactCount(value){
 if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.isInteger(value)||Math.abs(value)>=100?0:
 1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`;
-function changeText(ratio){let percent=(ratio-1)*100,text=decimals(Math.abs(percent),Math.abs(percent)<9.95?1:
-0);return`${Number(text.replaceAll(",",""))===0?"":percent>0?"+":"−"}${text} %`}function axisTexts(kind,values){
-let most=Math.max(...values.map(Math.abs)),[unit,factor]=kind==="time"?unitOf(most):AXIS_COUNTS.find(([,size2])=>most>=
-10*size2)??["",1],places2=placesOf(values.map(value=>value/factor));return values.map(value=>`${decimals(value/
-factor,places2)} ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>1?Math.abs(values[1]-values[0]):
-Math.abs(values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
+function changeText(ratio){if(ratio>=2)return`× ${factorText(ratio)}`;if(ratio>0&&ratio<=.5)return`÷ ${factorText(
+1/ratio)}`;let percent=(ratio-1)*100,text=decimals(Math.abs(percent),Math.abs(percent)<9.95?1:0);return`${Number(
+text.replaceAll(",",""))===0?"":percent>0?"+":"−"}${text} %`}var factorText=factor=>Number(factor.toPrecision(
+3)).toLocaleString("en-US");function axisTexts(kind,values){let most=Math.max(...values.map(Math.abs)),[unit,factor]=kind===
+"time"?unitOf(most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??["",1],places2=placesOf(values.map(value=>value/
+factor));return values.map(value=>`${decimals(value/factor,places2)} ${unit}`.trimEnd())}function placesOf(values){
+let step3=values.length>1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>0?Math.min(6,Math.
+max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
 part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE,hasIntervals=()=>head.
 kind==="sampled"&&currentRun().unit==="samples";function plusMinus(weight,total){if(!hasIntervals()||!(weight>=
 MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total);return`±${formatShare((high-
@@ -257,15 +259,16 @@ marks:[]};let place3=weight=>(weight-window[0])/(window[1]-window[0])*widthPx,ma
 at:at2},i,all)=>{let x=place3(at2);return{x,room:place3(all[i+1]?.at??view3.total)-x,text:run.threads[thread].
 name}});return{ticks:ticksOf(run,window,widthPx,view3.origins(window)),marks:marks.filter(({x,room})=>x>=0&&x<
 widthPx&&room>=MIN_MARKED_PX)}}function ticksOf(run,[from,to],widthPx,origins){let[unit,factor]=unitOf2(run,to-
-from),perTick=(to-from)*SPACING_PX/widthPx/factor,step3=roundStep(!isTimed(run)&&run.unit!=="bytes"?Math.max(1,
-perTick):perTick),digits2=Math.min(9,Math.max(0,-Math.floor(Math.log10(step3)+1e-9))),number=run.unit==="bytes"?
-formatBytes:formatCount,text=k=>unit?`${k===0?0:(k*step3).toFixed(digits2)} ${unit}`:number(k*step3),first=origins.
+from),perTick=(to-from)*SPACING_PX/widthPx/factor,isCount=!unit&&run.unit!=="bytes",step3=roundStep(isCount?Math.
+max(1,perTick):perTick),digits2=Math.min(9,Math.max(0,-Math.floor(Math.log10(step3)+1e-9))),number=run.unit===
+"bytes"?formatBytes:formatCount,text=k=>unit?`${k===0?0:(k*step3).toFixed(digits2)} ${unit}`:number(k*step3),first=origins.
 length>1?1:0;return origins.flatMap((origin,i)=>{let room=CLEAR_PX/widthPx*(to-from),end=i+1<origins.length?Math.
 min(to,origins[i+1]-room):to,ticks=[],least=Math.ceil((from-origin)/factor/step3-1e-9);for(let k=Math.max(first,
 least);origin+k*step3*factor<=end;k++)ticks.push({x:(origin+k*step3*factor-from)/(to-from)*widthPx,text:text(k)});
-return ticks})}function unitOf2({weight_s},width){if(weight_s===null)return["",1];let[unit,seconds]=UNITS.findLast(
-([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}function roundStep(least){let power=10**
-Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/,n:/\n/,t:/\t/,r:/\r/,f:/\f/,v:/\v/},REPEATS={"*":[0,1/0],
+return ticks})}function unitOf2({weight_s,whole},width){if(whole)return["%",whole/100];if(weight_s===null)return[
+"",1];let[unit,seconds]=UNITS.findLast(([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}
+function roundStep(least){let power=10**Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=
+least*.999)??10)}var CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/,n:/\n/,t:/\t/,r:/\r/,f:/\f/,v:/\v/},REPEATS={"*":[0,1/0],
 "+":[1,1/0],"?":[0,1]},PatternError=class extends Error{},Reader=class{constructor(text){this.text=text,this.at=
 0}peek(){return this.text.charAt(this.at)}take(){return this.text.charAt(this.at++)}skip(expected){let found3=this.
 text.startsWith(expected,this.at);return found3&&(this.at+=expected.length),found3}};function parsePattern(text){
@@ -448,38 +451,39 @@ matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>frameAt(x,y),frame
 count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function showView(){view=currentView(),
 graph.spot=view.spotOf(state.cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function wanted(){
 let{range,focus:focus2}=state;return range?[range[0]*view.total,range[1]*view.total]:state.view==="chronologic\
-al"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}function move(smoothly){motion.to(
-wanted(),smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(
-now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.
-contains("printed"),rowCount=()=>view.height,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.
-scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())return row;let{top,rows}=view.lane(row);return 2*
-top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.min(rowCount()-
-1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())return[first,last];let[upper,lower]=[
-view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),flipped(first)]:[upper.top,lower.
-top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===
-0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),
-batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{
-window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,
-ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf(currentRun(),view,window,size.width),part:view.total>
-0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.selected,cursor:document.
-activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){
-if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(
-row));return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.
-spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){
-let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
-size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
-min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
-setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
-function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
-1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
-[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&
-view.lane(0).rows===rowCount();scroller.scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){
-element.append(scroller,nothing),showView();let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).
-observe(scroller),scroller.addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(
-name,request);onTheme(printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){
-onChange(["run","thread","activity","view","chains"],showView),onChange(["direction"],turn),onChange(["focus",
-"range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=
-view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
+al"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}var partsOf=whole=>head.kind==="co\
+mparison"?{whole}:{};function move(smoothly){motion.to(wanted(),smoothly,graph.redrawMs),request()}function request(){
+requested||(requested=!0,requestAnimationFrame(now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&
+request()}))}var isPrinted=()=>scroller.classList.contains("printed"),rowCount=()=>view.height,isFlame=()=>state.
+direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())
+return row;let{top,rows}=view.lane(row);return 2*top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.
+scrollTop/ROW_PX),last=Math.min(rowCount()-1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())
+return[first,last];let[upper,lower]=[view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),
+flipped(first)]:[upper.top,lower.top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});
+if(!view||!context||size.width===0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(
+motion.window,size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.
+now()-start2}function scene(){let{window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.
+width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf({...currentRun(),
+...partsOf(view.total)},view,window,size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:
+[0,1],matches:graph.matches,selected:state.selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.
+view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.
+floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(row));return i<0?null:frame(i)}function frame(i){
+let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.
+x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*
+ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.
+height+margin)}function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:
+1/0);space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.
+clientWidth,Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(
+PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.
+height]=[Math.round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}\
+px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&view.lane(0).rows===rowCount();scroller.
+scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),showView();
+let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).observe(scroller),scroller.addEventListener(
+"scroll",request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.
+classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){onChange(["run","thread","activi\
+ty","view","chains"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(origin!==
+"drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(
+["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
 ia-hidden":"true",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){
 return graph.scroller.addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=
 !0}function showTip(event,frame2){if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType===
@@ -769,10 +773,13 @@ map(cell2=>make("td",{class:"number"},cell2))))))));var ALARMS=new Set(["warn","
 class:"facts"},facts.map(([name,parts2],i)=>[make("dt",{},i&&facts[i-1][0]===name?"":name),make("dd",{},parts2.
 flatMap(([text,tone],k)=>[k?" · ":"",make("span",{class:`tone-${tone}`},withLink(text))]))]).flat());function warnings(sentences){
 let items=sentences.map(text=>make("li",{},withLink(text)));return items.length?make("ul",{class:"warnings"},items):
-null}function withLink(text){let address=(currentRun()?.facts??[]).filter(([name])=>name==="link").map(([,parts2])=>parts2.
-at(-1)?.[0]??"").find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)return[text];let attributes={
-href:address,target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.length),make("a",attributes,
-address)]}var summaryPanel={id:"sentences",title:"Summary",build(body){let show=()=>{let{summary=[],summaries}=currentRun(),
+null}function foldedRemarks({warnings:alarms=[],notes=[]}){let counted2=[plural(alarms.length,"warning"),plural(
+notes.length,"note")],list=warnings([...alarms,...notes]),element=list&&folded(counted2.filter(text=>!text.startsWith(
+"0 ")).join(", "),list);return alarms.length&&element?.classList.add("alarms"),element}function withLink(text){
+let address=(currentRun()?.facts??[]).filter(([name])=>name==="link").map(([,parts2])=>parts2.at(-1)?.[0]??"").
+find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)return[text];let attributes={href:address,
+target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.length),make("a",attributes,address)]}
+var summaryPanel={id:"sentences",title:"Summary",build(body){let show=()=>{let{summary=[],summaries}=currentRun(),
 sentences=summaries?summaries[state.thread]?.[state.activity]??[]:summary;body.replaceChildren(...sentences.map(
 sentence=>make("p",{},sentence))),body.parentElement.hidden=sentences.length===0};onChange(["run","thread","ac\
 tivity"],show),show()},applies:()=>head.runs.some(run=>run.summaries||(run.summary??[]).length>0)},factsPanel={
@@ -948,33 +955,36 @@ cutions`:`${rows.length} processes`}; median ${median}${sure}, min ${min}.`}func
 map(({times_s})=>[Math.min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());
 return rows.map(({process,zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(
 String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
-id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,notes=[],orders:orders3}=measuredComparison,
-ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),warnings(notes),ratios.length?ratioFigure(
-ratios,names):null,...orders3.map(order2=>sideBySide(order2,names))];body.append(...parts2.filter(part=>part!==
-null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(order2.ratio),wordOf2=order2=>order2.
-verdict.replaceAll("-"," "),kindOf=order2=>GREY.has(order2.verdict)?"noise":order2.verdict==="slower"?"more":"\
-less";function ratioFigure(orders3,{a,b}){let bounds=({low,high})=>isNumber(low)&&isNumber(high)?`${changeText(
-low)} to ${changeText(high)}`:"–",rows=orders3.map(order2=>[order2.label,changeText(order2.ratio),bounds(order2),
-wordOf2(order2),order2.sentence]);return make("div",{},plotFigure({title:"Ratio of times with 95 % intervals",
-caption:`Time of ${b} against ${a}: right of the line is slower.`,described:orders3.map(({label,sentence})=>`${label}\
-: ${sentence}`).join(" ")},(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["name","c\
-hange","95 % interval","verdict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?12:Math.
-min(240,width*.28),ends=orders3.flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(
-ends.map(Math.log),.12),scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),
-row=width<560?ROW+14:ROW,bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=roundTicks(
-Math.exp(least),Math.exp(most),room).filter(value=>value>0);return axisBelow(svg,{at:at2,values,texts:values.map(
-changeText),y:bottom,top:TOP3}),svg.append(stroke(at2(1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(
-at2(1),bottom+32,"no difference",{class:"plot-label plot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,
-{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<560})}),bottom+BELOW3}function paintRow2(svg,order2,{at:at2,left,y,
-narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;whisker(svg,{at:at2,low,high,middle:ratio,y:middle,size:6,
-kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33)}…`:order2.label,[x,base,anchor]=narrow?
-[left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-anchor":anchor}))}function sideBySide(order2,{
-a,b}){return make("section",{class:"order-comparison"},make("h3",{},order2.label,badge(wordOf2(order2),`change\
--${kindOf(order2)}`)),order2.sentence?make("p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,
-b]),order2.python?.length?deltaTable(order2.python,"Python function"):null,order2.delta?.length?deltaTable(order2.
-delta,order2.python?.length?"native function":"function"):null)}function bothTimes({a,b},names){let range=usualRange(
-[a,b].filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make(
-"h4",{},make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){
+id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,orders:orders3}=measuredComparison,
+ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),foldedRemarks(measuredComparison),ratios.
+length?ratioFigure(ratios,names):null,...orders3.map(order2=>sideBySide(order2,names,orders3.length>1))];body.
+append(...parts2.filter(part=>part!==null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(
+order2.ratio),kindOf=order2=>GREY.has(order2.verdict)?"noise":order2.verdict==="slower"?"more":"less";function ratioFigure(orders3,{
+a,b}){let bounds=({low,high})=>isNumber(low)&&isNumber(high)?`${changeText(low)} to ${changeText(high)}`:"–",
+rows=orders3.map(order2=>[order2.label,changeText(order2.ratio),bounds(order2),order2.words,order2.sentence]);
+return make("div",{},plotFigure({title:"Ratio of times with 95 % intervals",caption:`Time of ${b} against ${a}\
+: right of the line is slower.`,described:orders3.map(({label,sentence})=>`${label}: ${sentence}`).join(" ")},
+(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["name","change","95 % interval","ver\
+dict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?12:Math.min(240,width*.28),ends=orders3.
+flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(ends.map(Math.log),.12),
+scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),row=width<560?ROW+14:ROW,
+bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=ratioTicks(Math.exp(least),
+Math.exp(most),room);return axisBelow(svg,{at:at2,values,texts:values.map(changeText),y:bottom,top:TOP3}),svg.
+append(stroke(at2(1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(at2(1),bottom+32,"no difference",{class:"\
+plot-label plot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<
+560})}),bottom+BELOW3}function ratioTicks(least,most,room){if(least>.4&&most<2.5)return roundTicks(least,most,
+room);let decades=Array.from({length:13},(_,i)=>10**(i-6)),factors=decades.flatMap(ten=>[ten,2*ten,5*ten]).filter(
+f=>f>=least&&f<=most),every=factors.length>room?factors.filter(f=>decades.includes(f)):factors;return[...new Set(
+[...every,1])]}function paintRow2(svg,order2,{at:at2,left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;
+whisker(svg,{at:at2,low,high,middle:ratio,y:middle,size:6,kind:kindOf(order2)});let text=order2.label.length>34?
+`${order2.label.slice(0,33)}…`:order2.label,[x,base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.
+append(plotLabel(x,base,text,{"text-anchor":anchor}))}function sideBySide(order2,{a,b},isNamed){return make("s\
+ection",{class:"order-comparison"},isNamed?make("h3",{},order2.label,badge(order2.words,`change-${kindOf(order2)}`)):
+null,isNamed&&order2.sentence?make("p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,b]),order2.
+python?.length?deltaTable(order2.python,"Python function"):null,order2.delta?.length?deltaTable(order2.delta,order2.
+python?.length?"native function":"function"):null)}function bothTimes({a,b},names){let range=usualRange([a,b].
+filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("h4",{},
+make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){
 let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(
 deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
 Math.abs(value))}`,spec={caption:`Instructions per execution by ${kind}, with the difference B − A, largest fi\
@@ -1046,9 +1056,9 @@ filter(end=>end>0),[low,high]=[Math.min(...ends),Math.max(...ends)],map=high>low
 scale=linearScale(paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time2,at2){
 if(!time2||!((time2.low_s??time2.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,
 "aria-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time2.low_s,high:time2.
-high_s,middle:time2.median_s,y:9,size:4}),svg}var operatorsPanel={id:"operators",title:"Operators",build(body){let show=()=>body.replaceChildren(...partsOf(
+high_s,middle:time2.median_s,y:9,size:4}),svg}var operatorsPanel={id:"operators",title:"Operators",build(body){let show=()=>body.replaceChildren(...partsOf2(
 currentRun().trace));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-trace)};function partsOf(trace){if(!trace)return[hint("torch.profiler did not record this run.")];let grid=sortableTable(
+trace)};function partsOf2(trace){if(!trace)return[hint("torch.profiler did not record this run.")];let grid=sortableTable(
 {caption:"Operators of torch by their own time on the CPU.",sort:"self_cpu_ns",step:50,columns:operatorColumns(
 trace),key:({name,shapes:shapes2})=>`${name} ${shapes2}`});return grid.show(trace.operators),[...trace.summary.
 map(sentence=>make("p",{},sentence)),grid.element,...rangesOf(trace),...kernelsOf(trace),...timelineOf(trace)]}
@@ -1071,9 +1081,9 @@ d copies","on the GPU"),grid.element]}function timelineOf({lanes,last_span_ns}){
 {...NAME,title:"thread or stream"},{id:"busy_ns",title:"busy",value:({busy_ns})=>busy_ns,cell:({busy_ns})=>numberCell(
 formatPercent(busy_ns/(last_span_ns||1),1))},{id:"drawn",title:`over ${time(last_span_ns)}`,cell:({drawn})=>cell(
 drawn,{class:"commit"})}],grid=sortableTable({caption:"How busy each thread and stream was.",sort:"busy_ns",columns:columns4,
-key:({name})=>name});return grid.show(lanes),[titled("h3","Timeline","of the last traced call"),grid.element]}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf2(
+key:({name})=>name});return grid.show(lanes),[titled("h3","Timeline","of the last traced call"),grid.element]}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf3(
 currentRun().merged));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-merged)};function partsOf2(merged){if(!merged)return[hint("This run has one process.")];let grid=sortableTable(
+merged)};function partsOf3(merged){if(!merged)return[hint("This run has one process.")];let grid=sortableTable(
 {caption:"Processes by their share of all samples.",sort:"share",step:50,columns:processColumns(),key:({host,pid,
 started})=>`${host} ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}
 function processColumns(){let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];
@@ -1145,10 +1155,10 @@ let run=currentRun();if(state.view!=="chronological"||!isTimed(run)||state.threa
 wide=Math.max(1,Math.round(last/10)),steps={ArrowRight:1,ArrowUp:1,ArrowLeft:-1,ArrowDown:-1,PageUp:wide,PageDown:-wide,
 Home:-last,End:last};Object.hasOwn(steps,event.key)&&(event.preventDefault(),event.stopPropagation(),moveTo(strip,
 Math.min(last,Math.max(0,(strip.moment??0)+steps[event.key]))))}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
-return;let{functions:functions2,notes=[],per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline({...sampledComparison,
-names:sides2}),callTimes(per_call_s),make("p",{class:"unseen"},unseen),warnings(notes),differences(functions2)];
-body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==null};function callTimes({a,
-b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([a,b]),against=change===NOISE?
+return;let{functions:functions2,per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline({...sampledComparison,
+names:sides2}),callTimes(per_call_s),make("p",{class:"unseen"},unseen),foldedRemarks(sampledComparison),differences(
+functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==null};function callTimes({
+a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([a,b]),against=change===NOISE?
 "the difference is within noise":`${changeText(b/a)} against A`;return keyFigures([["A, one call",textA,"on av\
 erage"],["B, one call",textB,change?against:"on average"]])}function differences(rows){let changed=rows.filter(
 row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.max(...ends.map(Math.

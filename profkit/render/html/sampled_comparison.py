@@ -19,6 +19,7 @@ from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
 from profkit.render.views.sampled import library_test
 from profkit.render.views.sampled_comparison import (
+    functions_to_name,
     headline,
     rule_sentence,
     runs_of,
@@ -45,7 +46,13 @@ def sampled_comparison_html(
     notes = [finding_text(note) for note in comparison.notes]
     page.add(PageRun(first.id, title, comparison.both, facts=facts, notes=notes, totals=totals))
     head = {**page.head("comparison", f"{title} – profkit"), "comparison": _comparison(comparison, names)}
-    return html_page(head, page.columns)
+    return html_page({**head, "initial": {"thread": _opening_side(comparison)}}, page.columns)
+
+
+def _opening_side(comparison: SampledComparison) -> int:
+    """Return the side on which the function of the headline has more of the time: A is 0, B is 1."""
+    changed = functions_to_name(comparison)
+    return 0 if changed and changed[0].reported.difference.value < 0 else 1
 
 
 def _facts(comparison: SampledComparison) -> list[Fact]:
@@ -83,10 +90,8 @@ def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict
         },
         "functions": [_function(function, numbers) for function in comparison.functions],
         "unseen": visible(unseen_sentence(comparison)),
-        "notes": [
-            *(visible(finding_text(note)) for note in comparison.notes),
-            *(visible(f"{sides}: {text}") for sides, text in warnings_of(comparison)),
-        ],
+        "warnings": [visible(f"{sides}: {text}") for sides, text in warnings_of(comparison)],
+        "notes": [visible(finding_text(note)) for note in comparison.notes],
     }
 
 

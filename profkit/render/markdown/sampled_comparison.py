@@ -46,15 +46,14 @@ def _parts(comparison: SampledComparison, options: ReportOptions) -> Iterator[st
     first, *others = summary(comparison)
     yield f"**{plain(first, _LONGEST)}** {' '.join(plain(sentence, _LONGEST) for sentence in others)}"
     a, b = runs_of(comparison)
-    notes = [
-        *map(finding_text, comparison.notes),
-        *(f"{who}: {text}" for who, text in warnings_of(comparison)),
-    ]
-    lines = [f"A: {plain(a)}", f"B: {plain(b)}", *(plain(text, _LONGEST) for text in notes)]
-    yield "\n".join(f"- {line}" for line in lines)
+    yield f"- A: {plain(a)}\n- B: {plain(b)}"
     yield from _functions(comparison, options)
     yield from _tree(comparison, options)
     yield rule_sentence(comparison)
+    warned = (f"**warning** {who}: {plain(text, _LONGEST)}" for who, text in warnings_of(comparison))
+    notes = [*warned, *(plain(finding_text(note), _LONGEST) for note in comparison.notes)]
+    if notes:
+        yield "\n".join(f"- {note}" for note in notes)
 
 
 def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:

@@ -181,18 +181,19 @@ def _line(fact: Fact) -> Text:
     return line
 
 
-def comparison_head(
-    sentences: Iterable[str], runs: Iterable[str], notes: Iterable[str]
-) -> Iterator[RenderableType]:
-    """Yield the beginning of a comparison: its summary, the runs of A and B, and notes on both."""
+def comparison_head(sentences: Iterable[str], runs: Iterable[str]) -> Iterator[RenderableType]:
+    """Yield the beginning of a comparison: its summary, and the runs of A and B."""
     first, *others = sentences
     yield Text(visible(first), style=TITLE)
     yield from (Text(visible(sentence)) for sentence in others)
     yield Text()
     for name, text in zip("AB", runs, strict=True):
         yield remark(f"{name}  {text}")
-    for note in notes:
-        yield Text(f"note: {visible(note)}", style=TONES[Tone.WARN])
+
+
+def comparison_notes(notes: Iterable[str]) -> Iterator[RenderableType]:
+    """Yield notes on a comparison, which follow its result."""
+    yield from (Text(visible(note), style=TONES[Tone.WARN]) for note in notes)
 
 
 def remark(text: str) -> Text:

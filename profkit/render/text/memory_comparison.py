@@ -17,6 +17,7 @@ from profkit.render.text.layout import (
     FAINT,
     Column,
     comparison_head,
+    comparison_notes,
     compose,
     remark,
     room_left,
@@ -53,13 +54,13 @@ def memory_comparison_text(
 def _blocks(
     comparison: MemoryComparison, options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    notes = map(finding_text, comparison.notes)
-    yield from comparison_head(summary(comparison), runs_of(comparison), notes)
+    yield from comparison_head(summary(comparison), runs_of(comparison))
     yield section("Figures", "of one call; median, and range over calls or runs")
     yield table(_figures(comparison))
     yield from _functions(comparison, options, terminal)
     yield Text()
     yield remark(rule_sentence(comparison))
+    yield from comparison_notes(f"note: {finding_text(note)}" for note in comparison.notes)
 
 
 def _figures(comparison: MemoryComparison) -> list[Column]:

@@ -17,14 +17,14 @@ from profkit.model.comparison import (
     SampledComparison,
 )
 from profkit.render.cells import left_cut, middle_cut
-from profkit.render.escape import MAX_NAME, short, visible
-from profkit.render.formatting import Tone, count, place
+from profkit.render.escape import MAX_NAME, short
+from profkit.render.formatting import count, place
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.layout import (
     FAINT,
-    TONES,
     Column,
     comparison_head,
+    comparison_notes,
     compose,
     remark,
     room_left,
@@ -68,10 +68,7 @@ def sampled_comparison_text(
 def _blocks(
     comparison: SampledComparison, options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    notes = map(finding_text, comparison.notes)
-    yield from comparison_head(summary(comparison), runs_of(comparison), notes)
-    for sides, text in warnings_of(comparison):
-        yield Text(f"note on {sides}: {visible(text)}", style=TONES[Tone.WARN])
+    yield from comparison_head(summary(comparison), runs_of(comparison))
     yield from _functions(comparison, options, terminal)
     yield from _tree(comparison, options, terminal)
     yield Text()
@@ -80,6 +77,8 @@ def _blocks(
         yield remark(
             "Unconfirmed: the noise between runs is assumed; record three runs per side to measure it."
         )
+    yield from comparison_notes(f"warning on {sides}: {text}" for sides, text in warnings_of(comparison))
+    yield from comparison_notes(f"note: {finding_text(note)}" for note in comparison.notes)
 
 
 def _functions(

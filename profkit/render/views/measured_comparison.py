@@ -131,6 +131,14 @@ def _tone(times: TimesCompared) -> Tone:
     return Tone.WARN if times.unconfirmed and times.verdict is Verdict.SLOWER else TONES_OF[times.verdict]
 
 
+def order_words(order: OrderCompared) -> str:
+    """Return an order's verdict as words that name the side."""
+    if order.times is not None or order.counts is None:
+        return verdict_words(order.times) or "not compared"
+    words = {Verdict.SLOWER: "B more instructions", Verdict.FASTER: "B fewer instructions"}
+    return words.get(order.counts.verdict) or order.counts.verdict.value.replace("-", " ")
+
+
 def verdict_words(times: TimesCompared | None) -> str:
     """Return the verdict as words that name the side: `B slower, unconfirmed`; empty without times."""
     if times is None:

@@ -37,7 +37,7 @@ def summary(comparison: SampledComparison) -> tuple[str, ...]:
 def headline(comparison: SampledComparison) -> str:
     """Return a clause: the largest significant change, or that there is none; names are not escaped."""
     call_s, unit = comparison.call_s, comparison.both.unit
-    said = _most(comparison.changed, unit) if comparison.changed else _nothing(comparison.unseen)
+    said = _most(comparison, unit) if comparison.changed else _nothing(comparison.unseen)
     if call_s is not None and call_s.difference.changed:
         said += (
             f"; a call takes {format_duration(call_s.b.value)} instead of {format_duration(call_s.a.value)}"
@@ -65,9 +65,14 @@ def is_bystander(function: FunctionComparison) -> bool:
     return abs(b.value - a.value) <= math.hypot(_half(a), _half(b))
 
 
-def _most(functions: Sequence[FunctionComparison], unit: Unit) -> str:
-    changed = [function for function in functions if not is_bystander(function)] or functions
-    others = len(functions) - len(changed)
+def functions_to_name(comparison: SampledComparison) -> Sequence[FunctionComparison]:
+    """Return the functions that changed, the largest difference first; bystanders only if all are."""
+    return [one for one in comparison.changed if not is_bystander(one)] or comparison.changed
+
+
+def _most(comparison: SampledComparison, unit: Unit) -> str:
+    changed = functions_to_name(comparison)
+    others = len(comparison.changed) - len(changed)
     first = changed[0]
     compared = first.reported
     whose = "" if compared is first.own else " including callees"

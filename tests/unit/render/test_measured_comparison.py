@@ -14,7 +14,8 @@ from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
-from profkit.model.measurement import MeasurementWarning, WarningCode
+from profkit.model.measurement import Design, MeasurementWarning, WarningCode
+from profkit.render.html.measured_comparison import measured_comparison_html
 from profkit.render.json.gate import gate_json
 from profkit.render.markdown.gate import gate_markdown
 from profkit.render.options import ReportOptions, Terminal
@@ -33,6 +34,7 @@ from tests.support.example_measured_comparisons import NEW, more_counts, one_ord
 from tests.support.example_measurements import BUSY, COUNTS, PYTHON_COUNTS, hostile, measured
 from tests.support.example_runs import HOSTILE
 from tests.support.golden import check_golden
+from tests.support.html_pages import read_page
 
 ALL = ReportOptions()
 HEAD = re.compile(r'<script id="profkit-head" type="application/json">(.*?)</script>')
@@ -174,6 +176,21 @@ def test_curves_do_not_make_mountains_of_nothing() -> None:
     assert curve([1.0, 2.0, 1.5], 9) == "▁█▅"
     assert curve([5.0, 1.0, 2.0], 2) == "▁█"
     assert curve([0.0], 9) == "▅"
+
+
+def test_a_page_names_the_faster_side_and_separates_warnings() -> None:
+    batch = Design.INTERLEAVED.batch("0f")
+    a, b = run("a1", 11e-6, label="dedupe(x)", batch=batch), run("b1", label="set(x)", batch=batch)
+    b = replace(b, info=replace(b.info, warnings=(BUSY,)))
+    compared = compare_measured([a], [b], ("dedupe(x)", "set(x)"))
+    page = read_page(measured_comparison_html(compared)).head["comparison"]
+    assert page["headline"].startswith("set(x) is 11 × faster (95 % interval ")
+    (order,) = page["orders"]
+    assert (order["label"], order["words"]) == ("dedupe(x) → set(x)", "B faster")
+    assert order["sentence"].startswith("B is 11 × faster")
+    (warning,) = page["warnings"]
+    assert warning.startswith("B: 1 of 10 processes had the CPU")
+    assert page["notes"] == []
 
 
 def test_words() -> None:

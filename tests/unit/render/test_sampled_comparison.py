@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from profkit.errors import UsageError
 from profkit.model.comparison import SampledComparison, Undecided
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.notes import Note, NoteCode
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED_COMPARISON
@@ -152,6 +153,24 @@ def test_warnings_about_runs_are_shown_beside_what_they_affect(renderer: str) ->
     shown_text = shown(replace(comparison, a=replace(comparison.a, runs=infos)), renderer)
     assert "In 1 of 3 runs: The sampler fell 2.5 s behind" in shown_text
     assert "fell 2.5 s behind" not in shown(comparison, renderer)
+
+
+@pytest.mark.parametrize("renderer", ["text", "markdown"])
+def test_notes_and_warnings_follow_the_result(renderer: str) -> None:
+    comparison = COMPARISONS[THREE]
+    late = Note.of(NoteCode.SAMPLER_LATE, behind_s=2.5)
+    first, *others = comparison.a.runs
+    a = replace(comparison.a, runs=(replace(first, notes=(late,)), *others))
+    notes = (Finding.of(FindingCode.RATES_DIFFER, low_hz=50.0, high_hz=100.0),)
+    text = shown(replace(comparison, a=a, notes=notes), renderer)
+    assert text.index("compute") < text.index("adjusted for all functions") < text.index("fell 2.5 s behind")
+    assert text.index("fell 2.5 s behind") < text.index("sampling rates differ")
+
+
+@pytest.mark.parametrize(("factor", "side"), [(2.0, 1), (0.2, 0)])
+def test_the_page_opens_on_the_side_that_has_more_of_what_changed(factor: float, side: int) -> None:
+    head = head_of(shown(made_comparison(3, factor), "html"))
+    assert head["initial"] == {"thread": side}
 
 
 def test_a_warning_about_both_sides_is_said_once() -> None:

@@ -241,6 +241,7 @@ export interface SampledComparison {
   /** The sentence on differences that can go unseen. */
   unseen: string;
   functions: ChangedFunction[];
+  warnings?: string[];
   notes?: string[];
 }
 
@@ -263,6 +264,7 @@ export interface MeasuredComparison {
   headline: string;
   names: Sides<string>;
   orders: ComparedOrder[];
+  warnings?: string[];
   notes?: string[];
 }
 
@@ -273,6 +275,8 @@ export interface ComparedOrder extends Sides<Timing | null> {
   low: number | null;
   high: number | null;
   verdict: string;
+  /** The verdict, with the side that it is about. */
+  words: string;
   sentence: string;
   delta?: InstructionDelta[];
   /** Python functions that differ. */

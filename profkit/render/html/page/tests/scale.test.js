@@ -21,6 +21,13 @@ test("ticks are round numbers of the run's unit", () => {
   assert.deepEqual(sizes, ["0 B", "500 B", "1,000 B", "1.46 KiB", "1.95 KiB"]);
 });
 
+test("sides of a comparison have a scale of their parts", () => {
+  for (const run of [TIMED, COUNTED]) {
+    const ticks = ticksOf({ ...run, whole: 4500 }, [0, 4500], 450, [0]);
+    assert.deepEqual(texts(ticks), ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]);
+  }
+});
+
 test("samples are never divided", () => {
   assert.deepEqual(texts(ticksOf(COUNTED, [0, 2], 2000, [0])), ["0", "1", "2"]);
 });

@@ -1,5 +1,6 @@
 /* The graph: a canvas that shows a window of a view, and finds the frame at a position. */
 
+import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
 import { currentRun, onChange, state } from "../state/state.js";
 import { isDark, onTheme } from "../state/theme.js";
@@ -92,6 +93,13 @@ function wanted() {
   return view.weight(focus) > 0 ? view.extent(focus) : [0, view.total];
 }
 
+/**
+ * Return the weight that a scale is relative to: the times of all runs and threads of a side are no time
+ * that passed.
+ * @param {number} whole
+ */
+const partsOf = (whole) => (head.kind === "comparison" ? { whole } : {});
+
 /** @param {boolean} smoothly */
 function move(smoothly) {
   motion.to(wanted(), smoothly, graph.redrawMs);
@@ -151,7 +159,7 @@ function scene() {
     batch, size, palette: paletteOf(isDark()), view, ratio: canvas.width / size.width,
     top: rowTop, height: ROW_PX, ruler: RULER_PX,
     nameOf: (spot) => boxName(view, spot),
-    ...scaleOf(currentRun(), view, window, size.width),
+    ...scaleOf({ ...currentRun(), ...partsOf(view.total) }, view, window, size.width),
     part: view.total > 0 ? [window[0] / view.total, window[1] / view.total] : [0, 1],
     matches: graph.matches, selected: state.selected,
     cursor: document.activeElement === canvas ? graph.spot : -1,

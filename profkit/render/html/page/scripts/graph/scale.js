@@ -1,9 +1,12 @@
 /* Scale above the graph: round numbers in the run's unit, at least ninety pixels apart. */
 
-import { formatBytes, formatCount, isTimed } from "../text/numbers.js";
+import { formatBytes, formatCount } from "../text/numbers.js";
 
 /** @import { GraphView, Range, Run } from "../types.js" */
-/** @typedef {Pick<Run, "weight_s" | "unit">} Unit */
+/**
+ * The unit of weights; with `whole`, they are shown as parts of it.
+ * @typedef {Pick<Run, "weight_s" | "unit"> & { whole?: number }} Unit
+ */
 
 const SPACING_PX = 90;
 const CLEAR_PX = 36;
@@ -46,7 +49,8 @@ export function scaleOf(run, view, window, widthPx) {
 export function ticksOf(run, [from, to], widthPx, origins) {
   const [unit, factor] = unitOf(run, to - from);
   const perTick = ((to - from) * SPACING_PX) / widthPx / factor;
-  const step = roundStep(!isTimed(run) && run.unit !== "bytes" ? Math.max(1, perTick) : perTick);
+  const isCount = !unit && run.unit !== "bytes";
+  const step = roundStep(isCount ? Math.max(1, perTick) : perTick);
   const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   const number = run.unit === "bytes" ? formatBytes : formatCount;
   const text = (/** @type {number} */ k) =>
@@ -72,7 +76,8 @@ export function ticksOf(run, [from, to], widthPx, origins) {
  * @param {number} width
  * @returns {[unit: string, weight: number]}
  */
-function unitOf({ weight_s }, width) {
+function unitOf({ weight_s, whole }, width) {
+  if (whole) return ["%", whole / 100];
   if (weight_s === null) return ["", 1];
   const [unit, seconds] = UNITS.findLast(([, each]) => width * weight_s < MOST * each) ?? UNITS[0];
   return [unit, seconds / weight_s];

@@ -2,9 +2,10 @@
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
+import { folded } from "../elements/parts.js";
 import { numbersTable } from "../elements/plots.js";
 import { currentRun, onChange, state } from "../state/state.js";
-import { formatBytes, formatCount, formatTime } from "../text/numbers.js";
+import { formatBytes, formatCount, formatTime, plural } from "../text/numbers.js";
 
 /** @import { Child, Fact, Panel, Run } from "../types.js" */
 
@@ -31,6 +32,18 @@ export const factList = (facts) =>
 export function warnings(sentences) {
   const items = sentences.map((text) => make("li", {}, withLink(text)));
   return items.length ? make("ul", { class: "warnings" }, items) : null;
+}
+
+/**
+ * Return warnings and notes below a line with their numbers; null if there are none.
+ * @param {{ warnings?: string[], notes?: string[] }} remarks
+ */
+export function foldedRemarks({ warnings: alarms = [], notes = [] }) {
+  const counted = [plural(alarms.length, "warning"), plural(notes.length, "note")];
+  const list = warnings([...alarms, ...notes]);
+  const element = list && folded(counted.filter((text) => !text.startsWith("0 ")).join(", "), list);
+  if (alarms.length) element?.classList.add("alarms");
+  return element;
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 import { sortableTable } from "../elements/sortable_table.js";
 import { changeText, exactCount, isNumber } from "../text/numbers.js";
 import { timesFigure, usualRange } from "./distribution.js";
-import { warnings } from "./facts.js";
+import { foldedRemarks } from "./facts.js";
 
 /** @import { ComparedOrder, InstructionDelta, Panel, Scale, Sides, TableSpec } from "../types.js" */
 /** @typedef {ComparedOrder & { ratio: number }} RatedOrder an order with compared times */
@@ -26,11 +26,12 @@ export const measuredComparisonPanel = {
   title: "Comparison",
   build(body) {
     if (!measuredComparison) return;
-    const { names, notes = [], orders } = measuredComparison;
+    const { names, orders } = measuredComparison;
     const ratios = orders.filter(hasRatio);
     const parts = [
-      headline(measuredComparison), warnings(notes), ratios.length ? ratioFigure(ratios, names) : null,
-      ...orders.map((order) => sideBySide(order, names)),
+      headline(measuredComparison), foldedRemarks(measuredComparison),
+      ratios.length ? ratioFigure(ratios, names) : null,
+      ...orders.map((order) => sideBySide(order, names, orders.length > 1)),
     ];
     body.append(...parts.filter((part) => part !== null));
   },
@@ -43,8 +44,6 @@ export const measuredComparisonPanel = {
  */
 const hasRatio = (order) => isNumber(order.ratio);
 /** @param {ComparedOrder} order */
-const wordOf = (order) => order.verdict.replaceAll("-", " ");
-/** @param {ComparedOrder} order */
 const kindOf = (order) => (GREY.has(order.verdict) ? "noise" : order.verdict === "slower" ? "more" : "less");
 
 /**
@@ -55,7 +54,7 @@ function ratioFigure(orders, { a, b }) {
   const bounds = (/** @type {RatedOrder} */ { low, high }) =>
     (isNumber(low) && isNumber(high) ? `${changeText(low)} to ${changeText(high)}` : "–");
   const rows = orders.map((order) =>
-    [order.label, changeText(order.ratio), bounds(order), wordOf(order), order.sentence]);
+    [order.label, changeText(order.ratio), bounds(order), order.words, order.sentence]);
   return make("div", {},
     plotFigure({
       title: "Ratio of times with 95 % intervals",
@@ -80,7 +79,7 @@ function paint(svg, width, orders) {
   const row = width < 560 ? ROW + 14 : ROW;
   const bottom = TOP + orders.length * row;
   const room = Math.max(3, Math.floor((width - left) / 110));
-  const values = roundTicks(Math.exp(least), Math.exp(most), room).filter((value) => value > 0);
+  const values = ratioTicks(Math.exp(least), Math.exp(most), room);
   axisBelow(svg, { at, values, texts: values.map(changeText), y: bottom, top: TOP });
   svg.append(stroke(at(1), TOP, at(1), bottom, "plot-zero"));
   svg.append(plotLabel(at(1), bottom + 32, "no difference", { class: "plot-label plot-name" }));
@@ -88,6 +87,20 @@ function paint(svg, width, orders) {
     paintRow(svg, order, { at, left, y: TOP + (i + 0.5) * row, narrow: width < 560 });
   });
   return bottom + BELOW;
+}
+
+/**
+ * Return round ratios within a range: percentages, or factors if it is wide.
+ * @param {number} least
+ * @param {number} most
+ * @param {number} room
+ */
+function ratioTicks(least, most, room) {
+  if (least > 0.4 && most < 2.5) return roundTicks(least, most, room);
+  const decades = Array.from({ length: 13 }, (_, i) => 10 ** (i - 6));
+  const factors = decades.flatMap((ten) => [ten, 2 * ten, 5 * ten]).filter((f) => f >= least && f <= most);
+  const every = factors.length > room ? factors.filter((f) => decades.includes(f)) : factors;
+  return [...new Set([...every, 1])];
 }
 
 /**
@@ -105,13 +118,15 @@ function paintRow(svg, order, { at, left, y, narrow }) {
 }
 
 /**
+ * Return both sides of an order, with its name and verdict unless the headline has them.
  * @param {ComparedOrder} order
  * @param {Sides<string>} names
+ * @param {boolean} isNamed
  */
-function sideBySide(order, { a, b }) {
+function sideBySide(order, { a, b }, isNamed) {
   return make("section", { class: "order-comparison" },
-    make("h3", {}, order.label, badge(wordOf(order), `change-${kindOf(order)}`)),
-    order.sentence ? make("p", { class: "sentence" }, order.sentence) : null,
+    isNamed ? make("h3", {}, order.label, badge(order.words, `change-${kindOf(order)}`)) : null,
+    isNamed && order.sentence ? make("p", { class: "sentence" }, order.sentence) : null,
     ...bothTimes(order, [a, b]),
     order.python?.length ? deltaTable(order.python, "Python function") : null,
     order.delta?.length

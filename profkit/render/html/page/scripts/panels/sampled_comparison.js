@@ -10,7 +10,7 @@ import { matchingFunctions } from "../graph/search.js";
 import { onChange, setState, state } from "../state/state.js";
 import { changeText, formatPoints, isNumber, plural, timesAlike } from "../text/numbers.js";
 import { formatShare } from "../text/run_text.js";
-import { warnings } from "./facts.js";
+import { foldedRemarks } from "./facts.js";
 
 /** @import { ChangedFunction, Column, Panel, SampledComparison, Scale } from "../types.js" */
 
@@ -22,10 +22,10 @@ export const sampledComparisonPanel = {
   title: "Comparison",
   build(body) {
     if (!sampledComparison) return;
-    const { functions, notes = [], per_call_s, sides, unseen } = sampledComparison;
+    const { functions, per_call_s, sides, unseen } = sampledComparison;
     const parts = [
       headline({ ...sampledComparison, names: sides }), callTimes(per_call_s),
-      make("p", { class: "unseen" }, unseen), warnings(notes), differences(functions),
+      make("p", { class: "unseen" }, unseen), foldedRemarks(sampledComparison), differences(functions),
     ];
     body.append(...parts.filter((part) => part !== null));
   },

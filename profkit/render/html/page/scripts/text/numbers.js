@@ -197,14 +197,19 @@ export function exactCount(value) {
 export const plural = (number, noun) => `${exactCount(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /**
- * Format a ratio of sides as a change: `+2.1 %`.
+ * Format a ratio of sides as a change: `+2.1 %`; from twice or half on as a factor: `× 2.4`, `÷ 11`.
  * @param {number} ratio
  */
 export function changeText(ratio) {
+  if (ratio >= 2) return `× ${factorText(ratio)}`;
+  if (ratio > 0 && ratio <= 0.5) return `÷ ${factorText(1 / ratio)}`;
   const percent = (ratio - 1) * 100;
   const text = decimals(Math.abs(percent), Math.abs(percent) < 9.95 ? 1 : 0);
   return `${Number(text.replaceAll(",", "")) === 0 ? "" : percent > 0 ? "+" : "−"}${text} %`;
 }
+
+/** @param {number} factor */
+const factorText = (factor) => Number(factor.toPrecision(3)).toLocaleString("en-US");
 
 /**
  * Format the values of an axis in one unit, with just enough decimals to distinguish them.
