@@ -132,11 +132,12 @@ def thread_table(report: Report) -> Iterator[RenderableType]:
     columns = [
         Column("share", [Text(percent(row.share, samples), style=heat(row.share)) for row in rows]),
         *_thread_costs(rows, report.scale),
+        *_thread_states(rows),
         Column("tid", [Text(_tid(row), style=FAINT) for row in rows]),
         Column("thread", [Text(short(row.name)) for row in rows], "left"),
     ]
     if len({row.pid for row in report.threads}) > 1:
-        columns.insert(3, Column("pid", [Text(str(row.threads[0].pid), style=FAINT) for row in rows]))
+        columns.insert(-2, Column("pid", [Text(str(row.threads[0].pid), style=FAINT) for row in rows]))
     yield section("Threads")
     yield table(columns)
     yield from _omitted_remark(sum(len(group.threads) for group in groups[len(rows) :]), "thread")
@@ -154,6 +155,22 @@ def _thread_costs(rows: Sequence[ThreadGroup], scale: Scale) -> list[Column]:
     if scale.weight_s is None:
         return [weights]
     return [times] if scale.unit is Unit.NANOSECONDS else [times, weights]
+
+
+def _thread_states(rows: Sequence[ThreadGroup]) -> list[Column]:
+    """Return the columns of the parts of each thread's time, without empty ones."""
+    parts = {"worked": [row.working_share for row in rows], "GIL": [row.gil_share for row in rows]}
+    return [
+        Column(
+            name,
+            [
+                Text("" if share is None else percent(share, row.samples))
+                for share, row in zip(shares, rows, strict=True)
+            ],
+        )
+        for name, shares in parts.items()
+        if any(shares)
+    ]
 
 
 def _places(rows: Sequence[CostRow], report: Report) -> list[str]:

@@ -96,7 +96,7 @@ def build_report(run: Run, options: ReportOptions, *, whole_tree: bool = False) 
         options=options,
         samples=ReportSamples(profile, of_users, named, shown.waiting, source),
         scale=scale_of(profile),
-        threads=thread_rows(everything),
+        threads=thread_rows(everything, shown.waiting),
         activity=shown.activity,
         is_by_work=shown.by_work,
         tree=call_tree(of_tree, named),
@@ -123,7 +123,7 @@ class _Shown:
 
 def _shown(everything: Profile, options: ReportOptions, source: SourceLines, *, whole_tree: bool) -> _Shown:
     of_threads = only_thread(everything, options.thread)
-    waiting = waiting_stacks(of_threads, source.line) if of_threads.unit.is_time else frozenset()
+    waiting = waiting_stacks(everything, source.line) if of_threads.unit.is_time else frozenset()
     weights = ActivityWeights.of(of_threads, waiting)
     are_several = len({sample.thread for sample in of_threads.samples}) > 1
     do_both = weights.waiting and weights.working >= _MIN_WORKING * (weights.working + weights.waiting)

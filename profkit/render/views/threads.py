@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.errors import UsageError
-from profkit.model.profile import Profile, Thread
+from profkit.model.profile import Profile, Thread, ThreadState
 from profkit.render.escape import short
 from profkit.render.views.costs import scale_of
 from profkit.transforms import tables
@@ -23,19 +24,30 @@ class ThreadRow:
     samples: int
     share: float
     seconds: float | None
+    working_share: float | None = None
+    """Part of its own samples in which it worked; None if weights are not times."""
+    gil_share: float | None = None
+    """Part in which it waited for the GIL; None if states of threads are not known."""
 
 
-def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
-    """Return the threads with samples, the heaviest first."""
+def thread_rows(profile: Profile, waiting: Collection[int] = ()) -> tuple[ThreadRow, ...]:
+    """Return the threads with samples, the heaviest first; `waiting` has the stacks that wait."""
     scale = scale_of(profile)
+    waits: Counter[Thread] = Counter()
+    gil: Counter[Thread] = Counter()
+    for stack, thread, weight in profile.samples:
+        waits[profile.threads[thread]] += weight * (stack in waiting)
+        gil[profile.threads[thread]] += weight * (profile.state_of(stack) is ThreadState.GIL)
     return tuple(
-        ThreadRow(*_named(row.thread), row.weight, scale.share(row.weight), scale.seconds(row.weight))
+        ThreadRow(
+            *(row.thread.name, row.thread.pid, row.thread.tid, row.weight),
+            share=scale.share(row.weight),
+            seconds=scale.seconds(row.weight),
+            working_share=1 - waits[row.thread] / max(1, row.weight) if profile.unit.is_time else None,
+            gil_share=gil[row.thread] / max(1, row.weight) if profile.states else None,
+        )
         for row in tables.thread_rows(profile)
     )
-
-
-def _named(thread: Thread) -> tuple[str, int, int]:
-    return thread.name, thread.pid, thread.tid
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,22 @@ class ThreadGroup:
         """Time of their samples, summed."""
         known = [row.seconds for row in self.threads if row.seconds is not None]
         return sum(known) if known else None
+
+    @property
+    def working_share(self) -> float | None:
+        """Part of their samples in which they worked."""
+        return self._mean([row.working_share for row in self.threads])
+
+    @property
+    def gil_share(self) -> float | None:
+        """Part of their samples in which they waited for the GIL."""
+        return self._mean([row.gil_share for row in self.threads])
+
+    def _mean(self, shares: Sequence[float | None]) -> float | None:
+        known = [
+            (share, row.samples) for share, row in zip(shares, self.threads, strict=True) if share is not None
+        ]
+        return sum(share * samples for share, samples in known) / max(1, self.samples) if known else None
 
 
 _MIN_GROUP = 3

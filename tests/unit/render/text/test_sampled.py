@@ -120,7 +120,7 @@ def test_of_hundreds_of_threads_the_first_are_listed() -> None:
     assert re.findall(r"pool-\d+", text) == [f"pool-{number}" for number in range(299, 284, -1)]
     assert "… and 285 more threads\n" in text
     grouped = sampled_text([run]).split("Threads")[1]
-    assert re.search(r"100.0 % +7.53 min +45,150 +300 threads +pool-\*\n", grouped)
+    assert re.search(r"100.0 % +7.53 min +45,150 +100.0 % +300 threads +pool-\*\n", grouped)
 
 
 def test_a_changed_file_is_reported_instead_of_its_source(
