@@ -103,6 +103,7 @@ def recording_of(journal: StackJournal, plan: SamplerPlan) -> Recording:
         rounds=journal.rounds,
         errors=sum(journal.dropped.values()),
         notes=tuple(_notes(journal)),
+        unseen_ns=journal.unseen_ns,
         complete=journal.end is not None,
     )
 

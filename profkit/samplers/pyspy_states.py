@@ -32,6 +32,8 @@ _UNCHANGED_MS = 600
 _MOST_MISSED = 0.5
 """Largest part of the working samples of each line that is taken to have been read as waiting."""
 _STEPS = 30
+_MOST_STOPPED = 0.1
+"""Part of the time for which a sampler stops a program at most, if processors are scarce."""
 _WAKES = 2
 """How often a round that stops a process wakes a sleeping thread: to stop, and to sleep again."""
 
@@ -71,11 +73,13 @@ class Use(NamedTuple):
     def most_working(self, seen: float, wakes: int) -> float:
         """Return the largest part of the time in which it can have had work, if `seen` of the samples did.
 
-        Each round wakes it so many times if it sleeps. Then it waits for a processor only to sleep on.
+        Each round wakes it so many times if it sleeps. Then it waits for a processor only to sleep on. While
+        a sampler stops it, it is neither on a processor nor waiting for one.
         """
+        running = 1 - _MOST_STOPPED if wakes else 1.0
         for _ in range(_STEPS):
             own = max(0.0, 1 - wakes * (1 - seen) / self.slices) if self.slices else 1.0
-            seen = min(seen, self.cpu + self.late * own)
+            seen = min(seen, (self.cpu + self.late * own) / running)
         return seen
 
 
@@ -146,7 +150,7 @@ class _Lifetime:
         number, known = sum(weight for _, weight in runs), len(self.letters)
         tolerated = max(_LATEST, _MOST_ABSENT * known)
         if 0 <= known - number <= tolerated:
-            offset = self._offset(runs, leaves, known - number) if self._is_new else 0
+            offset, _ = self.best_offset(runs, leaves)
             letters, start = self.letters[offset:], self.first + offset
         elif number - known > tolerated:  # the rounds were not observed to the end
             letters, start = self.letters + bytes([_UNKNOWN]) * (number - known), self.first
@@ -161,9 +165,12 @@ class _Lifetime:
                     yield _Placed(start + done, stack, length, _STATES[letter])
                 done += length
 
-    def _offset(self, runs: Sequence[Run], leaves: Sequence[int], most: int) -> int:
-        offsets = range(min(_LATEST, most) + 1)
-        return max(offsets, key=lambda offset: (agreement(runs, self.letters[offset:], leaves), -offset))
+    def best_offset(self, runs: Sequence[Run], leaves: Sequence[int]) -> tuple[int, int]:
+        """Return the number of rounds before the first sample, and the agreement with it."""
+        most = len(self.letters) - sum(weight for _, weight in runs) if self._is_new else 0
+        offsets = range(max(0, min(_LATEST, most)) + 1)
+        best, negative = max((agreement(runs, self.letters[one:], leaves), -one) for one in offsets)
+        return -negative, best
 
 
 class _Timeline:
@@ -191,7 +198,7 @@ class _Timeline:
         def matches(first: int) -> int:
             self._first = first
             lifetimes = ((self.lifetime(tid), runs) for tid, runs in threads)
-            return sum(agreement(runs, one.letters, leaves) for one, runs in lifetimes if one is not None)
+            return sum(one.best_offset(runs, leaves)[1] for one, runs in lifetimes if one is not None)
 
         usual = self._process.trials
         firsts = range(max(usual, _LATEST) + 1)

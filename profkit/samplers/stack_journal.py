@@ -50,6 +50,8 @@ class StackJournal:
     """Reason of the end, None if the sampler was killed."""
     dropped: Mapping[tuple[str, str], int]
     """Rounds without a readable stack, by the function (name, file) seen before; ("", "") if none was."""
+    unseen_ns: int
+    """Time in which the process could not be read, or was stopped."""
     partial: int
     """Rounds in which only the threads on a processor could be read."""
     commands: Mapping[int, str]
@@ -137,6 +139,7 @@ class JournalReader:
             skipped=skipped - before[2],
             end=parsed.end,
             dropped=parsed.dropped,
+            unseen_ns=parsed.unseen_ms * 10**6,
             partial=parsed.partial,
             commands=dict(parsed.commands),
             left_out=dict(parsed.left_out),
@@ -144,7 +147,7 @@ class JournalReader:
             rarest=parsed.rarest,
         )
         parsed.builder.forget_samples()
-        parsed.dropped, parsed.partial = Counter(), 0
+        parsed.dropped, parsed.partial, parsed.unseen_ms = Counter(), 0, 0
         return journal
 
 
@@ -201,6 +204,7 @@ class _Parsed:
     threads: list[int] = field(default_factory=list)
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     partial: int = 0
+    unseen_ms: int = 0
     commands: dict[int, str] = field(default_factory=dict)
     left_out: dict[int, str] = field(default_factory=dict)
     totals: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
@@ -313,6 +317,10 @@ def _partial(parsed: _Parsed, text: str) -> None:
     parsed.partial += int(text)
 
 
+def _gap(parsed: _Parsed, text: str) -> None:
+    parsed.unseen_ms += int(text)
+
+
 def _kind(parsed: _Parsed, text: str) -> None:
     parsed.inside.append(Inside(_quoted(text)))
 
@@ -339,6 +347,7 @@ _PARSERS: Mapping[str, Callable[[_Parsed, str], None]] = {
     "f ": _function, "s ": _stack, "t ": _thread,
     **{f"{letter} ": partial(_samples, ThreadState[state]) for state, letter in LETTERS.items()},
     "d ": _drops, "p ": _child, "x ": _left_out, "n ": _totals, "e ": _end, "i ": _kind, "w ": _partial,
+    "u ": _gap,
     "g": _no_gil, "l ": _left, "q ": _rarer,
 }  # fmt: skip
 _DECODER = json.JSONDecoder()

@@ -14,6 +14,7 @@
     z THREAD STACK WEIGHT              the same of a thread that waits
     y THREAD STACK WEIGHT              the same of a thread that waits for the GIL
     d FUNCTION ROUNDS                  rounds in which a process could not be read, by its last function
+    u MS                               time without a stack, as if it was stopped or has called exec
     w ROUNDS                           rounds in which only threads on a processor, or with the GIL, were read
     x PID REASON                       a child process that is not sampled
     n ROUNDS REPEATED SKIPPED          totals so far: rounds, those read more than once, those skipped
@@ -113,6 +114,10 @@ class Journal:
     def drop(self, function: int, rounds: int = 1) -> None:
         """Count rounds in which a process could not be read; `function` is the last that it was seen in."""
         self._dropped[function] = self._dropped.get(function, 0) + rounds
+
+    def add_gap(self, length_s: float) -> None:
+        """Record a time in which the sampled process could not be read, or was stopped."""
+        self._lines.append(f"u {round(length_s * 1e3)}")
 
     def count_partial(self) -> None:
         """Count a round in which only the threads on a processor could be read."""

@@ -13,7 +13,7 @@ _MAIN = "MainThread"  # the kernel has the name of the program
 
 def start_ticks(pid: int) -> bytes | None:
     """Return when a process started, None if it has ended; field 22 of /proc/PID/stat (proc(5))."""
-    text = _read(f"{PROC}/{pid}/stat")
+    text = read(f"{PROC}/{pid}/stat")
     fields = text[text.rfind(b")") + 2 :].split()
     return None if len(fields) < 20 or fields[0] in _ENDED else fields[19]
 
@@ -22,12 +22,12 @@ def thread_name(pid: int, tid: int) -> str:
     """Return the name of a thread: at most 15 bytes in the kernel, and `MainThread` for the first one."""
     if tid == pid:
         return _MAIN
-    return _text(_read(f"{PROC}/{pid}/task/{tid}/comm").rstrip(b"\n"))
+    return _text(read(f"{PROC}/{pid}/task/{tid}/comm").rstrip(b"\n"))
 
 
 def command(pid: int) -> str:
     """Return a process's arguments, separated by spaces."""
-    return _text(_read(f"{PROC}/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" "))
+    return _text(read(f"{PROC}/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" "))
 
 
 def children(pid: int) -> list[int]:
@@ -43,7 +43,7 @@ def children(pid: int) -> list[int]:
         except OSError:
             continue
         for tid in tids:
-            of_thread = map(int, _read(f"{PROC}/{parent}/task/{tid}/children").split())
+            of_thread = map(int, read(f"{PROC}/{parent}/task/{tid}/children").split())
             found += [child for child in of_thread if child not in own]
     return found[1:]
 
@@ -52,14 +52,17 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _read(path: str) -> bytes:
+def read(path: str, most_bytes: int = 1 << 16) -> bytes:
     """Return the beginning of a file, empty if it cannot be read."""
     try:
         descriptor = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
     except OSError:
         return b""
     try:
-        return posix.read(descriptor, 1 << 16)
+        data = b""
+        while len(data) < most_bytes and (piece := posix.read(descriptor, most_bytes - len(data))):
+            data += piece
+        return data
     except OSError:
         return b""
     finally:

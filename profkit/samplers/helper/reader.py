@@ -12,8 +12,8 @@ import sys
 
 from . import proc_files, tasks
 from .consistency import Check
-from .journal import GIL, UNKNOWN, WAITING, WORKING
-from .thread_states import ThreadStates
+from .journal import GIL, WAITING
+from .thread_states import STOPPED, ThreadStates
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -101,9 +101,11 @@ class Process:
         """Number of the function in which a thread was seen last that was elsewhere before; -1 at first."""
         self.is_partial = False
         """True if only the threads on a processor could be read last."""
-        self._wanting: set[int] | None = None
-        """Threads that requested the GIL, as read last; None if states are unknown."""
-        self._states = ThreadStates(pid, keep_open=without < 0)
+        self.is_stopped = False
+        """True if a signal has stopped the process, as its states say that were asked for last."""
+        self._wanting: set[int] = set()
+        """Threads that requested the GIL, as read last; empty if the reader does not report it."""
+        self._states = ThreadStates(pid, keep_open=without < 0, gil=not HAS_STATES)
         self._checks: dict[_Place, Check] = {}
 
     def try_to_read(self) -> None:
@@ -138,18 +140,16 @@ class Process:
         return self._read(reader)
 
     def state(self, tid: int, *, is_new: bool = True) -> str:
-        """Return the letter of a thread's state, as read last.
+        """Return the letter of a thread's state.
 
         `is_new` says whether its stack is another one than in the last round. A thread that holds the GIL can
         wait, too.
         """
-        if self._wanting is None:
-            return UNKNOWN
         if is_new:
             self._states.forget(tid)
-        if not self._states.is_off_processors(tid):
-            return WORKING
-        return GIL if tid in self._wanting else WAITING
+        state = self._states.state(tid)
+        self.is_stopped = state == STOPPED
+        return GIL if state == WAITING and tid in self._wanting else state
 
     def close(self) -> None:
         """Close all files."""
@@ -169,7 +169,9 @@ class Process:
 
     def _threads(self, reader: Reader) -> dict[int, list[object]]:
         found = reader.get_stack_trace()
-        return self._of_all(found) if HAS_STATES else {one.thread_id: one.frame_info for one in found}
+        threads = self._of_all(found) if HAS_STATES else {one.thread_id: one.frame_info for one in found}
+        self._states.close_others(threads.keys())
+        return threads
 
     def _threads_with_tasks(self, reader: Reader) -> dict[int, list[object]]:
         """Return the frames of each thread, continued by the tasks that await the running one."""
@@ -203,7 +205,6 @@ class Process:
                         threads[thread.thread_id] = called + found if called else found
         if not are_consistent:
             raise Changing("a stack is of two moments")
-        self._states.close_others(threads.keys())
         return threads
 
 

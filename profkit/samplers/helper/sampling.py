@@ -31,6 +31,8 @@ _WRITE_EVERY_S = 0.4
 """Time between two writes: a kill loses less than a second of samples."""
 _UNREADABLE_S = 2.0
 """Time without a readable stack after which the process is given up, as after `exec`."""
+_GAP_S, _GAP_ROUNDS = 0.1, 3
+"""Time without a stack from which on it is a gap, if it is also that of so many rounds."""
 _CHILDREN_EVERY_S = 0.1
 _CHILD_STARTS_S = 2.0
 """Time in which a child process may become one that can be read."""
@@ -58,12 +60,15 @@ class Sampling:
         """When each child was read last."""
         self._left_out: set[int] = set()
         self._rounds = self._repeated = self._skipped = 0
+        self._read_s, self._period_s = clock(), 0.0
+        """When the first process was read last, and the time between two rounds."""
         self._problem = ""
         """Why a stack could not be read last."""
 
     def run(self, period_s: float, duration_s: float, wait: Wait) -> str:
         """Sample until the end and return its reason; raises Denied, Unexpected, Unreadable or OSError."""
-        start_s = due_s = written_s = readable_s = looked_s = self._clock()
+        start_s = due_s = written_s = readable_s = looked_s = self._read_s = self._clock()
+        self._period_s = period_s
         while True:
             reason = wait(max(0.0, due_s - self._clock()))
             if reason is not None:
@@ -73,6 +78,9 @@ class Sampling:
                 self._find_children(self._opened, now_s)
                 looked_s = now_s
             if self._round(now_s):
+                self._note_gap(now_s)
+                self._read_s = readable_s = now_s
+            elif self._first.is_stopped:
                 readable_s = now_s
             elif not self._first.is_running():
                 return ENDED
@@ -88,9 +96,20 @@ class Sampling:
             due_s += period_s * (missed + 1)
 
     def write(self, reason: str | None = None) -> None:
-        """Write what is not written yet, if anything was sampled at all; raises OSError."""
+        """Write what is not written yet, if anything was sampled at all; raises OSError.
+
+        A `reason` is that of the end.
+        """
         if self._rounds:
+            if reason is not None:
+                self._note_gap(self._clock())
             self._journal.write(self._rounds, self._repeated, self._skipped, reason)
+
+    def _note_gap(self, now_s: float) -> None:
+        """Record the time since the last stack of the first process, if it is long."""
+        gap_s = now_s - self._read_s - self._period_s
+        if gap_s >= max(_GAP_S, _GAP_ROUNDS * self._period_s):
+            self._journal.add_gap(gap_s)
 
     def _round(self, now_s: float) -> bool:
         """Read each process; return whether the first one could be read."""
@@ -107,8 +126,9 @@ class Sampling:
         return readable
 
     def _sample(self, process: Process) -> bool:
-        """Add the stacks of a process; return False if it could not be read."""
-        threads = self._threads(process)
+        """Add the stacks of a process; return False if it could not be read, or is stopped."""
+        process.is_stopped = False
+        threads, samples = self._threads(process), list[tuple[int, int, str]]()
         if threads is None:
             return False
         for tid, found in threads.items():
@@ -121,7 +141,12 @@ class Sampling:
                 if frames:
                     process.function = self._journal.function(frames[0][0], frames[0][1])
             if stack >= 0:
-                self._journal.add(process.pid, tid, stack, state=process.state(tid, is_new=is_new))
+                samples.append((tid, stack, process.state(tid, is_new=is_new)))
+                if process.is_stopped:
+                    self._journal.drop(process.function)
+                    return False
+        for tid, stack, state in samples:
+            self._journal.add(process.pid, tid, stack, state=state)
         return True
 
     def _threads(self, process: Process) -> dict[int, list[object]] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posix
 
 from . import proc_files
+from .gil import Gil, system_call
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ _OFF_PROCESSORS = (b"S", b"D")
 _STOPPED = b"T"
 """Letter of a thread that a signal stopped; a tracer's have another one."""
 _RUNNING = b"running"
-_FUTEX = {"x86_64": b"202", "aarch64": b"98"}
-"""Number of the system call, by machine."""
 _SETTLED_S = 0.0005
 """Time after which a thread that was stopped in a system call waits in it again."""
 _KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP = 32, 15
@@ -46,8 +45,7 @@ class Process:
         )
         self._threads: dict[int, _Thread] = {}
         self._ended: list[_Thread] = []
-        self._variables = _variables_of_python(pid)
-        self._futex = _FUTEX.get(posix.uname().machine, b"")
+        self._gil = Gil(pid)
 
     def begins_round(self, *, is_list: bool) -> bool:
         """Return whether an open begins a round: that of `stat`, after enough lists of the threads."""
@@ -125,14 +123,7 @@ class Process:
             return WAITS if is_off else None  # it cannot be read, or has woken since
         if call[0][:1] == b"-":  # in none
             return WORKS
-        return WANTS_GIL if self._wants_gil(call) else WAITS
-
-    def _wants_gil(self, call: list[bytes]) -> bool:
-        """Return whether a thread waits for a futex among the interpreter's own variables, as its GIL is."""
-        if call[0] != self._futex or len(call) < 2:
-            return False
-        address = int(call[1], 16)
-        return any(start <= address < end for start, end in self._variables)
+        return WANTS_GIL if self._gil.is_awaited(call) else WAITS
 
 
 class _Thread:
@@ -188,14 +179,14 @@ class _Thread:
 
     def system_call(self) -> list[bytes]:
         """Return the number and arguments of the current system call, or `running` if that cannot be read."""
-        return _read(f"{self._folder}/syscall").split() or [_RUNNING]
+        return system_call(self._folder) or [_RUNNING]
 
     def new_times(self) -> list[int] | None:
         """Return the times on a processor and of waiting for one, in ns, and how often it was put on one.
 
         None if they have not changed since the last call.
         """
-        times = [int(field) for field in _read(f"{self._folder}/schedstat").split()]
+        times = [int(field) for field in proc_files.read(f"{self._folder}/schedstat").split()]
         if len(times) < _TIMES or times == self._times:
             return None
         self._times = times
@@ -206,35 +197,3 @@ class _Thread:
         if self._file >= 0:
             posix.close(self._file)
             self._file = -1
-
-
-def _variables_of_python(pid: int) -> list[tuple[int, int]]:
-    """Return the addresses of the interpreter's variables: of its executable or library."""
-    found, end_before = list[tuple[int, int]](), -1
-    for line in _read(f"{proc_files.PROC}/{pid}/maps", 1 << 20).splitlines():
-        fields = line.split(None, 5)
-        start, end = (int(number, 16) for number in fields[0].split(b"-"))
-        file = fields[5].rpartition(b"/")[2] if len(fields) > 5 else b""
-        is_python = file.startswith((b"python", b"libpython"))
-        # Variables that are zero at first are in a mapping without a file behind the others.
-        if fields[1][:2] == b"rw" and (is_python or (not file and start == end_before)):
-            found.append((start, end))
-            end_before = end
-    return found
-
-
-def _read(path: str, most_bytes: int = _READ_BYTES) -> bytes:
-    """Return the beginning of a file, empty if it cannot be read."""
-    try:
-        file = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        data = b""
-        while len(data) < most_bytes and (piece := posix.read(file, most_bytes - len(data))):
-            data += piece
-        return data
-    except OSError:
-        return b""
-    finally:
-        posix.close(file)

@@ -112,6 +112,7 @@ class InProcessSampler:
             rounds=journal.rounds,
             errors=sum(journal.dropped.values()),
             notes=(*notes, *_rarity_notes(journal), *partial_notes(journal)),
+            unseen_ns=journal.unseen_ns,
             complete=journal.end is not None,
         )
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from profkit.samplers.helper import reader
+from profkit.samplers.helper.journal import GIL as GIL_AWAITED
+from profkit.samplers.helper.journal import WAITING, WORKING
 from profkit.samplers.helper.reader import (
     ALL_THREADS,
     HOLDS_GIL,
@@ -22,7 +24,7 @@ from profkit.samplers.helper.reader import (
     Unexpected,
     frames_of,
 )
-from profkit.samplers.helper.thread_states import ThreadStates
+from profkit.samplers.helper.thread_states import STOPPED, ThreadStates
 from tests.unit.samplers.helper.remote_processes import FakeReader, frame, interpreter, old_frame, thread
 
 PID = os.getpid()
@@ -87,13 +89,13 @@ def test_threads_by_their_state(only: str, tids: set[int], monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("off_processors", "states"), [(True, "zyyzz"), (False, "kkkkk")], ids=["waiting", "working"]
+    ("state", "states"), [(WAITING, "zyyzz"), (WORKING, "kkkkk")], ids=["waiting", "working"]
 )
-def test_a_thread_that_is_off_the_processors_waits_for_the_gil_if_it_wants_it(
-    off_processors: bool, states: str, monkeypatch: pytest.MonkeyPatch
+def test_a_thread_that_waits_does_so_for_the_gil_if_it_wants_it(
+    state: str, states: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeReader(monkeypatch)
-    monkeypatch.setattr(ThreadStates, "is_off_processors", lambda states, tid: off_processors)
+    monkeypatch.setattr(ThreadStates, "state", lambda states, tid: state)
     statuses = {1: GIL, 2: REQUESTS, 3: REQUESTS, 4: WAITS | UNKNOWN, 5: CPU}
     fake.read = lambda: [
         interpreter(0, *(thread(tid, "a", status) for tid, status in statuses.items())),
@@ -104,14 +106,17 @@ def test_a_thread_that_is_off_the_processors_waits_for_the_gil_if_it_wants_it(
     assert "".join(map(process.state, statuses)) == states
 
 
-def test_states_of_3_14_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("state", [WORKING, WAITING, GIL_AWAITED, STOPPED])
+def test_states_of_3_14_are_those_of_the_kernel(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeReader(monkeypatch, has_states=False)
+    monkeypatch.setattr(ThreadStates, "state", lambda states, tid: state)
     found = thread(7, [], WAITS)
     found.frame_info = [old_frame("leaf")]
     fake.read = lambda: [found]
     process = Process(PID, ALL_THREADS)
     process.threads()
-    assert process.state(7) == "r"
+    assert process.state(7) == state
+    assert process.is_stopped is (state == STOPPED)
 
 
 def test_a_thread_that_runs_several_interpreters_has_their_stacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
@@ -25,6 +26,7 @@ from profkit.samplers.helper.reader import (
     Unexpected,
 )
 from profkit.samplers.helper.sampling import Sampling, Unreadable
+from profkit.samplers.helper.thread_states import STOPPED
 from profkit.samplers.stack_journal import StackJournal, read_journal
 
 PERIOD_S = 0.01
@@ -49,6 +51,7 @@ class Scripted(Process):
 
     def __init__(self, reads: Iterable[str | Exception], pid: int = 7) -> None:
         self.pid, self.seen, self.function, self.is_partial = pid, {}, -1, False
+        self.is_stopped = False
         self._reads = iter(reads)
         self.running, self.states, self.closed = True, list[str](), False
         self.thread_states: Iterator[str] = repeat(UNKNOWN)
@@ -57,7 +60,9 @@ class Scripted(Process):
         return self.running
 
     def state(self, tid: int, *, is_new: bool = True) -> str:
-        return next(self.thread_states)
+        state = next(self.thread_states)
+        self.is_stopped = state == STOPPED
+        return state
 
     def close(self) -> None:
         self.closed = True
@@ -127,6 +132,36 @@ def test_samples_have_the_states_of_their_threads(tmp_path: Path) -> None:
         (ThreadState.WORKING, 1), (ThreadState.WAITING, 2), (ThreadState.WORKING, 1)
     ]  # fmt: skip
     assert len(set(profile.stacks)) == 2
+
+
+def test_a_stopped_process_does_not_work(tmp_path: Path) -> None:
+    process = Scripted([])
+    process.thread_states = iter([WORKING] * 50 + [STOPPED] * 500 + [WAITING] * 50)
+    stage = Stage(tmp_path, process)
+    assert stage.run(600) == ASKED, "for longer than one that cannot be read"
+    journal = stage.read()
+    assert Counter({journal.profile.state_of(one.stack): one.weight for one in journal.profile.samples}) == {
+        ThreadState.WORKING: 50, ThreadState.WAITING: 50
+    }  # fmt: skip
+    assert (journal.rounds, journal.dropped) == (100, {("f", "f.py"): 500})
+    assert journal.unseen_ns == pytest.approx(500 * PERIOD_S * 1e9)
+
+
+def test_a_process_that_can_be_read_no_more_is_not_seen(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted(["f"] * 50 + changing(3 * 100) + ["f"] * 10))
+    stage.run(160)
+    assert stage.read().unseen_ns == pytest.approx(100 * PERIOD_S * 1e9)
+    stage = Stage(tmp_path / "ended", Scripted(["f"] * 50 + changing(3 * 1000)))
+    stage.path.parent.mkdir()
+    stage.run(150)
+    assert stage.read().unseen_ns == pytest.approx(99 * PERIOD_S * 1e9)
+
+
+def test_rounds_that_fail_now_and_then_are_only_lost(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Scripted(["f", *changing(3)] * 100))
+    stage.run(200)
+    journal = stage.read()
+    assert (journal.rounds, sum(journal.dropped.values()), journal.unseen_ns) == (100, 100, 0)
 
 
 def test_the_first_stack_is_written_at_once_and_later_ones_twice_a_second(tmp_path: Path) -> None:
