@@ -14,6 +14,7 @@ from profkit.errors import InvalidOption, UnknownOption
 from profkit.model.sampler_names import MEMRAY
 from profkit.process.imports import IMPORTING
 from profkit.samplers.options import (
+    UNLIMITED_S,
     Blocking,
     SamplerOptions,
     Scope,
@@ -105,7 +106,7 @@ def settings(options: ProfilerOptions) -> Settings:
         subprocesses=options.get("subprocesses", False),
         async_stacks=options.get("async_stacks", False),
         scope=scope,
-        max_duration_s=options.get("max_profile_duration_sec", 600.0),
+        max_duration_s=options.get("max_profile_duration_sec", UNLIMITED_S),
         tags=_tags(options),
         allow_dumpable=options.get("allow_dumpable", False),
     )

@@ -121,7 +121,7 @@ def read_runs_in(
     except DamagedFile as damage:
         return _without_manifest(folder, damage, resolve)
     if live and first_segment:
-        later = session.manifest.segments[first_segment:]
+        later = tuple(one for one in session.manifest.segments if one.index >= first_segment)
         session = replace(session, manifest=replace(session.manifest, segments=later))
     return _runs_of(folder, session, sampler, live)
 

@@ -47,6 +47,7 @@ class NoteCode(enum.Enum):
     OTHER_OPTIONS = "other-options"  # label
     SAME_LINES = "same-lines"  # label, other, function
     DURATION_REACHED = "duration-reached"  # max_duration_s
+    MINUTES_KEPT = "minutes-kept"
     PROCESS_ENDED = "process-ended"
 
     # Losses and their recovery.
@@ -96,6 +97,7 @@ _WARNINGS = frozenset({
     NoteCode.SAMPLER_INTERRUPTED, NoteCode.SAMPLER_LATE, NoteCode.SAMPLED_INSIDE, NoteCode.SAMPLED_RARELY,
     NoteCode.NOT_SAMPLED, NoteCode.STACKS_CUT, NoteCode.ROUNDS_DROPPED, NoteCode.ROUNDS_PARTIAL,
     NoteCode.CHILDREN_LEFT_OUT, NoteCode.SEGMENT_FAILED, NoteCode.SAME_LINES, NoteCode.PROCESS_ENDED,
+    NoteCode.DURATION_REACHED,
     NoteCode.FILE_UNREADABLE, NoteCode.MANIFEST_UNREADABLE, NoteCode.REGION_FROM_SAMPLES,
     NoteCode.REGION_FROM_CALLS, NoteCode.REGIONS_LOST, NoteCode.TORN, NoteCode.CALLS_COMPILED,
     NoteCode.RUN_FAILED, NoteCode.EXIT_CODES_IGNORED,

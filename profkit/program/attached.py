@@ -112,6 +112,8 @@ class AttachedProgram:
         if now_s - session.segment_started_s >= SEGMENT_S:
             session.end_segment(self._counters.policy)
             session.begin_segment(self._counters.policy, self._covers)
+            if self._how.duration_s is None:
+                session.thin_out()
 
 
 def region_of(target: Target, options: SamplerOptions, label: str | None) -> Region:

@@ -25,8 +25,6 @@ MODE = "mode"
 ProgramOptions: TypeAlias = Mapping[str, object]
 """Options of a program, as `ProfilerOptions` or `MemoryOptions` has them, and perhaps its mode."""
 _OFF = ("", "0", "false", "no", "off")
-UNLIMITED_S = 1e8
-"""Time limit of a program's session, three years: the program's end ends it."""
 
 
 def launching(

@@ -17,7 +17,6 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.originals import REAL
 from profkit.program.environment import (
     MODE,
-    UNLIMITED_S,
     ProgramOptions,
     memory_options,
     take_compilations,
@@ -84,8 +83,7 @@ def _settings(options: ProgramOptions) -> Settings:
 
 
 def _filled(options: ProgramOptions) -> ProfilerOptions:
-    filled = {"threads": True, "max_profile_duration_sec": UNLIMITED_S, **options}
-    return cast(ProfilerOptions, filled)
+    return cast(ProfilerOptions, {"threads": True, **options})
 
 
 def _manager(chosen: Settings) -> SessionManager | MemoryRecorder:

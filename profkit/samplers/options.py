@@ -16,6 +16,9 @@ Blocking = bool | Literal["auto"]
 
 Scope = Literal["call", "process"]
 
+UNLIMITED_S = 1e8
+"""Default of the longest duration, three years: sampling ends with the session."""
+
 
 @dataclass(frozen=True, slots=True)
 class SamplerOptions:
@@ -32,7 +35,7 @@ class SamplerOptions:
     subprocesses: bool = False
     async_stacks: bool = False
     scope: Scope = "call"
-    max_duration_s: float = 600.0
+    max_duration_s: float = UNLIMITED_S
     tags: tuple[str, ...] = ()
     allow_dumpable: bool = False
     """True to let samplers read a process that is not dumpable, by making it dumpable meanwhile."""

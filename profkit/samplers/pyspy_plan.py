@@ -6,7 +6,7 @@ change. So `auto` blocks if that costs at most 5 % of the program's time, unless
 change its behaviour or the result.
 
 After a stop, a program waits for a processor again. On a busy machine that costs more than the stop: programs
-that waited 5 ms or more each time took 1.04 to 4 times as long at 100 Hz, but 1.00 times without being stopped.
+that waited 5 ms or more each time took 1.04 to 6 times as long at 100 Hz, but 1.00 times if not stopped.
 """
 
 from __future__ import annotations

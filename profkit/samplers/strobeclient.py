@@ -16,7 +16,7 @@ from profkit.process.child import run_child
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
 from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, log_path
-from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
+from profkit.samplers.options import UNLIMITED_S, SamplerOptions, check_common, cpu_frequency
 from profkit.samplers.polling import backed_off_s
 
 _RUN_ID = re.compile(r"INFO Run Id: (-?\d+)")
@@ -24,6 +24,8 @@ _STATUS = re.compile(r"Profile run status: (\w+)")
 _FINISHED = re.compile(r"Profile run finished with (\w+)")
 _STOPPED = re.compile(r"INFO ::1:.*Success!")
 _LINK = re.compile(r"((?:Total samples|GraphProfiler|Icicle view \(python stack\))[^:\n]*):?[ \t]*(.*)")
+_LONGEST_S = 600.0
+"""Default of the longest duration, which the service gets at the start."""
 _STATES = {
     "PREPARING": SessionState.PREPARING,
     "RUNNING": SessionState.RUNNING,
@@ -228,7 +230,7 @@ class StrobeclientSampler:
             native=False,
             subprocesses=False,
             scope=options.scope,
-            max_duration_s=options.max_duration_s,
+            max_duration_s=_LONGEST_S if options.max_duration_s >= UNLIMITED_S else options.max_duration_s,
             tags=options.tags,
             sample_each=sample_each,
             notes=(Note(NoteCode.CPU_TIME_ONLY),) if options.idle else (),

@@ -43,6 +43,8 @@ from profkit.store.spool_files import make_reserve, note_ending
 
 _T = TypeVar("_T")
 
+MOST_KEPT_S = 1200.0
+"""Duration of samples above which a session keeps half of its minutes."""
 _GRACE_S = 0.5
 """Grace period after an interrupt for the sampler to finish its output."""
 
@@ -72,6 +74,8 @@ class Session:
         """The sampler's warning, if any."""
         self._written: set[str] = set()
         self._lines = Lines()
+        self._every = 1
+        """Of the session's minutes, one in so many is kept."""
         self._undelivered: list[CallDelta] = []
         """Counts that are not on disk yet."""
         self._reserved = False
@@ -133,7 +137,7 @@ class Session:
         """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
         now_ns = self._elapsed_ns()
         segment = Segment(
-            index=len(self._manifest.segments),
+            index=self._manifest.segments[-1].index + 1 if self._manifest.segments else 0,
             started_ns=self._clock.unix_ns(),
             covers=covers,
             asleep_ns=now_ns - (now_ns if self._asleep_since_ns is None else self._asleep_since_ns),
@@ -276,6 +280,25 @@ class Session:
         """Record the resource usage of the process, and names of its threads."""
         self._append("resources", files.append_resources, tuple(points))
         self._append("threads", files.append_threads, tuple(names))
+
+    def thin_out(self) -> None:
+        """Keep segments of evenly spread minutes if all are too many, so that a session may last for days."""
+        *finished, last = self._manifest.segments
+        kept = self._kept(finished)
+        while sum(segment.sampled_ns or 0 for segment in kept) > MOST_KEPT_S * 1e9:
+            self._every *= 2
+            kept = self._kept(finished)
+        if len(kept) == len(finished):
+            return
+        self.add_note(Note(NoteCode.MINUTES_KEPT))
+        self._write(segments=(*kept, last))
+        for segment in finished:
+            if segment not in kept:
+                files.remove_segment(self.folder, segment)
+
+    def _kept(self, segments: Iterable[Segment]) -> list[Segment]:
+        minute_ns = 60 * 10**9
+        return [one for one in segments if (one.offset_ns or 0) // minute_ns % self._every == 0]
 
     def truncate(self, policy: Policy) -> None:
         """Stop sampling permanently; calls are still counted."""

@@ -11,6 +11,7 @@ from profkit.model.session import ResourcePoint, SessionState, ThreadName
 from profkit.originals import REAL
 from profkit.process.background import RUNNING, BackgroundThread
 from profkit.process.guard import ignore, reraise_program_error
+from profkit.samplers.options import UNLIMITED_S
 from profkit.session import activity
 from profkit.session.session import Session
 from profkit.session.thread_names import SEEN, ThreadNames
@@ -149,7 +150,7 @@ class Ticker:
         if here and attachment.poll() is not SessionState.RUNNING:
             session.end_segment(self._manager.policy)
             self._manager.end_without_sampler()
-        elif now_s - session.started_s >= session.options.max_duration_s:
+        elif now_s - session.started_s >= session.plan.max_duration_s:
             session.truncate(self._manager.policy)
         elif here and (
             session.check_sockets()
@@ -157,6 +158,8 @@ class Ticker:
             or attachment.resident_bytes() >= SAMPLER_BYTES
         ):
             self._manager.rotate()
+            if session.options.max_duration_s >= UNLIMITED_S:
+                session.thin_out()
 
     def _new_names(self, session: Session) -> tuple[ThreadName, ...]:
         """Return names of threads that the sampler does not see, and that the session does not have."""

@@ -45,7 +45,9 @@ from profkit.model.session import (
     Lines,
     Manifest,
     ResourcePoint,
+    Segment,
     ThreadName,
+    segment_stem,
 )
 from profkit.originals import REAL
 from profkit.process.guard import reraise_signal_error
@@ -150,6 +152,14 @@ def append_cells(folder: Path, cells: Iterable[CellName]) -> int:
 def append_captures(folder: Path, captures: Iterable[Capture]) -> int:
     """Append calls whose memory is tracked; raises OSError if the disk is full."""
     return append_records(folder / CAPTURES, captures)
+
+
+def remove_segment(folder: Path, segment: Segment) -> None:
+    """Delete the files of a segment that is no longer in the manifest; raises OSError."""
+    beginning = f"{segment_stem(segment.index)}."
+    for name in posix.listdir(folder):
+        if name.startswith(beginning):
+            posix.unlink(folder / name)
 
 
 def close_folder(folder: Path, manifest: Manifest) -> None:

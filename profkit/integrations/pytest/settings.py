@@ -14,7 +14,6 @@ from profkit.calls.options import ProfilerOptions, settings
 from profkit.errors import InvalidOption, ProfkitError, UnknownOption
 from profkit.integrations.pytest.plugin import MARKER
 from profkit.measuring.orders import MeasureOptions, work_order
-from profkit.program.environment import UNLIMITED_S
 from profkit.units import parse_percentage
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ TAGS = ("pytest",)
 """Tags of the runs of all tests, so that one session samples them."""
 MODES = (SAMPLE, "timer", "callgrind", "timer+callgrind")
 _OF_RUN: ProfilerOptions = {
-    "max_profile_duration_sec": UNLIMITED_S,
+    "max_profile_duration_sec": 366 * 86_400.0,  # explicit, so that the samples of all tests are kept
     "sample_tags": TAGS,
     "threads": False,
     "scope": "call",

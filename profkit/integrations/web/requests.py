@@ -122,7 +122,9 @@ def _current_segment() -> tuple[str, int]:
     """Return the id of the current session and the number of its last segment; ("", 0) without a session."""
     manager = sys.modules.get("profkit.session.manager")
     session: Session | None = getattr(getattr(manager, "MANAGER", None), "session", None)
-    return ("", 0) if session is None else (session.id, max(0, len(session.manifest.segments) - 1))
+    if session is None:
+        return "", 0
+    return session.id, max((segment.index for segment in session.manifest.segments), default=0)
 
 
 def renew_session() -> None:

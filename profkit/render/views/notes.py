@@ -244,8 +244,12 @@ NOTES: Mapping[NoteCode, Sentence] = {
     ),
     NoteCode.SAME_LINES: _same_lines,
     NoteCode.DURATION_REACHED: lambda figures: (
-        f"The session reached max_profile_duration_sec ({figures['max_duration_s']:g} s). Later calls are "
-        "counted, but not sampled."
+        "Sampling ended before the session, after max_profile_duration_sec "
+        f"({figures['max_duration_s']:g} s). Later calls are counted, but not sampled."
+    ),
+    NoteCode.MINUTES_KEPT: (
+        "The session was long: samples of evenly spread minutes are kept, 10 to 20 minutes in all. "
+        "max_profile_duration_sec=N keeps all samples of the first N seconds."
     ),
     NoteCode.PROCESS_ENDED: (
         "The process ended early, as by os._exit or a signal. Calls in its last second are not counted."

@@ -11,7 +11,7 @@ from profkit.model.session import Segment, SessionState
 from profkit.samplers.base import log_path, output_of, output_path
 from profkit.samplers.polling import await_state, backed_off_s
 
-PREPARING, RUNNING, PROCESSING, SUCCESS, FAILED = SessionState
+PREPARING, RUNNING, PROCESSING, SUCCESS, FAILED, _ = SessionState
 
 
 class Recited:

@@ -17,8 +17,8 @@ from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
 from profkit.model.sampler_names import CALLS_ONLY
-from profkit.model.session import Manifest, SessionState, UnprofiledReason
-from profkit.samplers.options import SamplerOptions
+from profkit.model.session import Manifest, Segment, SessionState, UnprofiledReason, segment_stem
+from profkit.samplers.options import UNLIMITED_S, SamplerOptions
 from profkit.samplers.registry import AUTO
 from profkit.session import ticker
 from profkit.session.counters import Counters, OnBusy, Policy
@@ -44,9 +44,10 @@ class Stage:
         self.ticker = Ticker(self.manager, self.clock)
 
     def counters(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
-                 sampler: str = AUTO, all_threads: bool = False, **policy: object) -> Counters:  # fmt: skip
+                 sampler: str = AUTO, all_threads: bool = False, longest_s: float = UNLIMITED_S,
+                 **policy: object) -> Counters:  # fmt: skip
         region = Region(RegionKey("m", name, 1, name), RegionKind.FUNCTION, "m.py", all_threads=all_threads)
-        options = SamplerOptions(sampler, rate_hz=rate, scope=scope)  # type: ignore[arg-type]
+        options = SamplerOptions(sampler, rate, scope=scope, max_duration_s=longest_s)  # type: ignore[arg-type]
         return Counters(region, options, Policy(**policy))  # type: ignore[arg-type]
 
     @property
@@ -368,7 +369,7 @@ def test_segments_rotate(stage: Stage, why: str) -> None:
 
 
 def test_the_longest_duration_truncates_but_goes_on_counting(stage: Stage) -> None:
-    counters = stage.counters()
+    counters = stage.counters(longest_s=600)
     stage.call(counters)
     with stage.call_elsewhere():
         stage.clock.advance(600)
@@ -379,6 +380,32 @@ def test_the_longest_duration_truncates_but_goes_on_counting(stage: Stage) -> No
     assert session.manifest.truncated
     assert session.calls[counters.region.id].durations.count == 2
     assert stage.script.attached == 1
+
+
+def segments_after(stage: Stage, minutes: int, longest_s: float = UNLIMITED_S) -> list[Segment]:
+    """Sample for some minutes, with a file for each segment; return the segments that are left."""
+    stage.call(stage.counters(longest_s=longest_s))
+    with stage.call_elsewhere():
+        for number in range(minutes):
+            (stage.folder / f"{segment_stem(number)}.stacks").touch()
+            stage.clock.advance(SEGMENT_S)
+            assert stage.ticker.tick()
+    *kept, running = stage.manifest.segments
+    files = {path.stem for path in stage.folder.glob("*.stacks")}
+    assert files == {segment_stem(segment.index) for segment in kept}
+    return [*kept, running]
+
+
+@pytest.mark.parametrize(("minutes", "every"), [(20, 1), (21, 2), (60, 4), (1440, 128)])
+def test_a_long_session_keeps_evenly_spread_minutes(stage: Stage, minutes: int, every: int) -> None:
+    *kept, running = segments_after(stage, minutes)
+    assert [segment.index for segment in kept] == list(range(0, minutes, every))
+    assert running.index == minutes
+    assert (Note(NoteCode.MINUTES_KEPT) in stage.manifest.notes) is (every > 1)
+
+
+def test_a_duration_that_the_user_set_is_sampled_whole(stage: Stage) -> None:
+    assert len(segments_after(stage, 30, longest_s=7200)) == 31
 
 
 def test_a_dead_sampler_fails_the_session(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:

@@ -107,7 +107,7 @@ def of_a_manager(folder: Path) -> Iterator[Note]:
 
 def of_sessions(folder: Path) -> Iterator[Note]:
     segments = (segment(0, error="it was killed"), segment(1))
-    head = manifest(*segments, truncated=True)
+    head = manifest(*segments, truncated=True, notes=(Note(NoteCode.MINUTES_KEPT),))
     damaged = DamagedFile(folder / "calls.jsonl", "it ends early")
     yield from session_notes(head, (), (damaged,), SessionState.ENDED_EARLY)
     torn = replace(INFO, torn=30, traced_away=2)
