@@ -123,6 +123,7 @@ def _begin(*, is_child: bool) -> None:
 
 
 _begin(is_child=os.environ.get("ANSWERS_PARENT", str(os.getpid())) != str(os.getpid()))
-os.environ["ANSWERS_PARENT"] = str(os.getpid())
-os.register_at_fork(after_in_child=lambda: _begin(is_child=True))
-atexit.register(write)
+if "ANSWERS_TRUTH" in os.environ:
+    os.environ["ANSWERS_PARENT"] = str(os.getpid())
+    os.register_at_fork(after_in_child=lambda: _begin(is_child=True))
+    atexit.register(write)

@@ -183,3 +183,7 @@ def test_the_table_has_a_total_and_says_what_was_not_run() -> None:
     assert "1 of 2" in text
     assert "torch is missing" in text
     assert "does not name retry_sleep.py:16" in text
+
+
+def test_an_answer_that_was_not_measured_is_not_right() -> None:
+    assert not check(SLEEPS, [SENTENCE], SENTENCE, {}, [truth(child=True)], []).passed
