@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from profkit.errors import UsageError
 from profkit.model.findings import Finding, FindingCode
@@ -60,6 +60,11 @@ _SOFTWARE: _Aspects = (
     ("torch", lambda info: _known(info, info.process.torch or "")),
     ("host", lambda info: _known(info, info.process.host)),
 )
+
+
+def count_executions(infos: Iterable[RunInfo]) -> int:
+    """Return how often a program ran: processes of one launch, such as ranks, are no independent runs."""
+    return len({info.process.launch or info.id for info in infos})
 
 
 def sampled_as(info: RunInfo) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from profkit.comparing.comparability import MIN_RUNS, check, notes, uneven_load, warnings
+from profkit.comparing.comparability import MIN_RUNS, check, count_executions, notes, uneven_load, warnings
 from profkit.comparing.matching import match_functions
 from profkit.comparing.power import largest_undecided
 from profkit.comparing.shares import (
@@ -64,7 +64,8 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     shares = shares_of_sides(taken_a, taken_b, uneven_load(a, b))
     questions = [_question(shares, function, line) for function, line in function_lines(both).items()]
     functions = _functions(a, b, questions)
-    warned, call_s, fewest = warnings(a, b), call_compared(a, b), min(len(a), len(b))
+    warned, call_s = warnings(a, b), call_compared(a, b)
+    fewest = min(count_executions(run.info for run in side) for side in (a, b))
     grade = Grade.UNCONFIRMED if fewest < MIN_RUNS or warned else Grade.CONFIRMED
     unseen = _unseen(functions)
     inlined = (Finding(FindingCode.COMPREHENSIONS_INLINED),) if matched.inlined else ()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from profkit.comparing.comparability import MIN_RUNS, count_executions
 from profkit.comparing.power import MOST_RUNS
 from profkit.model.comparison import (
     Change,
@@ -17,6 +18,7 @@ from profkit.model.comparison import (
     Side,
 )
 from profkit.model.profile import Frame, Node, Profile
+from profkit.model.run import RunInfo
 from profkit.render.escape import visible
 from profkit.render.formatting import alike, amount, count, moment
 from profkit.render.views.merged import joined_notes
@@ -44,7 +46,8 @@ def headline(comparison: SampledComparison) -> str:
         )
     if comparison.grade is Grade.CONFIRMED:
         return said
-    return f"unconfirmed, from {_runs(min(len(comparison.a.runs), len(comparison.b.runs)))}: {said}"
+    fewest = min((comparison.a.runs, comparison.b.runs), key=count_executions)
+    return f"unconfirmed, from {_runs(fewest)}: {said}"
 
 
 def _nothing(unseen: float) -> str:
@@ -85,14 +88,13 @@ def _most(comparison: SampledComparison, unit: Unit) -> str:
     )
 
 
-def _runs(fewest: int) -> str:
-    return (
-        "one run per side"
-        if fewest == 1
-        else f"{fewest} runs per side"
-        if fewest == 2
-        else "runs sampled differently"
-    )
+def _runs(fewest: Sequence[RunInfo]) -> str:
+    executions = count_executions(fewest)
+    if executions >= MIN_RUNS:
+        return "runs sampled differently"
+    if executions < len(fewest):
+        return f"processes of {'one launch' if executions == 1 else '2 launches'} per side"
+    return "one run per side" if executions == 1 else f"{executions} runs per side"
 
 
 def _interval(difference: Difference) -> str:

@@ -18,7 +18,7 @@ from profkit.model.run import Run
 from profkit.render.views.sampled_comparison import headline
 from profkit.stats import histogram_of
 from profkit.units import Unit
-from tests.support.example_runs import PLAN, made_run
+from tests.support.example_runs import PLAN, PROCESS, made_run
 from tests.support.example_sampled_comparisons import (
     SHARES,
     drawn_run,
@@ -42,6 +42,16 @@ sides = st.lists(filled, min_size=1, max_size=3)
 
 def compare(a: list[Profile], b: list[Profile]) -> SampledComparison:
     return compare_sampled(runs_of("a", a), runs_of("b", b))
+
+
+def test_processes_of_one_launch_do_not_confirm_a_difference() -> None:
+    dice = random.Random(8)
+    a, b = (drawn_runs(dice, 4, shares, samples=2000) for shares in (SHARES, slower("compute", 2)))
+    ranks = [replace(run, info=replace(run.info, process=replace(PROCESS, launch="f00d"))) for run in b]
+    assert compare_sampled(a, b).grade is Grade.CONFIRMED
+    compared = compare_sampled(a, ranks)
+    assert compared.grade is Grade.UNCONFIRMED
+    assert headline(compared).startswith("unconfirmed, from processes of one launch per side: ")
 
 
 @given(filled, st.integers(2, 30))
