@@ -152,7 +152,7 @@ class _Lifetime:
         if 0 <= known - number <= tolerated:
             offset, _ = self.best_offset(runs, leaves)
             letters, start = self.letters[offset:], self.first + offset
-        elif number - known > tolerated:  # the rounds were not observed to the end
+        elif number > known:  # the rounds were not observed to the end
             letters, start = self.letters + bytes([_UNKNOWN]) * (number - known), self.first
         else:
             letters = bytes([self.letters[place * known // number] for place in range(number)])
@@ -192,7 +192,7 @@ class _Timeline:
         """Choose the first round with samples, by the best match of states and lines.
 
         Before, the sampler tries whether it can read. It may say that it samples after its first round has
-        begun, and the observer may have begun later.
+        begun. The observer may have begun later: then the first round is negative.
         """
 
         def matches(first: int) -> int:
@@ -201,7 +201,10 @@ class _Timeline:
             return sum(one.best_offset(runs, leaves)[1] for one, runs in lifetimes if one is not None)
 
         usual = self._process.trials
-        firsts = range(max(usual, _LATEST) + 1)
+        samples = max((sum(weight for _, weight in runs) for _, runs in threads), default=0)
+        missed = samples + len(self._failed) - self._process.rounds
+        unobserved = range(max(1, missed - _LATEST), missed + _LATEST + 1) if missed > 0 else ()
+        firsts = (*range(max(usual, _LATEST) + 1), *(-number for number in unobserved))
         self._first = max(firsts, key=lambda first: (matches(first), -abs(first - usual)))
 
     def lifetime(self, tid: int) -> _Lifetime | None:
@@ -209,10 +212,11 @@ class _Timeline:
         found = self._process.threads.get(tid)
         if not found:
             return None
-        letters = b"".join(map(self._good_letters, found))
-        is_new = found[0].first > self._first
+        unobserved = max(0, -self._first) if found[0].first == 0 else 0
+        letters = bytes([_UNKNOWN]) * unobserved + b"".join(map(self._good_letters, found))
+        first = found[0].first - unobserved
         use = self._use(found[0]) if len(found) == 1 else None
-        return _Lifetime(self._good_before(found[0].first), letters, use, is_new=is_new)
+        return _Lifetime(self._good_before(first), letters, use, is_new=first > self._first)
 
     def unseen_ns(self) -> int:
         """Return the time in which the process could not be read, or was stopped."""
@@ -313,17 +317,15 @@ def _in_a_row(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield found[0], found[-1] + 1
 
 
-def agreement(runs: Iterable[Run], letters: Sequence[int], leaves: Sequence[int]) -> int:
-    """Return how many samples have the most frequent state of their line."""
+def agreement(runs: Iterable[Run], letters: bytes, leaves: Sequence[int]) -> int:
+    """Return how many samples have the most frequent state of their line, of those with a known one."""
     counts: Counter[tuple[int, bool]] = Counter()
     done = 0
     for stack, weight in runs:
         part = letters[done : done + weight]
-        works = (
-            sum(1 for letter in part if letter == ord(WORKS)) if weight > 1 else part[:1] == WORKS.encode()
-        )
+        works = part.count(WORKS.encode())
         counts[leaves[stack], True] += works
-        counts[leaves[stack], False] += len(part) - works
+        counts[leaves[stack], False] += len(part) - works - part.count(_UNKNOWN)
         done += weight
     return sum(max(counts[leaf, True], counts[leaf, False]) for leaf in {leaf for leaf, _ in counts})
 

@@ -90,6 +90,23 @@ def test_samples_are_matched_with_their_rounds(main: str, late: str, data: st.Da
     assert measured.profile.period_ns == profile.period_ns
 
 
+@given(main=patterns, late=patterns, data=st.data())
+def test_rounds_before_the_first_observed_one(main: str, late: str, data: st.DataObject) -> None:
+    missed = data.draw(st.integers(1, 15), "rounds that were not observed")
+    first = data.draw(st.integers(missed + 1, len(main)), "rounds before the late thread")
+    rounds = process({MAIN: (0, main[missed:]), LATE: (first - missed, late)})
+    length = max(len(main), first + len(late))
+    observed = main.ljust(length, "s")
+    rounds.threads[MAIN][0].letters[:] = observed[missed:].encode()
+    measured = with_states(profile_of({MAIN: observed, LATE: late}), {PID: rounds}, stops=False)
+    found = samples_of(measured)
+    assert found[MAIN] == [
+        (n, letter, STATES[letter] if n >= missed else UNKNOWN) for n, letter in enumerate(observed)
+    ]
+    assert found[LATE] == [(first + n, letter, STATES[letter]) for n, letter in enumerate(late)]
+    assert measured.rounds == length
+
+
 def test_threads_of_several_processes() -> None:
     profile = profile_of({1: "ab"}, pid=1)
     other = profile_of({2: "c"}, pid=2)
