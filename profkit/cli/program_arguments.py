@@ -28,6 +28,12 @@ class CommandLine:
         return self.given[1:] if self.given[0] == _END else (sys.executable, *self.given)
 
     @property
+    def is_missing(self) -> bool:
+        """Whether it is a script that does not exist, as Python says when it is started."""
+        first = self.given[0]
+        return first not in (*_PYTHON_OPTIONS, _END, "-") and not os.path.exists(first)
+
+    @property
     def name(self) -> str:
         """The name of the program, for labels: a script's or a command's without folders, or a module's."""
         from profkit.program.target import program_of

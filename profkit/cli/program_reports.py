@@ -19,6 +19,7 @@ from profkit.errors import UsageError
 from profkit.model.compilations import Compilations
 from profkit.model.measurement import AnyRun, MeasuredRun
 from profkit.model.run import Run, RunInfo
+from profkit.render.escape import visible
 from profkit.render.options import PIPE, ReportOptions, terminal_of
 from profkit.render.registry import COMPILATIONS, FORMAT_OF_SUFFIX, IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
 
@@ -90,10 +91,19 @@ def write_report(info: RunInfo, output: Output, workspace: Workspace) -> None:
 
 
 def write_run(run: AnyRun, output: Output, others: Sequence[Run] = ()) -> None:
-    """Write a sampled run, with others of its session, or a measured one; raises as `write_report`."""
+    """Write a sampled run, with others of its session, or a measured one; raises as `write_report`.
+
+    If it goes to a file, the first sentence of the report is a message.
+    """
     if output.format not in SAMPLED.formats:
         export_runs([run], output.format, output.file)
-        return
+    else:
+        _write_rendered(run, output, others)
+    if output.file is not None:
+        write_message([_headline(run), f"wrote {visible(str(output.file))}"])
+
+
+def _write_rendered(run: AnyRun, output: Output, others: Sequence[Run]) -> None:
     terminal = terminal_of(sys.stderr, os.environ) if output.place is None else PIPE
     if isinstance(run, MeasuredRun):
         parts = MEASURED.parts(output.format, (run,), ReportOptions(), terminal)
@@ -103,6 +113,19 @@ def write_run(run: AnyRun, output: Output, others: Sequence[Run] = ()) -> None:
         write_message(parts)
     else:
         deliver(parts, output.file, named=True, opens=False)
+
+
+def _headline(run: AnyRun) -> str:
+    """Return the first sentence of a sampled run's report, and a line break; nothing of a measured run's."""
+    from profkit.render.views.header import why_no_samples
+    from profkit.render.views.sampled import build_report
+    from profkit.render.views.summary import summary
+
+    if isinstance(run, MeasuredRun):
+        return ""
+    report = build_report(run, ReportOptions())
+    first = summary(report)[0] if report.scale.total else why_no_samples(run)
+    return f"{visible(first)}\n"
 
 
 def write_compilations(found: Compilations) -> None:

@@ -12,6 +12,8 @@ from profkit.process.guard import reraise_signal_error
 from profkit.samplers.base import Recording, Sampler, output_name, output_of
 from profkit.store.files import OwnedFolder
 
+_FEW_PERIODS = 10
+"""Periods of sampling up to which the number of rounds says nothing about the rate."""
 _FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9
 """Bounds of the time that a number of samples can have taken: py-spy catches up and falls behind."""
 
@@ -193,14 +195,18 @@ def _span_ns(segments: Sequence[ReadSegment], created_ns: int) -> int:
     return max(ends) - min(starts) if segments else 0
 
 
-def _achieved_hz(segments: Iterable[ReadSegment]) -> float | None:
+def _achieved_hz(segments: Sequence[ReadSegment]) -> float | None:
+    """Return the rate of the rounds; None if it is not known, or the recordings are too short to have one."""
     counted = [
         (segment.recording.rounds, segment.covered_ns)
         for segment in segments
         if segment.recording is not None and segment.recording.rounds is not None
     ]
     covered_ns = sum(time_ns for _, time_ns in counted)
-    return sum(rounds for rounds, _ in counted) / (covered_ns / 1e9) if covered_ns else None
+    period_ns = max((one.recording.profile.period_ns for one in segments if one.recording), default=0.0)
+    if covered_ns <= _FEW_PERIODS * period_ns:
+        return None
+    return sum(rounds for rounds, _ in counted) / (covered_ns / 1e9)
 
 
 def _is_expected(

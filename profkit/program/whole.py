@@ -60,7 +60,7 @@ def begin() -> None:
     Raises UsageError for invalid options, and what a start raises with `stop_at_error`.
     """
     options, compilations = take_options(os.environ), take_compilations(os.environ)
-    if options is None:
+    if options is None or _is_missing(_name(sys.argv, sys.orig_argv)):
         return
     if compilations:
         _profile_compilations(options)
@@ -110,7 +110,7 @@ def _profile_compilations(options: ProgramOptions) -> None:
 def program_region(chosen: Settings, argv: Sequence[str], orig_argv: Sequence[str]) -> Region:
     """Return the region of the program that Python was started with."""
     name = _name(argv, orig_argv)
-    script = Path.cwd() / name if name not in (_CODE, _STDIN) and not name.startswith(f"{_MODULE} ") else None
+    script = Path.cwd() / name if _is_script(name) else None
     shown = script.name if script is not None else name.removeprefix(f"{_MODULE} ")
     return Region(
         key=RegionKey("__main__", name if script is None else script.name, 0, chosen.label or shown),
@@ -124,6 +124,15 @@ def program_region(chosen: Settings, argv: Sequence[str], orig_argv: Sequence[st
         env=recorded(chosen.extras.env_names),
         code="" if script is None else _digest(script),
     )
+
+
+def _is_script(name: str) -> bool:
+    return name not in (_CODE, _STDIN) and not name.startswith(f"{_MODULE} ")
+
+
+def _is_missing(name: str) -> bool:
+    """Return whether this is a script that does not exist: Python is about to say so."""
+    return _is_script(name) and not os.path.exists(name)
 
 
 def _name(argv: Sequence[str], orig_argv: Sequence[str]) -> str:

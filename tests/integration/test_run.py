@@ -127,8 +127,31 @@ def test_the_report_names_what_takes_the_time_and_the_run_is_kept(app: Path) -> 
 )
 def test_the_report_is_written_to_a_file_in_any_format(app: Path, name: str) -> None:
     done = run(app, "app.py", options=["-o", name])
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert (done.returncode, done.stdout) == (3, "")
+    headline, last = done.stderr.splitlines()
+    assert "burn" in headline
+    assert last == f"wrote {name}"
     assert (app / name).stat().st_size > 200
+
+
+@pytest.mark.parametrize("options", [[], ["-o", "out.html"]], ids=str)
+def test_a_script_that_does_not_exist_is_an_error_of_python(tmp_path: Path, options: list[str]) -> None:
+    plain = subprocess.run(
+        [sys.executable, "nosuch.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    done = run(tmp_path, "nosuch.py", options=options)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", plain.stderr)
+    assert not list(tmp_path.iterdir()), "no run is kept"
+
+
+def test_a_program_that_ends_by_itself_ended_early(app: Path) -> None:
+    code = "import os\nfrom work import burn\nburn(1.5)\nos._exit(5)\n"
+    done = run(app, "-c", code)
+    assert done.returncode == 5
+    assert "ended early" in done.stderr
+    (kept,) = json.loads(report(app, "list", "--json"))["runs"]
+    assert (kept["state"], kept["calls"]) == ("ENDED_EARLY", 0)
+    assert "ended early" in report(app, "list")
 
 
 @pytest.mark.parametrize("code", ["7", "'words'", *in_full("0", "None")])

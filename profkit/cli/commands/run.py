@@ -155,7 +155,7 @@ def _profile(
     launch = secrets.token_hex(8)
     environ = launching(os.environ, options, launch, compilations=compilations)
     exit_code = run_in_terminal(line.command, environ)
-    if not quiet:
+    if not quiet and not line.is_missing:
         why_not = _WHY_NOT_TRACKED if options.get(MODE) == MEMORY else _WHY_NOT
         _show(launch, shown, config, why_not, compilations=compilations)
     end_as(exit_code)

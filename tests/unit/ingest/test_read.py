@@ -151,6 +151,27 @@ def test_a_clock_that_is_set_in_a_process_that_is_killed(tmp_path: Path, set_s: 
     assert (info.session_s, info.gap_s, info.achieved_hz) == (0.8, 0.0, pytest.approx(125))
 
 
+@pytest.mark.parametrize(("sampled_ns", "rate_hz"), [(230_000, None), (80_000_000, None), (100_000_000, 80)])
+def test_a_recording_that_is_too_short_has_no_rate(
+    tmp_path: Path, sampled_ns: int, rate_hz: float | None
+) -> None:
+    short = segment(0, offset_ns=0, sampled_ns=sampled_ns)
+    folder = session_folder(tmp_path, manifest(short), deltas=(calls(F, 5),))
+    run = only(read(folder, recording(("!f f", 1), rounds=8)))
+    assert run.info.achieved_hz == rate_hz
+    assert run.profile is not None
+    assert run.profile.period_ns == (8e6 if rate_hz is None else 12.5e6)
+
+
+def test_samples_of_later_segments_are_found_by_their_numbers(tmp_path: Path) -> None:
+    """Of a long session, some segments have been deleted."""
+    folder = session_folder(
+        tmp_path, manifest(segment(4), segment(6), process=this_process()), deltas=(calls(F, 5),)
+    )
+    sampler = RecordedSampler({4: recording(("!f f", 3)), 6: recording(("!f f", 7))})
+    assert only(read_runs(folder, sampler, first_segment=6)).info.samples == 7
+
+
 def test_rounds_that_nobody_counted_leave_the_rate_that_was_requested(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     run = only(read(folder, recording(("!f f", 1), rounds=None)))
