@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from profkit.model.profile import Profile, ProfileBuilder, ThreadState
 from profkit.samplers.helper.thread_lookups import PAUSED, WAITS, WANTS_GIL, WORKS
+from profkit.samplers.state_correction import Placed, Use, corrected
 from profkit.samplers.thread_rounds import ProcessRounds, ThreadRounds
 from profkit.transforms.simplify import build_like
 
@@ -25,18 +26,10 @@ _LATEST = 3
 """The most rounds by which a thread's first sample comes after the first round in which it existed."""
 _MOST_ABSENT = 0.02
 """Part of a thread's rounds without a sample up to which its samples are in consecutive rounds."""
-_FEWEST, _SHORTEST_S = 10, 0.2
-"""Samples of a thread, and the time, below which nothing is corrected."""
+_SHORTEST_S = 0.2
+"""Time of a thread below which its use of processors is not known."""
 _UNCHANGED_MS = 600
 """Time without new times of a thread after which it has not run: they are looked up twice a second."""
-_MOST_MISSED = 0.5
-"""Largest part of the working samples of each line that is taken to have been read as waiting."""
-_STEPS = 30
-_MOST_STOPPED = 0.1
-"""Part of the time for which a sampler stops a program at most, if processors are scarce."""
-_WAKES = 2
-"""How often a round that stops a process wakes a sleeping thread: to stop, and to sleep again."""
-
 _UNKNOWN = 0
 _STATES = {
     ord(WORKS): ThreadState.WORKING,
@@ -60,38 +53,6 @@ class Measured(NamedTuple):
     """Time in which it could not be read, or was stopped."""
 
 
-class Use(NamedTuple):
-    """A thread's use of processors, as parts of its time."""
-
-    cpu: float
-    """On a processor."""
-    late: float
-    """Waiting for one."""
-    slices: float
-    """How often it was put on one, per round."""
-
-    def most_working(self, seen: float, wakes: int) -> float:
-        """Return the largest part of the time in which it can have had work, if `seen` of the samples did.
-
-        Each round wakes it so many times if it sleeps. Then it waits for a processor only to sleep on. While
-        a sampler stops it, it is neither on a processor nor waiting for one.
-        """
-        running = 1 - _MOST_STOPPED if wakes else 1.0
-        for _ in range(_STEPS):
-            own = max(0.0, 1 - wakes * (1 - seen) / self.slices) if self.slices else 1.0
-            seen = min(seen, (self.cpu + self.late * own) / running)
-        return seen
-
-
-class _Placed(NamedTuple):
-    """Samples in a row with one stack and state."""
-
-    start: int
-    stack: int
-    weight: int
-    state: ThreadState
-
-
 def with_states(profile: Profile, processes: Mapping[int, ProcessRounds], *, stops: bool) -> Measured:
     """Return the profile with the states of its threads; those without a pid are of the first process.
 
@@ -111,7 +72,7 @@ def with_states(profile: Profile, processes: Mapping[int, ProcessRounds], *, sto
         builder.frame(frame)
     for one, of_one in zip(profile.threads, runs, strict=True):
         number, owner = builder.thread(one), timelines.get(one.pid or first)
-        for start, stack, weight, state in _placed(owner, one.tid, of_one, leaves, _WAKES if stops else 0):
+        for start, stack, weight, state in _placed(owner, one.tid, of_one, leaves, stops=stops):
             builder.add_indexed(profile.stacks[stack], number, weight, start, state=state)
     sampled = [
         sum(weight for _, weight in of_one)
@@ -123,16 +84,16 @@ def with_states(profile: Profile, processes: Mapping[int, ProcessRounds], *, sto
 
 
 def _placed(
-    timeline: _Timeline | None, tid: int, runs: Sequence[Run], leaves: Sequence[int], wakes: int
-) -> Iterator[_Placed]:
+    timeline: _Timeline | None, tid: int, runs: Sequence[Run], leaves: Sequence[int], *, stops: bool
+) -> Iterator[Placed]:
     found = None if timeline is None else timeline.lifetime(tid)
     if found is None or not found.letters:
         start = 0
         for stack, weight in runs:
-            yield _Placed(start, stack, weight, ThreadState.UNKNOWN)
+            yield Placed(start, stack, weight, ThreadState.UNKNOWN)
             start += weight
     else:
-        yield from _corrected(list(found.place(runs, leaves)), found.use, leaves, wakes)
+        yield from corrected(list(found.place(runs, leaves)), found.use, leaves, stops=stops)
 
 
 class _Lifetime:
@@ -145,7 +106,7 @@ class _Lifetime:
         self._is_new = is_new
         """Whether it began after the sampling."""
 
-    def place(self, runs: Sequence[Run], leaves: Sequence[int]) -> Iterator[_Placed]:
+    def place(self, runs: Sequence[Run], leaves: Sequence[int]) -> Iterator[Placed]:
         """Yield the samples with their rounds and states; those of a stopped process are left out."""
         number, known = sum(weight for _, weight in runs), len(self.letters)
         tolerated = max(_LATEST, _MOST_ABSENT * known)
@@ -162,7 +123,7 @@ class _Lifetime:
             for letter, same in groupby(letters[done : done + weight]):
                 length = sum(1 for _ in same)
                 if letter != _PAUSED:
-                    yield _Placed(start + done, stack, length, _STATES[letter])
+                    yield Placed(start + done, stack, length, _STATES[letter])
                 done += length
 
     def best_offset(self, runs: Sequence[Run], leaves: Sequence[int]) -> tuple[int, int]:
@@ -328,75 +289,3 @@ def agreement(runs: Iterable[Run], letters: bytes, leaves: Sequence[int]) -> int
         counts[leaves[stack], False] += len(part) - works - part.count(_UNKNOWN)
         done += weight
     return sum(max(counts[leaf, True], counts[leaf, False]) for leaf in {leaf for leaf, _ in counts})
-
-
-def _corrected(
-    placed: Sequence[_Placed], use: Use | None, leaves: Sequence[int], wakes: int
-) -> Iterator[_Placed]:
-    """Yield the samples, with as many of each line working as the thread's use of processors allows."""
-    counts: Counter[tuple[int, ThreadState]] = Counter()
-    for _, stack, weight, state in placed:
-        if state:
-            counts[leaves[stack], state] += weight
-    total: Counter[int] = Counter()
-    for (leaf, _), weight in counts.items():
-        total[leaf] += weight
-    seen = {leaf: counts[leaf, ThreadState.WORKING] for leaf in total}
-    number, works = total.total(), sum(seen.values())
-    part = works / number if number else 0.0
-    wanted_part = part if use is None else max(use.cpu, use.most_working(part, wakes))
-    if wanted_part == part or number < _FEWEST:
-        yield from placed
-        return
-    wanted = corrected_parts(total, seen, wanted_part * number)
-    due = dict.fromkeys(total, 0.0)
-    for run in placed:
-        leaf = leaves[run.stack]
-        more = wanted[leaf] - seen[leaf] if run.state else 0.0
-        is_working = run.state is ThreadState.WORKING
-        if is_working == (more > 0) or not more:
-            yield run
-            continue
-        due[leaf] += run.weight * abs(more) / (seen[leaf] if is_working else total[leaf] - seen[leaf])
-        changed = min(run.weight, int(due[leaf]))
-        due[leaf] -= changed
-        wants_gil = counts[leaf, ThreadState.GIL] > counts[leaf, ThreadState.WAITING]
-        waits = ThreadState.GIL if wants_gil else ThreadState.WAITING
-        if changed:
-            other = waits if is_working else ThreadState.WORKING
-            yield _Placed(run.start, run.stack, changed, other)
-        if changed < run.weight:
-            yield _Placed(run.start + changed, run.stack, run.weight - changed, run.state)
-
-
-def corrected_parts(total: Mapping[int, int], seen: Mapping[int, int], wanted: float) -> Mapping[int, float]:
-    """Return how many samples of each line work, if they are `wanted` together and `seen` was read.
-
-    Of waiting samples, the same part was read as working at each line; or of working ones as waiting.
-    """
-    if sum(seen.values()) >= wanted:
-
-        def parts(wrong: float) -> dict[int, float]:
-            least = {line: (seen[line] - wrong * number) / (1 - wrong) for line, number in total.items()}
-            return {line: max(0.0, value) for line, value in least.items()}
-
-        low, high = 0.0, 1 - 1e-9
-    else:
-
-        def parts(wrong: float) -> dict[int, float]:
-            return {line: min(float(number), seen[line] / (1 - wrong)) for line, number in total.items()}
-
-        low, high = _MOST_MISSED, 0.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if sum(parts(middle).values()) > wanted:
-            low = middle
-        else:
-            high = middle
-    found = parts(high)
-    works = sum(found.values())
-    if works > wanted:  # at lines that were read as working only
-        return {line: value * wanted / works for line, value in found.items()}
-    waits = sum(total.values()) - works
-    more = min(1.0, (wanted - works) / waits) if waits > 0 else 0.0
-    return {line: value + more * (total[line] - value) for line, value in found.items()}

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
-from profkit.samplers.pyspy_states import Measured, Use, corrected_parts, with_states
+from profkit.samplers.pyspy_states import Measured, with_states
+from profkit.samplers.state_correction import Use, corrected_parts
 from profkit.samplers.thread_rounds import ProcessRounds, ThreadRounds, Times
 
 WORKING, WAITING, GIL, UNKNOWN = (
@@ -138,6 +139,14 @@ def test_samples_after_the_end_of_the_journal_have_no_state() -> None:
     assert with_states(profile_of({MAIN: "a" * 150}), {PID: rounds}, stops=False).rounds == 150
 
 
+@pytest.mark.parametrize("stops", [False, True])
+def test_no_state_is_known(stops: bool) -> None:
+    rounds = process({MAIN: (0, "s")})
+    rounds.threads[MAIN][0].letters.clear()
+    measured = with_states(profile_of({MAIN: "ab" * 10}), {PID: rounds}, stops=stops)
+    assert {state for _, _, state in samples_of(measured)[MAIN]} == {UNKNOWN}
+
+
 def test_samples_without_rounds_between_them_are_spread() -> None:
     assert measured_states("w" * 50 + "s" * 50, "a" * 10 + "b" * 10) == [WORKING] * 10 + [WAITING] * 10
 
@@ -263,6 +272,22 @@ def test_a_thread_that_is_only_woken_does_not_work() -> None:
     assert use.most_working(0.5, wakes=2) < 0.3
     assert use.most_working(0.5, wakes=0) == 0.5
     assert Use(cpu=0.3, late=0.5, slices=0.1).most_working(0.9, wakes=0) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("letters", "names", "working"),
+    [
+        ("w" * 80 + "wsss" * 5, "a" * 80 + "b" * 20, 80),  # a wait was read as work one time in four
+        ("w" * 100, "a" * 80 + "b" * 20, 100),
+        ("wwws" * 25, "a" * 100, 50),
+    ],
+    ids=["two lines", "always", "one line"],
+)
+def test_a_stop_is_neither_work_nor_waiting_for_a_processor(letters: str, names: str, working: int) -> None:
+    rounds = timed(letters, cpu=0.2, late=0.2, slices=80)
+    measured = with_states(profile_of({MAIN: names}), {PID: rounds}, stops=True)
+    found = [state for _, _, state in samples_of(measured)[MAIN]]
+    assert found.count(WORKING) == pytest.approx(working, abs=1)
 
 
 LINES = st.dictionaries(
