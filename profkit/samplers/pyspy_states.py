@@ -222,7 +222,7 @@ class _Timeline:
         letters, begin = thread.letters[since:], thread.first + since
         pieces, done = list[bytes](), 0
         for number in self._failed[bisect_left(self._failed, begin) :]:
-            pieces.append(letters[done : number - begin])
+            pieces.append(bytes(letters[done : number - begin]))
             done = number - begin + 1
         return b"".join((*pieces, letters[done:]))
 

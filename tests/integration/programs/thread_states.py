@@ -1,7 +1,7 @@
 """Threads that wait without any call or source that is known to wait, and threads that work.
 
 Arguments: the sampler and the names of functions, each of which a thread of its own runs. Prints the weights
-of working and waiting samples by function, and the share of naps in the time, as the program counts them.
+of samples by function and state, and the share of naps in the time, as the program counts them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import time
 from collections import Counter
 
 from profkit import profile
-from profkit.transforms.waiting import waiting_stacks
 
 SOURCE = """
 def naps():
@@ -65,11 +64,10 @@ def run(sampler: str, names: list[str]) -> dict[str, object]:
     shares: dict[str, float] = {}
     work()
     recorded = work.last_run.profile
-    waiting = waiting_stacks(recorded)
-    weights: dict[str, list[int]] = {}
+    weights: dict[str, Counter[str]] = {}
     for stack, thread, weight in recorded.samples:
         name = recorded.threads[thread].name.partition("-")[0]
-        weights.setdefault(name, [0, 0])[stack in waiting] += weight
+        weights.setdefault(name, Counter())[recorded.state_of(stack).name] += weight
     return {"weights": weights, "share": shares["naps"]}
 
 
