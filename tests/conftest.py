@@ -17,15 +17,18 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.support import programs
+from tests.support import programs, unsteady
 from tests.support.selection import SelectionReport
 
 settings.register_profile("profkit", deadline=None)  # other tests and other programs share the processors
 settings.load_profile("profkit")
 
 
+pytest_addoption = unsteady.add_option
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Restore SIGINT and SIGHUP, which background processes and nohup ignore; report deselected tests.
+    """Restore SIGINT and SIGHUP, which background processes and nohup ignore; register what reports.
 
     SIGINT ends a worker. Programs that tests start would ignore both signals, too.
     """
@@ -33,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(SelectionReport())
+    unsteady.register(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

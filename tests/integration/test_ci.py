@@ -12,6 +12,7 @@ FULL = Path(__file__).parents[2] / ".ci" / "full"
 PYTHON = """#!/bin/sh
 case $1 in
     -c) echo disks; exit {registry} ;;
+    -m) echo "$@"; case $2 in *unsteady) exit {unsteady} ;; esac ;;
     *) echo "$@" ;;
 esac
 """
@@ -25,11 +26,13 @@ esac
 """
 
 
-def checkout(folder: Path, *, suite: int = 0, neighbours: int = 0, registry: int = 0) -> Path:
+def checkout(
+    folder: Path, *, suite: int = 0, neighbours: int = 0, registry: int = 0, unsteady: int = 0
+) -> Path:
     """Return a folder with the script and with suites that have these exit codes."""
     (folder / ".ci").mkdir()
     shutil.copy(FULL, folder / ".ci" / "full")
-    script(folder / ".venv" / "bin" / "python", PYTHON.format(registry=registry))
+    script(folder / ".venv" / "bin" / "python", PYTHON.format(registry=registry, unsteady=unsteady))
     script(folder / "tests" / "pythons.sh", PYTHONS.format(suite=suite, neighbours=neighbours))
     (folder / ".gitignore").write_text(".ci-full\n.venv\n")
     git = ("git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@example.org")
@@ -76,6 +79,18 @@ def test_what_cannot_be_tested_is_no_failure(status: int, verdict: str, code: in
     folder = checkout(tmp_path, suite=status)
     assert full(folder, "python:3.12").returncode == code
     assert listed(folder, "python:3.12")[1] == verdict
+
+
+@pytest.mark.parametrize(("unsteady", "verdict"), [(0, "passed"), (1, "failed")])
+def test_unsteady_tests_are_checked_last_and_again_each_time(
+    unsteady: int, verdict: str, tmp_path: Path
+) -> None:
+    folder = checkout(tmp_path, unsteady=unsteady)
+    for _ in range(2):
+        run = full(folder)
+        assert run.returncode == unsteady
+        assert run.stdout.splitlines()[-2:] == ["= unsteady", "-m tests.support.unsteady"]
+    assert listed(folder, "unsteady") == ["unsteady", verdict]
 
 
 def test_without_the_list_of_faults_nothing_is_run(tmp_path: Path) -> None:
