@@ -71,7 +71,7 @@ class Reruns:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Count unsteady tests in the closing line, without a letter."""
-        return ("unsteady", "", "") if report.outcome == "unsteady" else None
+        return ("unsteady", "", "") if report.outcome == "unsteady" else None  # type: ignore[comparison-overlap]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show what failed again, and unsteady tests."""
@@ -98,11 +98,14 @@ class Reruns:
             and not (session.shouldfail or session.shouldstop)
         )
 
+    @property
+    def _terminal(self) -> Any:
+        return self._config.pluginmanager.get_plugin("terminalreporter")
+
     def _rerun(self) -> None:
-        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        terminal.ensure_newline()
+        self._terminal.ensure_newline()
         for test in self._failures:
-            terminal.write_line(f"again, alone: {test}")
+            self._terminal.write_line(f"again, alone: {test}")
             status, output = _run_alone(self._config, test)
             if status == 0:
                 self._unsteady.append(test)
@@ -114,8 +117,7 @@ class Reruns:
         first_failures = [self._failures[test][0] for test in self._unsteady]
         forgiven = {id(report) for test in self._unsteady for report in self._failures[test]}
         session.testsfailed -= len(forgiven)
-        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        stats = terminal.stats
+        stats = self._terminal.stats
         for category, reports in list(stats.items()):
             stats[category] = [report for report in reports if id(report) not in forgiven]
             if not stats[category]:  # pytest's closing line is red if there is a category of failures
@@ -124,8 +126,8 @@ class Reruns:
         new = [report for report in first_failures if report.nodeid not in passed]
         stats.setdefault("passed", []).extend(new)
         for report in first_failures:
-            report.outcome = "unsteady"
-            terminal.pytest_runtest_logreport(report)
+            report.outcome = "unsteady"  # type: ignore[assignment]
+            self._terminal.pytest_runtest_logreport(report)
 
 
 def _run_alone(config: pytest.Config, test: str) -> tuple[int, str]:
