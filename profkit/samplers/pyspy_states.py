@@ -74,13 +74,12 @@ def with_states(profile: Profile, processes: Mapping[int, ProcessRounds], *, sto
         number, owner = builder.thread(one), timelines.get(one.pid or first)
         for start, stack, weight, state in _placed(owner, one.tid, of_one, leaves, stops=stops):
             builder.add_indexed(profile.stacks[stack], number, weight, start, state=state)
-    sampled = [
-        sum(weight for _, weight in of_one)
-        for one, of_one in zip(profile.threads, runs, strict=True)
-        if (one.pid or first) == first
-    ]  # more than there are rounds if their observer has ended early
-    rounds = max([timelines[first].good_rounds, *sampled])
-    return Measured(build_like(profile, builder), rounds, timelines[first].unseen_ns())
+    built, sampled = build_like(profile, builder), Counter[int]()
+    for _, thread, weight in built.samples:
+        sampled[thread] += weight if (built.threads[thread].pid or first) == first else 0
+    # There are more samples than rounds if these were not observed to the end.
+    rounds = max(timelines[first].good_rounds, *sampled.values(), 0)
+    return Measured(built, rounds, timelines[first].unseen_ns())
 
 
 def _placed(
@@ -146,8 +145,8 @@ class _Timeline:
 
     @property
     def good_rounds(self) -> int:
-        """Number of rounds in which the process could be read."""
-        return self._good_before(self._process.rounds)
+        """Number of rounds in which the process could be read, and was not stopped."""
+        return self._good_before(self._process.rounds) - self._stopped_rounds()
 
     def choose_first(self, threads: Sequence[tuple[int, Sequence[Run]]], leaves: Sequence[int]) -> None:
         """Choose the first round with samples, by the best match of states and lines.

@@ -157,7 +157,7 @@ def test_a_stopped_process_is_not_seen() -> None:
     measured = with_states(profile_of({MAIN: "a" * 150 + "b" * 50}), {PID: rounds}, stops=False)
     found = samples_of(measured)[MAIN]
     assert found == [(n, "a", WORKING) for n in range(50)] + [(n, "b", WAITING) for n in range(150, 200)]
-    assert measured.unseen_ns == pytest.approx(100 * PERIOD_MS * 1e6)
+    assert (measured.rounds, measured.unseen_ns) == (100, pytest.approx(100 * PERIOD_MS * 1e6))
 
 
 def test_failed_rounds_are_not_seen() -> None:
