@@ -118,11 +118,11 @@ _MANY_GAPS = 0.02
 
 
 def gap_parts(info: RunInfo) -> list[Part]:
-    """Return the time without samples between segments, if there is any; short gaps are only a detail."""
+    """Return the time without samples, if there is any; short gaps are only a detail."""
     if not info.gap_s:
         return []
     tone = Tone.WARN if info.gap_s >= _MANY_GAPS * info.session_s else Tone.PLAIN
-    return [Part(f"{format_duration(info.gap_s)} in gaps between segments", tone)]
+    return [Part(f"{format_duration(info.gap_s)} not sampled", tone)]
 
 
 def resource_parts(merged: Merged) -> list[Part]:

@@ -60,7 +60,7 @@ def test_the_usual_facts_in_their_order() -> None:
          "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · wall clock · native frames · "
          "with subprocesses · every thread"),
         ({"gap_s": 0.5}, "session",
-         "20251121T114903-4242-9c1f · 12.3 s recorded · 500 ms in gaps between segments"),
+         "20251121T114903-4242-9c1f · 12.3 s recorded · 500 ms not sampled"),
         ({}, "resources", "CPU 95 % · peak RSS 512 MiB · 8 threads"),
         ({}, "process",
          "pid 4242 on node-07 · Python 3.11.2 · torch 2.13.0+cpu · profkit 0.1.0 · git 0123456789"),
