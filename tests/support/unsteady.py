@@ -103,7 +103,7 @@ class Reruns:
         return self._config.pluginmanager.get_plugin("terminalreporter")
 
     def _rerun(self) -> None:
-        self._terminal.ensure_newline()
+        self._terminal.write_line("")
         for test in self._failures:
             self._terminal.write_line(f"again, alone: {test}")
             status, output = _run_alone(self._config, test)
