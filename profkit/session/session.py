@@ -37,14 +37,13 @@ from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.counters import Counters, Policy
 from profkit.session.ladder import Ladder
+from profkit.session.segments import evenly_spread, next_index, with_last
 from profkit.session.starting import Start, socket_message, start_sampler
 from profkit.store import spool as files
 from profkit.store.spool_files import make_reserve, note_ending
 
 _T = TypeVar("_T")
 
-MOST_KEPT_S = 1200.0
-"""Duration of samples above which a session keeps half of its minutes."""
 _GRACE_S = 0.5
 """Grace period after an interrupt for the sampler to finish its output."""
 
@@ -136,12 +135,9 @@ class Session:
     def begin_segment(self, policy: Policy, covers: tuple[Cover, ...] = ()) -> None:
         """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
         now_ns = self._elapsed_ns()
-        segment = Segment(
-            index=self._manifest.segments[-1].index + 1 if self._manifest.segments else 0,
-            started_ns=self._clock.unix_ns(),
-            covers=covers,
-            asleep_ns=now_ns - (now_ns if self._asleep_since_ns is None else self._asleep_since_ns),
-        )
+        asleep_ns = 0 if self._asleep_since_ns is None else now_ns - self._asleep_since_ns
+        index = next_index(self._manifest.segments)
+        segment = Segment(index, self._clock.unix_ns(), covers=covers, asleep_ns=asleep_ns)
         self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
         self._write(segments=(*self._manifest.segments, segment))
@@ -283,22 +279,11 @@ class Session:
 
     def thin_out(self) -> None:
         """Keep segments of evenly spread minutes if all are too many, so that a session may last for days."""
-        *finished, last = self._manifest.segments
-        kept = self._kept(finished)
-        while sum(segment.sampled_ns or 0 for segment in kept) > MOST_KEPT_S * 1e9:
-            self._every *= 2
-            kept = self._kept(finished)
-        if len(kept) == len(finished):
-            return
-        self.add_note(Note(NoteCode.MINUTES_KEPT))
-        self._write(segments=(*kept, last))
-        for segment in finished:
-            if segment not in kept:
-                files.remove_segment(self.folder, segment)
-
-    def _kept(self, segments: Iterable[Segment]) -> list[Segment]:
-        minute_ns = 60 * 10**9
-        return [one for one in segments if (one.offset_ns or 0) // minute_ns % self._every == 0]
+        kept, dropped, self._every = evenly_spread(self._manifest.segments, self._every)
+        if dropped:
+            self.add_note(Note(NoteCode.MINUTES_KEPT))
+            self._write(segments=kept)
+            files.remove_segments(self.folder, dropped)
 
     def truncate(self, policy: Policy) -> None:
         """Stop sampling permanently; calls are still counted."""
@@ -381,16 +366,8 @@ class Session:
         self, attachment: Attachment | None = None, *, error: str | None = None, **times_ns: int | None
     ) -> None:
         """Update the last segment in the manifest; the next write saves it."""
-        *before, last = self._manifest.segments
-        source = attachment or self.attachment
-        if source is not None:
-            seen = source.segment()
-            last = replace(
-                last, pid=seen.pid, start_ticks=seen.start_ticks, remote_id=seen.remote_id, links=seen.links
-            )
-        known_ns = {name: time_ns for name, time_ns in times_ns.items() if time_ns is not None}
-        last = replace(last, error=error or last.error, **known_ns)  # type: ignore[arg-type]
-        self._manifest = replace(self._manifest, segments=(*before, last))
+        segments = with_last(self._manifest.segments, attachment or self.attachment, error, times_ns)
+        self._manifest = replace(self._manifest, segments=segments)
 
     def _append(
         self, journal: str, append: Callable[[Path, Iterable[_T]], int], records: tuple[_T, ...]

@@ -154,11 +154,11 @@ def append_captures(folder: Path, captures: Iterable[Capture]) -> int:
     return append_records(folder / CAPTURES, captures)
 
 
-def remove_segment(folder: Path, segment: Segment) -> None:
-    """Delete the files of a segment that is no longer in the manifest; raises OSError."""
-    beginning = f"{segment_stem(segment.index)}."
+def remove_segments(folder: Path, segments: Iterable[Segment]) -> None:
+    """Delete the files of segments that are no longer in the manifest; raises OSError."""
+    stems = {segment_stem(segment.index) for segment in segments}
     for name in posix.listdir(folder):
-        if name.startswith(beginning):
+        if name.partition(".")[0] in stems:
             posix.unlink(folder / name)
 
 
