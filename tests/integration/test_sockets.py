@@ -77,16 +77,19 @@ def test_a_timeout_is_kept_by_default(tmp_path: Path, program: str) -> None:
 @pytest.mark.gil
 @pytest.mark.slow
 def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) -> None:
-    # At such a rate the program is stopped at first, however busy the machine is.
-    took_s, told = received_after_s(tmp_path, LATER.format(options='sampler="pyspy", rate=5'))
+    took_s, told = received_after_s(tmp_path, LATER.format(options='sampler="pyspy"'))
     assert took_s < 3.0
     assert told == ""
     (folder,) = session_folders(tmp_path / ".profkit" / "spool")
     manifest = read_session(folder).manifest
     assert not manifest.plan.blocking
-    assert len(manifest.segments) == 2
-    runs = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
-    assert any(note["code"] == "nonblocking-sockets" for note in runs[0]["notes"])
+    (run,) = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    codes = {note["code"] for note in run["notes"]}
+    if "nonblocking-busy" in codes:  # on a busy machine, the program is not stopped from the start
+        assert len(manifest.segments) == 1
+    else:
+        assert "nonblocking-sockets" in codes
+        assert len(manifest.segments) == 2
 
 
 @pytest.mark.gil
