@@ -13,6 +13,8 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).parent / "programs"
 PLANTED, ALSO = "PLANTED", "ALSO"
+GIL = "GIL"
+"""Reason of threads that compute and wait for the GIL."""
 
 
 class State(Enum):
@@ -108,8 +110,8 @@ CASES = (
          (_works("pbkdf2", "hasher"), _waits("other thread", marker=ALSO))),
     Case("futures_sleep", "threads of a pool sleep; main waits for their results",
          (_waits("sleep", "client"), _waits("other thread", marker=ALSO))),
-    Case("gil_two", "two threads compute in pure Python", (_works("GIL", "pendulum-"),), contended=True),
-    Case("gil_four", "four threads compute in pure Python", (_works("GIL", "counter-"),), contended=True),
+    Case("gil_two", "two threads compute in pure Python", (_works(GIL, "pendulum-"),), contended=True),
+    Case("gil_four", "four threads compute in pure Python", (_works(GIL, "counter-"),), contended=True),
     Case("async_sleep_hash", "a coroutine hashes; another one awaits sleeps", (_works("sha256"),)),
     Case("async_await_task", "a coroutine awaits a task, which awaits sleeps",
          (_suspended("task"), _suspended("sleep", ALSO))),

@@ -71,9 +71,12 @@ def claims_of(sentences: Sequence[str]) -> Iterator[Claim]:
     """Yield what the sentences say about each place that they name."""
     for sentence in sentences:
         states = frozenset(state for state, words in _WORDS.items() if _has(sentence, words))
-        for file, first, last in _PLACE.findall(sentence):
-            lines = range(int(first), int(last or first) + 1)
-            yield Claim(sentence, file, lines, states, _share(sentence))
+        for found in _PLACE.finditer(sentence):
+            first, last = int(found[2]), int(found[3] or found[2])
+            share = _share(sentence)
+            if share is not None and "mostly in" in sentence[: found.start()]:
+                share = share[0] / 2, share[1]  # of a thread; more than half of it is here
+            yield Claim(sentence, found[1], range(first, last + 1), states, share)
 
 
 def thread_states(report: Report, ask: Ask) -> dict[int, ThreadState]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.answers.cases import Answer
+from benchmarks.answers.cases import GIL, Answer, State
 
 SLACK = 0.03
 """Allowance for the interpreter's start and end, which a profiler sees and the program does not."""
@@ -101,9 +101,22 @@ def _expected(answer: Answer, truth: ProcessTruth) -> Expected | None:
     wall_s, cpu_s = (sum(spent[each.tid][index] for each in threads) for index in (0, 1))
     if not wall_s:
         return None
-    shares = [spent[each.tid][0] / each.elapsed_s for each in threads]
-    low, high = answer.part[0] * min(shares), answer.part[1] * max(shares)
+    lows = [
+        answer.part[0] * spent[each.tid][0] / each.elapsed_s - _otherwise(answer, each) for each in threads
+    ]
+    highs = [answer.part[1] * spent[each.tid][0] / each.elapsed_s for each in threads]
+    low, high = min(lows), max(highs)
     return Expected((max(0.0, low - SLACK), min(1.0, high + SLACK)), cpu_s / wall_s)
+
+
+def _otherwise(answer: Answer, thread: ThreadTruth) -> float:
+    """Return the share of time at a line for which a report can correctly state another state.
+
+    A waiting thread that often wakes up also wants a processor, and one that works can wait for the GIL.
+    """
+    if answer.state is State.WORKS:
+        return 1.0 - thread.share if answer.reason == GIL else 0.0
+    return thread.share
 
 
 def _process(path: Path) -> ProcessTruth:

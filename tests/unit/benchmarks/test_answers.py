@@ -117,6 +117,18 @@ def test_a_claim_has_its_place_its_states_and_its_share() -> None:
     assert first.share == pytest.approx((0.86, 0.94))
 
 
+def test_a_thread_that_works_mostly_in_a_place_spends_at_least_half_of_its_work_there() -> None:
+    claim = next(claims_of(["Thread “a” worked 90 % ±2 of its time, mostly in f (x.py:3)."]))
+    assert claim.share == pytest.approx((0.44, 0.92))
+
+
+def test_a_thread_that_often_wakes_up_waits_less() -> None:
+    quiet, busy = (expected_of(SLEEPS.answers[0], [truth(delay_s=delay_s)]) for delay_s in (0.0, 1.0))
+    assert quiet is not None
+    assert busy is not None
+    assert quiet.share[0] - busy.share[0] == pytest.approx(0.25)
+
+
 @pytest.mark.parametrize(
     ("share", "ends"), [("100 % −2", (0.98, 1.0)), ("0 % +3", (0.0, 0.03)), ("48 %", (0.48, 0.48))]
 )
