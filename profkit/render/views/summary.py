@@ -31,8 +31,8 @@ _HALF, _NEARLY_ALL = 0.5, 0.95
 _MOST_TIES = 3
 _NOTABLE = 0.05
 """Share of a timeline from which on a state, a thread or imports are worth a sentence."""
-_SAME_LINE = 0.8
-"""Part of a function's charge on one line from which on the line stands for the function."""
+_SAME_LINE, _MAIN_LINE = 0.95, 0.8
+"""Part of a function's total on a line to be the same, and of its charge for its main line."""
 _MOST_GROUPS = 3
 _LEAST_GAP = 0.02
 """Part of the recorded time from which on time without samples is worth a word."""
@@ -226,20 +226,20 @@ def _clause(charge: Charge, scale: Scale, of_time: str, info: RunInfo) -> str:
         if charge.waits_for:
             return f"{at} waits {share} for {charge.waits_for}"
         return f"{at} waits {share}{_inside(charge.end, '')}"
-    weight = charge.total if _is_of_function(charge) else charge.total_of_line
-    return f"{at} takes {_share(weight, scale)} of {of_time}{_inside(charge.end, 'mostly ')}"
+    inside, total = _inside(charge.end, "mostly "), f"{_share(charge.total, scale)} of {of_time}"
+    if charge.total_of_line >= _SAME_LINE * charge.total:
+        return f"{at} takes {total}{inside}"
+    is_everything = charge.total >= _NEARLY_ALL * scale.total and charge.of_line >= _MAIN_LINE * charge.weight
+    if is_everything or charge.weight < _HALF * charge.total:  # the function is a loop, or calls the rest
+        return f"{at} takes {_share(charge.total_of_line, scale)} of {of_time}{inside}"
+    line = place(charge.place.file, charge.line, info.process.cwd)
+    return f"{charge.place.name} takes {total}, {_share(charge.total_of_line, scale)} at {line}{inside}"
 
 
 def _module_of(file: str) -> str:
     """Return the name of an imported package or module."""
     _, _, name = file.removesuffix("/__init__.py").rpartition("/")
     return package_of(file) if is_library_file(file) else name.removesuffix(".py")
-
-
-def _is_of_function(charge: Charge) -> bool:
-    """Return whether a charge is named by its function's total, not by that of its line."""
-    is_most = charge.weight >= _SAME_LINE * charge.total
-    return is_most or charge.of_line < _SAME_LINE * charge.weight
 
 
 def _named(charge: Charge, info: RunInfo) -> str:
