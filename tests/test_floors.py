@@ -48,7 +48,7 @@ LAYERS = {
         {"notebook"},
     ),
     "session": (
-        {"activity", "thread_names"},
+        {"activity", "awaits", "thread_names"},
         {"counters"},
         {"failures", "joining", "results"},
         {"ladder", "starting"},

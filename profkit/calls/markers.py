@@ -18,6 +18,7 @@ from profkit.model.region import RegionKind
 from profkit.originals import REAL
 from profkit.session import activity
 from profkit.session.activity import is_within, remember_marker
+from profkit.session.awaits import Awaits
 from profkit.session.counters import Counters
 
 Call = Callable[..., Any]
@@ -151,7 +152,7 @@ def _coroutine(counters: Counters, function: Call) -> Marker:
                     return await unstarted.take()
                 start = now()  # without the start of a sampler
             coroutine = unstarted.take()
-            steps = Steps(coroutine)
+            steps = Steps(coroutine, None if nested else {})
             try:
                 return await (awaited(steps) if in_steps else coroutine)
             except BaseException as error:
@@ -159,7 +160,7 @@ def _coroutine(counters: Counters, function: Call) -> Marker:
                 raise
             finally:
                 duration = now() - start
-                _record(counters, nested, duration, steps.active_ns if in_steps else duration)
+                _record(counters, nested, duration, steps.active_ns if in_steps else duration, steps.awaits)
         finally:
             if runs:
                 runs.pop()
@@ -225,7 +226,8 @@ def _async_generator(counters: Counters, function: Call) -> Marker:
             joined = counters.live
             if not joined:
                 joined, start = await enter_off_loop(counters, sys._getframe()), now()
-            steps = Steps(first_step(generator))
+            awaits: Awaits | None = None if nested else {}
+            steps = Steps(first_step(generator), awaits, generator)
             try:
                 while True:
                     try:
@@ -237,13 +239,13 @@ def _async_generator(counters: Counters, function: Call) -> Marker:
                             return
                         else:
                             raise
-                    active_ns, steps = active_ns + steps.active_ns, Steps(following)
+                    active_ns, steps = active_ns + steps.active_ns, Steps(following, awaits, generator)
             except BaseException as error:
                 _count_raised(counters, error)
                 raise
             finally:
                 if joined:
-                    _record(counters, nested, now() - start, active_ns + steps.active_ns)
+                    _record(counters, nested, now() - start, active_ns + steps.active_ns, awaits)
         finally:
             if runs:
                 runs.pop()
@@ -267,11 +269,15 @@ def _count_raised(counters: Counters, error: BaseException) -> None:
         counters.raised.append(None)
 
 
-def _record(counters: Counters, nested: bool, wall_ns: int, active_ns: int) -> None:
+def _record(
+    counters: Counters, nested: bool, wall_ns: int, active_ns: int, awaits: Awaits | None = None
+) -> None:
     if nested:
         counters.nested.append(None)
     else:
         counters.durations.append(wall_ns)
         counters.suspended.append(wall_ns - active_ns)
+        if awaits:
+            counters.awaits.append(awaits)
     if counters.covers:
         leave_off_loop(counters)

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Protocol, cast
 
 from profkit.originals import REAL
+from profkit.session.awaits import Awaits, place_of
 
 
 class Steppable(Protocol):
@@ -23,14 +24,22 @@ class Steppable(Protocol):
 class Steps:
     """A generator or coroutine, run step by step; `active_ns` is the time of its steps.
 
+    `awaits` is None, or has the time for which it was suspended at each place, and how often.
     All exceptions thrown in are thrown into the target, GeneratorExit too: whether it yields, returns
     or ignores it has the same effect as without the wrapper. Items and exceptions are not kept.
     """
 
-    __slots__ = ("_argument", "_method", "_now", "_target", "active_ns", "returned", "waiting")
+    __slots__ = (
+        "_argument", "_method", "_now", "_root", "_since", "_spent", "_target", "active_ns", "awaits",
+        "returned", "waiting",
+    )  # fmt: skip
 
-    def __init__(self, target: Steppable) -> None:
+    def __init__(self, target: Steppable, awaits: Awaits | None = None, root: object = None) -> None:
+        """`root` is what awaits: the target, or the async generator of this step."""
         self._target, self._now = target, REAL.perf_counter_ns
+        self.awaits, self._root = awaits, root or target
+        self._spent: list[int] | None = None
+        self._since = 0
         self._method: Callable[[Any], Any] = target.send
         self._argument: Any = None
         self.active_ns = 0
@@ -44,12 +53,21 @@ class Steps:
         method, argument, now = self._method, self._argument, self._now
         self._argument, self.waiting = None, False
         start = now()
+        spent = self._spent
+        if spent is not None:
+            spent[0] += start - self._since
+            spent[1] += 1
         try:
             item = method(argument)
         finally:
-            self.active_ns += now() - start
+            self._since = end = now()
+            self.active_ns += end - start
             del argument  # an exception that was thrown in would keep its own traceback alive
         self.waiting = True
+        awaits = self.awaits
+        if awaits is not None:
+            place = place_of(self._root)
+            self._spent = None if place is None else awaits.get(place) or awaits.setdefault(place, [0, 0])
         return item
 
     def send(self, value: Any) -> None:

@@ -20,6 +20,7 @@ from profkit.stats import holm, merge_histograms, t_two_sided
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_addresses, leave_out_libraries
+from profkit.transforms.suspension import add_awaits
 from profkit.transforms.trees import stack_weights, sum_samples
 from profkit.units import Unit
 
@@ -170,6 +171,7 @@ def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
         started_ns=min(info.started_ns for info in infos),
         durations=merge_histograms([info.durations for info in infos]),
         suspended_ns=sum(info.suspended_ns for info in infos),
+        awaits=add_awaits(one for info in infos for one in info.awaits),
         skipped=sum(info.skipped for info in infos),
         raised=sum(info.raised for info in infos),
         traced_away=sum(info.traced_away for info in infos),

@@ -280,9 +280,10 @@ def _run(region: Region, cut: RegionCut | None, data: _SessionData, notes: tuple
         own = (*data.recovered.notes.get(region.id, ()), *notes, *run_notes(info))
     cells = {cell.file: cell.name for cell in data.session.cells}
     shown = replace(region, file=shown_file(region.file, cells))
+    awaits = tuple(replace(one, file=shown_file(one.file, cells)) for one in info.awaits)
     trace, trace_file = data.traces.get(data.recovered.ids.get(region.id, region.id), (None, None))
     return Run(
-        info=replace(info, notes=own, region=shown),
+        info=replace(info, notes=own, region=shown, awaits=awaits),
         profile=_kept_profile(cut.profile, region, data) if cut is not None else None,
         resources=_resources(info, data),
         trace=trace,
@@ -324,6 +325,7 @@ def _info(region: Region, cut: RegionCut | None, data: _SessionData) -> RunInfo:
         sampler_version=manifest.sampler_version,
         durations=calls.durations,
         suspended_ns=calls.suspended_ns,
+        awaits=calls.awaits,
         skipped=calls.skipped,
         raised=calls.raised,
         traced_away=calls.traced_away,

@@ -9,7 +9,7 @@ from profkit.model.notebook import ShownInNotebooks
 from profkit.model.notes import Note, is_warning
 from profkit.model.profile import Profile
 from profkit.model.region import Region
-from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
+from profkit.model.session import AwaitTime, ProcessInfo, ResourcePoint, SamplerPlan, SessionState
 from profkit.model.trace import Trace
 from profkit.units import Unit, format_bytes, format_duration, short_repr
 
@@ -97,6 +97,8 @@ class RunInfo:
     """Unix time of the last update about its calls; 0 if unknown."""
     memory: Memory | None = field(default=None, metadata={"later": True})
     """Set if memory was tracked in place of taking samples; the profile is then that of the largest peak."""
+    awaits: tuple[AwaitTime, ...] = field(default=(), metadata={"later": True})
+    """Parts of `suspended_ns` by line, longest first; short ones may be missing."""
 
     @property
     def label(self) -> str:

@@ -185,6 +185,20 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitTime:
+    """Time for which runs of a region were suspended while one line awaited something."""
+
+    file: str
+    line: int
+    function: str
+    """Qualified name of the function that the line is in."""
+    awaited: str
+    """Qualified name of what it awaited first, such as `sleep` or `Queue.get`; of a future its type."""
+    suspended_ns: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallDelta:
     """Changes of a region's counts since the previous tick; a tick writes one per region that changed."""
 
@@ -200,6 +214,8 @@ class CallDelta:
     nested: int = 0
     """Finished calls inside another call of the region on the same thread; the outer one includes their
     time."""
+    awaits: tuple[AwaitTime, ...] = field(default=(), metadata={"later": True})
+    """Parts of `suspended_ns` by line, longest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from profkit.model.region import Region
 from profkit.samplers.options import SamplerOptions
 from profkit.session.activity import Caller, remember_counters
+from profkit.session.awaits import Awaits, await_times
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -67,6 +68,7 @@ class Counters:
 
     __slots__ = (
         "__weakref__",
+        "awaits",
         "callers",
         "code",
         "durations",
@@ -104,6 +106,7 @@ class Counters:
         self.nested: deque[None] = deque()
         """Calls inside another call of this region, whose duration includes theirs."""
         self.suspended: deque[int] = deque()
+        self.awaits: deque[Awaits] = deque()
         self.raised: deque[None] = deque()
         self.skipped: deque[None] = deque()
         self.traced: deque[None] = deque()
@@ -140,11 +143,14 @@ class Counters:
             skipped=_count(self.skipped),
             raised=_count(self.raised),
             suspended_ns=sum(_pop_entries(self.suspended)),
+            awaits=await_times(_pop_entries(self.awaits)),
             traced_away=_count(self.traced),
         )
 
-    def _counters(self) -> tuple[deque[int] | deque[None], ...]:
-        return self.durations, self.nested, self.suspended, self.raised, self.skipped, self.traced
+    def _counters(self) -> tuple[deque[Any], ...]:
+        return (
+            self.durations, self.nested, self.suspended, self.awaits, self.raised, self.skipped, self.traced
+        )  # fmt: skip
 
 
 def _pop_entries(counter: deque[_T]) -> Iterator[_T]:

@@ -58,6 +58,7 @@ from profkit.store.files import OwnedFolder, make_folder, open_spool
 from profkit.store.journal import Lines as JournalLines
 from profkit.store.journal import append_records
 from profkit.store.records import UNFINISHED, read_document_in, write_document
+from profkit.transforms.suspension import add_awaits
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
@@ -357,6 +358,7 @@ def _sum(region: str, deltas: Sequence[CallDelta]) -> CallDelta:
         traced_away=sum(delta.traced_away for delta in deltas),
         first_call_ns=min((d.first_call_ns for d in deltas if d.first_call_ns is not None), default=None),
         nested=sum(delta.nested for delta in deltas),
+        awaits=add_awaits(one for delta in deltas for one in delta.awaits),
     )
 
 

@@ -28,7 +28,7 @@ LATER: dict[str, dict[str, object]] = {
 """Fields of parts that documents of this schema may lack."""
 
 
-LATER_OF_RUNS = {"memory": None}
+LATER_OF_RUNS: dict[str, object] = {"memory": None, "awaits": []}
 """Fields that documents of runs may lack."""
 
 
