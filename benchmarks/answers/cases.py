@@ -2,8 +2,8 @@
 
 A program with an answer has a comment `# PLANTED` at its own line that a report should name. On a `def`, the
 comment means the whole function. A second answer that is as true, such as the line that waits for the planted
-one, has the comment `# ALSO`. A program without answers has nothing wrong: no report says that one of its lines takes
-the time.
+one, has the comment `# ALSO`. A program without answers has nothing wrong: no report says that one of its
+lines takes the time.
 """
 
 from __future__ import annotations

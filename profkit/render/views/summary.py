@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 
 from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.model.run import Memory, Run, RunInfo
@@ -19,6 +20,7 @@ from profkit.render.views.timelines import Timeline, main_timeline, other_timeli
 from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, Doing
 from profkit.transforms.origin import is_library_file, package_of
+from profkit.transforms.suspension import Suspended, suspended
 from profkit.transforms.wait_labels import OF_OTHER_THREADS, SLEEP
 from profkit.units import Unit, format_bytes, format_duration
 
@@ -72,8 +74,15 @@ class Summaries:
         main = main_timeline(profile, self._info, is_selected=is_thread)
         found, others = self._charges(main), other_timelines(profile, self._info, main)
         working = list(self._of_working(others, max(1, main.rounds)))
+        asleep = suspended(self._info) if activity is Activity.ALL and not is_thread else None
+        waits: tuple[str, ...] = ()
+        if asleep is not None and asleep.share >= _NOTABLE:
+            main, waits = replace(main, of_time="the active time"), (_of_suspension(asleep, self._info),)
+        is_first = asleep is not None and asleep.share >= _HALF
         return (
+            *(waits if is_first else ()),
             *self._of_main(main, found, activity),
+            *(() if is_first else waits),
             *(working or self._of_waiting(found[:1], main, others)),
             *_not_seen(self._info),
         )
@@ -165,6 +174,18 @@ class Summaries:
             yield _memory(info.memory)
         else:
             yield f"The total is {count(scale.total, scale.unit.value.removesuffix('s'))}."
+
+
+def _of_suspension(found: Suspended, info: RunInfo) -> str:
+    """Return the sentence on the line at which coroutines were suspended longest."""
+    share = f"suspended {100 * found.share:.0f} % of its wall time"
+    if not found.lines:
+        return f"{info.label} is {share}."
+    longest = found.lines[0]
+    line, whole = longest.place, longest.share / found.share
+    mostly = "" if whole >= _SAME_LINE else f", {100 * longest.share:.0f} %"
+    at = place(line.file, line.line, info.process.cwd)
+    return f"{info.label} is {share}{mostly} awaiting {line.awaited} in {line.function} ({at})."
 
 
 def _too_few(samples: int, info: RunInfo) -> str:

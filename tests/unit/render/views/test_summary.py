@@ -9,9 +9,11 @@ import pytest
 from profkit.model.profile import ProfileBuilder, Thread, ThreadState
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
+from profkit.model.session import AwaitTime
 from profkit.render.options import Activity, ReportOptions
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
+from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.support.example_runs import made_run
 from tests.support.profile_strategies import frame_of
@@ -203,6 +205,14 @@ def test_the_calls_of_a_region_come_first() -> None:
     assert (
         second == "Thread “b” worked 100 % (at least 93 %) of its time, mostly in other (/home/ann/app.py:3)."
     )
+
+
+def test_a_coroutine_is_suspended_most_of_the_time() -> None:
+    waits = AwaitTime("/home/ada/vision/db.py", 6, "fetch", "sleep", 700_000_000, 5)
+    run = made_run(torn=0, durations=histogram_of([1_000_000_000]), suspended_ns=800_000_000, awaits=(waits,))
+    first, second, *_ = summary(build_report(run, ReportOptions()))
+    assert first == "train_step is suspended 80 % of its wall time, 70 % awaiting sleep in fetch (db.py:6)."
+    assert second == "jitter.<locals>.pixel (vision/data.py:9) takes 41 % ±6 of the active time."
 
 
 def test_what_was_not_seen_is_listed() -> None:
