@@ -50,7 +50,7 @@ LAYERS = {
     "session": (
         {"activity", "awaits", "thread_names"},
         {"counters"},
-        {"failures", "joining", "results"},
+        {"failures", "joining", "resources", "results", "segments"},
         {"ladder", "starting"},
         {"session"},
         {"delivery"},

@@ -18,6 +18,7 @@ from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
 from profkit.model.session import SessionState
 from profkit.stats import holm, merge_histograms, t_two_sided
 from profkit.transforms.combine import merge_profiles
+from profkit.transforms.cpu_time import sampled_points
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_addresses, leave_out_libraries
 from profkit.transforms.suspension import add_awaits
@@ -71,7 +72,7 @@ class _ProcessRuns:
     def part(self) -> ProcessPart:
         infos = [run.info for run in self.runs]
         # Regions of one session share its resources; each session counts once.
-        watched = list({run.info.session: run.resources for run in self.runs if run.resources}.values())
+        watched = list({run.info.session: sampled_points(run) for run in self.runs if run.resources}.values())
         elapsed_s = sum(points[-1].at_ns - points[0].at_ns for points in watched) / 1e9
         cpu_s = sum(points[-1].cpu_s - points[0].cpu_s for points in watched)
         return ProcessPart(

@@ -41,6 +41,7 @@ from profkit.store.spool import MANIFEST, SpoolSession, is_live, read_journals, 
 from profkit.transforms.attribution import RegionCut, cut_regions
 from profkit.transforms.cells import shown_file, with_cell_names
 from profkit.transforms.combine import merge_profiles
+from profkit.transforms.cpu_time import children_note
 from profkit.transforms.simplify import keep_leaf_end
 
 
@@ -274,6 +275,9 @@ def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
 
 def _run(region: Region, cut: RegionCut | None, data: _SessionData, notes: tuple[Note, ...]) -> Run:
     info = _info(region, cut, data)
+    resources = _resources(info, data)
+    unsampled = children_note(resources, info.plan)
+    notes = (*notes, *(() if unsampled is None else (unsampled,)))
     if region == REST:
         own = (Note(NoteCode.REGIONS_LOST), *notes)
     else:
@@ -285,7 +289,7 @@ def _run(region: Region, cut: RegionCut | None, data: _SessionData, notes: tuple
     return Run(
         info=replace(info, notes=own, region=shown, awaits=awaits),
         profile=_kept_profile(cut.profile, region, data) if cut is not None else None,
-        resources=_resources(info, data),
+        resources=resources,
         trace=trace,
         trace_file=trace_file,
     )

@@ -20,10 +20,11 @@ from profkit.live.segments import OpenSegment, Place
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
-from profkit.program.attached import live_stacks_of, resources_of
+from profkit.program.attached import live_stacks_of
 from profkit.program.target import Target, rungs_for
 from profkit.samplers.options import SamplerOptions
 from profkit.session.ladder import Ladder, Refusals
+from profkit.session.resources import resources_of
 from profkit.session.starting import Start, live_facts, start_sampler
 
 _FOLLOWED_S = 20.0

@@ -43,6 +43,7 @@ class NoteCode(enum.Enum):
     ROUNDS_DROPPED = "rounds-dropped"  # dropped, rounds: including dropped ones, functions
     ROUNDS_PARTIAL = "rounds-partial"  # partial, rounds: including partial ones
     CHILDREN_LEFT_OUT = "children-left-out"  # processes, detail
+    CHILDREN_UNSAMPLED = "children-unsampled"  # processes: 0 if unknown, cpu_s
     SEGMENT_FAILED = "segment-failed"  # segment, detail
     OTHER_OPTIONS = "other-options"  # label
     SAME_LINES = "same-lines"  # label, other, function
@@ -96,8 +97,8 @@ class NoteCode(enum.Enum):
 _WARNINGS = frozenset({
     NoteCode.SAMPLER_INTERRUPTED, NoteCode.SAMPLER_LATE, NoteCode.SAMPLED_INSIDE, NoteCode.SAMPLED_RARELY,
     NoteCode.NOT_SAMPLED, NoteCode.STACKS_CUT, NoteCode.ROUNDS_DROPPED, NoteCode.ROUNDS_PARTIAL,
-    NoteCode.CHILDREN_LEFT_OUT, NoteCode.SEGMENT_FAILED, NoteCode.SAME_LINES, NoteCode.PROCESS_ENDED,
-    NoteCode.DURATION_REACHED,
+    NoteCode.CHILDREN_LEFT_OUT, NoteCode.CHILDREN_UNSAMPLED, NoteCode.SEGMENT_FAILED, NoteCode.SAME_LINES,
+    NoteCode.PROCESS_ENDED, NoteCode.DURATION_REACHED,
     NoteCode.FILE_UNREADABLE, NoteCode.MANIFEST_UNREADABLE, NoteCode.REGION_FROM_SAMPLES,
     NoteCode.REGION_FROM_CALLS, NoteCode.REGIONS_LOST, NoteCode.TORN, NoteCode.CALLS_COMPILED,
     NoteCode.RUN_FAILED, NoteCode.EXIT_CODES_IGNORED,

@@ -266,6 +266,17 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildUsage:
+    """CPU time of child processes and their descendants since the session began, without profkit's own."""
+
+    cpu_s: float
+    unrecorded_s: float
+    """Part of those that were not recorded themselves, as far as it is known."""
+    processes: int
+    """Number of processes that used most of this part; 0 if it is not known, as if each was short."""
+
+
+@dataclass(frozen=True, slots=True)
 class ResourcePoint:
     """Resource use of the process at one time; `cpu_s` is user plus system time since its start."""
 
@@ -273,6 +284,8 @@ class ResourcePoint:
     cpu_s: float
     rss_bytes: int
     threads: int
+    children: ChildUsage | None = field(default=None, metadata={"later": True})
+    """None if child processes have used nothing, or in runs of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)

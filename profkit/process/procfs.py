@@ -25,7 +25,7 @@ def start_ticks(pid: int) -> int | None:
 
     A pid together with its start identifies a process uniquely: the kernel reuses pids.
     """
-    fields = _stat_fields(pid)
+    fields = stat_fields(pid)
     # proc(5) counts from 1 and the list begins with field 3: field 22 is at 19.
     return int(fields[19]) if fields else None
 
@@ -48,7 +48,7 @@ def running_since_ticks(pid: int) -> int | None:
 
 def state_and_start(pid: int) -> tuple[str, int] | None:
     """Return a process's state letter and its start in ticks, None if /proc shows no such process."""
-    fields = _stat_fields(pid)
+    fields = stat_fields(pid)
     return (fields[0], int(fields[19])) if fields else None
 
 
@@ -63,7 +63,7 @@ def unix_ns_of(ticks: int) -> int:
 
 def parent(pid: int) -> int | None:
     """Return the parent's pid, None if the process has ended."""
-    fields = _stat_fields(pid)
+    fields = stat_fields(pid)
     return int(fields[1]) if fields else None
 
 
@@ -78,26 +78,26 @@ def program(pid: int, proc: str | None = None) -> str | None:
 
 def command_line(pid: int, proc: str | None = None) -> tuple[bytes, ...]:
     """Return the arguments of a process; empty if it has ended, is a zombie, or is in exec."""
-    text = _read(f"{proc or PROC}/{pid}/cmdline")
+    text = read(f"{proc or PROC}/{pid}/cmdline")
     return tuple(text.removesuffix(b"\0").split(b"\0")) if text else ()
 
 
 def status(pid: int | str, proc: str | None = None) -> Mapping[str, str]:
     """Return the fields of /proc/PID/status; empty if the process has ended. "self" is this process."""
-    text = _read(f"{proc or PROC}/{pid}/status").decode("utf-8", "replace")
+    text = read(f"{proc or PROC}/{pid}/status").decode("utf-8", "replace")
     pairs = (line.partition(":") for line in text.splitlines())
     return {name: value.strip() for name, _, value in pairs}
 
 
 def catches_signal(pid: int, signum: int) -> bool:
     """Return whether a process has a handler for a signal."""
-    _, _, caught = _read(f"{PROC}/{pid}/status").partition(b"SigCgt:")
+    _, _, caught = read(f"{PROC}/{pid}/status").partition(b"SigCgt:")
     return bool(caught) and bool(int(caught.split(maxsplit=1)[0], 16) >> (signum - 1) & 1)
 
 
 def resident_bytes(pid: int) -> int:
     """Return the resident memory of a process in bytes, 0 if it has ended."""
-    fields = _read(f"{PROC}/{pid}/statm").split()
+    fields = read(f"{PROC}/{pid}/statm").split()
     return int(fields[1]) * posix.sysconf("SC_PAGE_SIZE") if fields else 0
 
 
@@ -148,7 +148,7 @@ def processor_wait_s(pid: int, proc: str | None = None) -> float:
 
     0 if it has ended, or if the kernel does not count this.
     """
-    figures = _read(f"{proc or PROC}/{pid}/schedstat").split()
+    figures = read(f"{proc or PROC}/{pid}/schedstat").split()
     return int(figures[1]) / 1e9 / max(1, int(figures[2])) if len(figures) > 2 else 0.0
 
 
@@ -166,17 +166,20 @@ def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:
         frequency = None
     if frequency is not None and (frequency.max or frequency.current):
         return float(frequency.max or frequency.current) * 1e6
-    text = _read(str(cpuinfo)).decode("utf-8", "replace")
+    text = read(str(cpuinfo)).decode("utf-8", "replace")
     return max((float(mhz) * 1e6 for mhz in re.findall(r"^cpu MHz\s*:\s*([\d.]+)", text, re.M)), default=None)
 
 
-def _stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the third on: the second may contain blanks and brackets."""
-    text = _read(f"{PROC}/{pid}/stat").decode("utf-8", "replace")
+def stat_fields(pid: int) -> list[str]:
+    """Return the fields of /proc/PID/stat from the third on: the second may contain blanks and brackets.
+
+    Empty if there is no such process.
+    """
+    text = read(f"{PROC}/{pid}/stat").decode("utf-8", "replace")
     return text.rpartition(")")[2].split()
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
     """Return the content of a /proc file; empty if its process has ended or access is denied."""
     try:
         with open(path, "rb", buffering=0) as file:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import Config
 from profkit.errors import SamplerError
 from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.model.session import Cover, ResourcePoint, SessionState
+from profkit.model.session import Cover, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
 from profkit.program.target import Target, rungs_for
@@ -20,7 +19,7 @@ from profkit.session.counters import Counters, Policy
 from profkit.session.ladder import Ladder, Refusals
 from profkit.session.session import Session
 from profkit.session.starting import live_facts
-from profkit.session.ticker import SEGMENT_S, TICK_S, resource_point
+from profkit.session.ticker import SEGMENT_S, TICK_S
 from profkit.store.clearing import keep_within, remove_folder
 
 _FRAMES = 40
@@ -104,8 +103,7 @@ class AttachedProgram:
 
     def _tick(self) -> None:
         session, now_s = self.session, self._clock.monotonic_s()
-        if (point := resources_of(self._target.process.pid, self._clock)) is not None:
-            session.write_resources([point])
+        session.write_resources()
         attachment = session.attachment
         if attachment is None or attachment.poll() is not SessionState.RUNNING:
             return  # the process has ended, or ends
@@ -135,12 +133,3 @@ def live_stacks_of(target: Target) -> tuple[int, int, int]:
     except OSError:
         threads = 1
     return target.process.pid, threads, _FRAMES * threads
-
-
-def resources_of(pid: int, clock: Clock) -> ResourcePoint | None:
-    """Return what the process uses now; None if it has ended or access is denied."""
-    import psutil
-
-    with suppress(psutil.Error):
-        return resource_point(psutil.Process(pid), clock)
-    return None

@@ -5,7 +5,6 @@ Not thread-safe: the manager calls it under its lock. Nothing here parses sample
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +22,6 @@ from profkit.model.session import (
     Lines,
     Manifest,
     ProcessInfo,
-    ResourcePoint,
     SamplerPlan,
     Segment,
     SessionState,
@@ -37,10 +35,11 @@ from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.counters import Counters, Policy
 from profkit.session.ladder import Ladder
+from profkit.session.resources import ResourceMeter
 from profkit.session.segments import evenly_spread, next_index, with_last
 from profkit.session.starting import Start, socket_message, start_sampler
 from profkit.store import spool as files
-from profkit.store.spool_files import make_reserve, note_ending
+from profkit.store.spool_files import failure_text, make_reserve, note_ending
 
 _T = TypeVar("_T")
 
@@ -59,14 +58,14 @@ class Session:
         self.ladder, self.options, self._clock = ladder, options, clock
         self.id = files.new_session_id(process.pid)
         self.folder = files.create_folder(spool, self.id)
+        self._meter = ResourceMeter(process.pid, self.folder, clock)
         self.counters: list[Counters] = []
         self._dumpable = DumpableState(may_lift=options.allow_dumpable)
         self.attachment: Attachment | None = None
         self.covers: tuple[Cover, ...] = ()
         self.calls_in_segment = False
         """True if anything ran since the segment began; if not, a result needs no rotation."""
-        self.last_used_s = self.started_s = clock.monotonic_s()
-        self.segment_started_s = self.started_s
+        self.last_used_s = self.started_s = self.segment_started_s = clock.monotonic_s()
         self._asleep_since_ns: int | None = None
         """Value of `_elapsed_ns` when sampling paused."""
         self._why_ended: str | None = None
@@ -150,8 +149,9 @@ class Session:
             raise
         self.segment_started_s = self._clock.monotonic_s()
         self._note_segment(running_ns=self._clock.unix_ns(), offset_ns=self._elapsed_ns())
-        notes = self._manifest.notes if note is None else (*self._manifest.notes, note)
-        self._write(state=SessionState.RUNNING, notes=notes)
+        self._write(state=SessionState.RUNNING, notes=(*self._manifest.notes, *((note,) if note else ())))
+        if not segment.index:
+            self.write_resources()
 
     def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
         """Start the sampler; for the first segment, the next one if this one cannot be started."""
@@ -272,9 +272,10 @@ class Session:
             if not refused:  # an interrupt may come after the lines are written
                 self._undelivered.clear()
 
-    def write_resources(self, points: Iterable[ResourcePoint], names: Iterable[ThreadName] = ()) -> None:
-        """Record the resource usage of the process, and names of its threads."""
-        self._append("resources", files.append_resources, tuple(points))
+    def write_resources(self, names: Iterable[ThreadName] = (), *, is_last: bool = False) -> None:
+        """Record what the process and its children use now, and names of its threads."""
+        if (point := self._meter.point(is_last=is_last)) is not None:
+            self._append("resources", files.append_resources, (point,))
         self._append("threads", files.append_threads, tuple(names))
 
     def thin_out(self) -> None:
@@ -322,6 +323,8 @@ class Session:
 
     def _stop(self, policy: Policy, error: str | None, last: bool) -> None:
         try:
+            with suppress(OSError):  # kept as the session's failure
+                self.write_resources(is_last=True)
             self.end_segment(policy)
         except SamplerError as failure:
             reraise_signal_error(failure)
@@ -347,8 +350,7 @@ class Session:
             self._write(state=state, error=error, ended_ns=self._clock.unix_ns())
 
     def _note_warning(self, attachment: Attachment) -> None:
-        warning = attachment.warning()
-        if warning is not None:
+        if (warning := attachment.warning()) is not None:
             self._why_ended = warning
             self.add_note(Note.of(NoteCode.SAMPLER_INTERRUPTED, detail=warning))
             self._say(f"sampling was interrupted: {warning}")
@@ -385,9 +387,7 @@ class Session:
         """Write the reason and time of the first failed write to the folder into its reserve."""
         now_ns = self._clock.unix_ns()
         if self._failure is None:
-            reason = f"the session's folder cannot be written: {error.strerror or error}"
-            at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now_ns / 1e9))
-            self._failure = f"{reason} (at {at})"
+            self._failure = failure_text(error, now_ns)
         manifest = replace(self._manifest, lines=self._lines)
         ending = Ending.of(manifest, self._failure, now_ns, tuple(self._undelivered))
         try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.model.session import ResourcePoint, SessionState, ThreadName
+from profkit.model.session import SessionState, ThreadName
 from profkit.originals import REAL
-from profkit.process.background import RUNNING, BackgroundThread
+from profkit.process.background import BackgroundThread
 from profkit.process.guard import ignore, reraise_program_error
 from profkit.samplers.options import UNLIMITED_S
 from profkit.session import activity
@@ -18,8 +17,6 @@ from profkit.session.thread_names import SEEN, ThreadNames
 
 if TYPE_CHECKING:
     from threading import Lock, _RLock
-
-    import psutil
 
     from profkit.session.counters import Policy
     from profkit.session.delivery import Deliveries
@@ -68,7 +65,6 @@ class Ticker:
         self._thread: BackgroundThread | None = None
         self._stop = REAL.allocate_lock()
         """Held while the thread should continue."""
-        self._process: psutil.Process | None = None
         self._named: str | None = None
         self._names = ThreadNames(str)
         """Names recorded last, of session `_named`."""
@@ -139,7 +135,7 @@ class Ticker:
         elif now_s - session.last_used_s >= IDLE_END_S:
             self._manager.end_session()
             return
-        session.write_resources((self._resources(),), self._new_names(session))
+        session.write_resources(self._new_names(session))
         if session.ladder.may_retry():
             session.pause()  # the next call starts another one
         attachment = session.attachment
@@ -169,19 +165,3 @@ class Ticker:
         if self._named != session.id:
             self._named, self._names = session.id, ThreadNames(seen)
         return self._names.new()
-
-    def _resources(self) -> ResourcePoint:
-        """Measure this process with psutil, without profkit's own threads."""
-        import psutil
-
-        if self._process is None or self._process.pid != os.getpid():
-            self._process = psutil.Process()
-        return resource_point(self._process, self._clock, len(RUNNING))
-
-
-def resource_point(process: psutil.Process, clock: Clock, own_threads: int = 0) -> ResourcePoint:
-    """Return what a process uses now, without some threads of profkit's; raises psutil.Error."""
-    with process.oneshot():
-        times, threads = process.cpu_times(), process.num_threads()
-        resident = process.memory_info().rss
-    return ResourcePoint(clock.unix_ns(), times.user + times.system, resident, threads - own_threads)

@@ -109,6 +109,16 @@ def new_session_id(pid: int) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%S', now)}-{pid}-{posix.urandom(4).hex()}"
 
 
+def pids_of_later_sessions(folder: Path) -> set[int]:
+    """Return the pids of all processes with sessions that may have begun after that of this folder."""
+    try:
+        names = filter(_ID.fullmatch, posix.listdir(folder.parent))
+    except OSError:
+        return set()
+    began = folder.name.partition("-")[0]
+    return {int(name.split("-")[1]) for name in names if began <= name != folder.name}
+
+
 def create_folder(spool: Path, session: str) -> Path:
     """Make the folder of a new session, for its owner alone, and the spool if it is missing.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,12 @@ def _take(descriptor: int) -> None:
 def release_reserve(folder: Path) -> None:
     """Release the space."""
     (folder / NAME).unlink(missing_ok=True)
+
+
+def failure_text(error: OSError, at_ns: int) -> str:
+    """Return why a session's folder cannot be written, and since when."""
+    at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at_ns / 1e9))
+    return f"the session's folder cannot be written: {error.strerror or error} (at {at})"
 
 
 def note_ending(folder: Path, ending: Ending) -> None:

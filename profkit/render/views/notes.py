@@ -95,6 +95,16 @@ def _rounds_dropped(figures: Figures) -> str:
     )
 
 
+def _children_unsampled(figures: Figures) -> str:
+    processes, used = figures.integer("processes"), format_duration(figures.number("cpu_s"))
+    who = count(processes, "child process") if processes else "Child processes"
+    was = "was" if processes == 1 else "were"
+    return (
+        f"{who} used {used} of CPU time and {was} not sampled: use --subprocesses (in code, "
+        "subprocesses=True)."
+    )
+
+
 def _same_lines(figures: Figures) -> str:
     return (
         f"Samples of {figures['label']!r} and {figures['other']!r} show the same lines of "
@@ -233,6 +243,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.CHILDREN_LEFT_OUT: lambda figures: (
         f"{count(figures.integer('processes'), 'child process')} could not be sampled: {figures.detail()}"
     ),
+    NoteCode.CHILDREN_UNSAMPLED: _children_unsampled,
     NoteCode.SAMPLER_LATE: lambda figures: (
         f"The sampler fell {figures.number('behind_s'):.1f} s behind and took fewer samples than requested."
     ),

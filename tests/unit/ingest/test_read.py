@@ -14,7 +14,15 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
-from profkit.model.session import CellName, Cover, ProcessInfo, ResourcePoint, SessionState, ThreadName
+from profkit.model.session import (
+    CellName,
+    ChildUsage,
+    Cover,
+    ProcessInfo,
+    ResourcePoint,
+    SessionState,
+    ThreadName,
+)
 from profkit.process.procfs import start_ticks
 from profkit.samplers.base import Recording
 from profkit.store import spool as files
@@ -66,6 +74,19 @@ def test_a_run_has_what_its_region_did_and_what_the_session_was(tmp_path: Path) 
     assert run.resources == (ResourcePoint(START_NS, 1.0, 10, 2),)
     assert run.profile is not None
     assert [frame.name for frame in run.profile.frames] == ["f", "work"]
+
+
+def test_children_that_were_not_sampled_are_noted(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=[calls(F, 5)])
+    points = [
+        ResourcePoint(
+            START_NS + second * 10**9, 1.0, 10, 2, ChildUsage(used_s, used_s, 2) if used_s else None
+        )
+        for second, used_s in enumerate((0.0, 3.0, 7.0))
+    ]
+    files.append_resources(folder, points)
+    (note,) = only(read(folder, recording(("main !f f work", 30)))).info.notes
+    assert note == Note.of(NoteCode.CHILDREN_UNSAMPLED, processes=2, cpu_s=7.0)
 
 
 def test_threads_have_their_whole_names(tmp_path: Path) -> None:

@@ -337,6 +337,19 @@ def test_a_sampler_that_never_stops_is_killed_and_named(stage: Stage) -> None:
     assert "within" in (read_session(stage.folder).manifest.segments[0].error or "")
 
 
+def test_resources_are_written_at_the_beginning_each_second_and_at_the_end(stage: Stage) -> None:
+    counters = stage.counters()
+    stage.call(counters)
+    began_ns = stage.clock.unix_ns()
+    stage.clock.sleep(1.0)
+    stage.ticker.tick()
+    stage.clock.sleep(0.5)
+    stage.manager.end_session()
+    points = read_session(stage.folder).resources
+    assert [(point.at_ns - began_ns) / 1e9 for point in points] == [0.0, 1.0, 1.5]
+    assert all(point.cpu_s > 0 and point.rss_bytes > 0 and point.threads > 0 for point in points)
+
+
 def test_idle_sessions_end(stage: Stage) -> None:
     counters = stage.counters()
     stage.call(counters)

@@ -30,6 +30,7 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, RunInfo
 from profkit.model.session import (
     CallDelta,
+    ChildUsage,
     Cover,
     Manifest,
     ProcessInfo,
@@ -169,7 +170,9 @@ RECORDS = st.one_of(
         notes=NOTES,
     ),
     st.builds(CallDelta, region=TEXT, at_ns=INTS, durations=HISTOGRAMS, first_call_ns=OPTIONAL_INT),
-    st.builds(ResourcePoint, INTS, FLOATS, INTS, INTS),
+    st.builds(
+        ResourcePoint, INTS, FLOATS, INTS, INTS, st.none() | st.builds(ChildUsage, FLOATS, FLOATS, INTS)
+    ),
     st.builds(
         RunInfo,
         id=TEXT,

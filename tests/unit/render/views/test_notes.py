@@ -33,7 +33,7 @@ from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Merged, RunInfo
-from profkit.model.session import SessionState
+from profkit.model.session import ChildUsage, ResourcePoint, SessionState
 from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
 from profkit.render.views.notes import NOTES, note_text
@@ -51,6 +51,7 @@ from profkit.samplers.strobeclient import StrobeclientSampler
 from profkit.session.ladder import Ladder, Refusals
 from profkit.store.files import open_spool
 from profkit.store.spool import read_session
+from profkit.transforms.cpu_time import children_note
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 from tests.support import call_traces
 from tests.support.call_traces import Call
@@ -110,6 +111,11 @@ def of_sessions(folder: Path) -> Iterator[Note]:
     head = manifest(*segments, truncated=True, notes=(Note(NoteCode.MINUTES_KEPT),))
     damaged = DamagedFile(folder / "calls.jsonl", "it ends early")
     yield from session_notes(head, (), (damaged,), SessionState.ENDED_EARLY)
+    for processes in range(3):
+        points = ResourcePoint(0, 0.0, 1, 1), ResourcePoint(1, 0.0, 1, 1, ChildUsage(2.0, 2.0, processes))
+        note = children_note(points, PLAN)
+        assert note is not None
+        yield note
     torn = replace(INFO, torn=30, traced_away=2)
     for blocking in (True, False):
         yield from run_notes(replace(torn, plan=replace(PLAN, blocking=blocking)))
