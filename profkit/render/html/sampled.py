@@ -20,6 +20,7 @@ from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import Summaries
 from profkit.render.views.threads import wanted_threads
 from profkit.render.views.timelines import of_threads, opening_thread
+from profkit.transforms.cpu_time import sampled_points
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.tables import thread_rows
 from profkit.transforms.trees import Functions, sum_samples
@@ -135,7 +136,7 @@ def _page_run(run: Run, notes: Sequence[str], waiting: Collection[int]) -> PageR
         label=_label(run),
         profile=profile,
         facts=facts(run),
-        resources=run.resources,
+        resources=sampled_points(run),
         notes=(*notes, *_notes(run)),
         merged=run.merged,
         trace=run.trace,

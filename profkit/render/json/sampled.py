@@ -34,6 +34,7 @@ from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
 from profkit.render.views.tables import build_tables
 from profkit.stats import quantile_ns
+from profkit.transforms.cpu_time import sampled_points
 
 Write = Callable[[str], str]
 
@@ -265,7 +266,7 @@ def sampled_json_parts(
     run = runs[0]
     report = build_report(run, options, whole_tree=True)
     tables = build_tables(report)
-    used = usage(run.resources)
+    used = usage(sampled_points(run))
     text = dumps(
         REPORT_SCHEMA,
         {

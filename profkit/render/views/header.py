@@ -10,7 +10,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.region import RegionKind
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
-from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
+from profkit.model.session import ProcessInfo, SessionState
 from profkit.render.escape import visible
 from profkit.render.formatting import (
     Part,
@@ -42,6 +42,7 @@ from profkit.render.views.merged import (
     version_parts,
 )
 from profkit.stats import quantile_ns
+from profkit.transforms.cpu_time import sampled_points
 from profkit.units import format_bytes, format_duration
 
 _SLOW = 0.8  # Part of the requested rate below which a warning is shown.
@@ -92,7 +93,7 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
         yield "samples", _samples(run)
         yield "sampler", sampler_parts(merged) if merged else _sampler(info)
         yield "session", session_parts(info, merged) if merged else _session(info)
-    yield "resources", resource_parts(merged) if merged else _resources(run.resources)
+    yield "resources", resource_parts(merged) if merged else _resources(run)
     yield "process", version_parts(merged) if merged else process_parts(info.process)
     yield "command", command_parts([one.process for one in merged.infos] if merged else [info.process])
     yield "tags", [Part(visible(tag)) for tag in info.region.tags]
@@ -260,11 +261,13 @@ def _session(info: RunInfo) -> list[Part]:
     return [*parts, *gap_parts(info)]
 
 
-def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:
+def _resources(run: Run) -> list[Part]:
+    points = sampled_points(run)
     used = usage(points)
     if used is None:
         return []
-    cpu = [] if used.cpu_share is None else [_curve(f"CPU {used.cpu_share * 100:.0f} %", cpu_shares(points))]
+    share = f"CPU {(used.cpu_share or 0.0) * 100:.0f} %{' with child processes' * run.info.plan.subprocesses}"
+    cpu = [] if used.cpu_share is None else [_curve(share, cpu_shares(points))]
     memory = f"peak RSS {format_bytes(used.peak_rss_bytes)}"
     return [
         *cpu,
