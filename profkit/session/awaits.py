@@ -23,6 +23,8 @@ _HOLDERS = frozenset(
 """Types that run a coroutine or generator, and do not say which one."""
 _ENTERING = ".__aenter__"
 """Python calls it; what it awaits is what the program knows."""
+_YIELD = "yield"
+"""Name of what a generator awaits that yields by itself."""
 _GATHERING, _GATHER = "_GatheringFuture", "gather"
 _MOST_CODES = 4096
 _DEEPEST = 1000
@@ -184,12 +186,9 @@ def _place(known: dict[int, Place], frame: FrameType, awaited: object) -> Place:
 
 
 def _name_of(awaited: object) -> str:
-    """Return the name of the function that a coroutine or a task runs; of others, their type.
-
-    Empty for a generator that yields by itself.
-    """
+    """Return the name of the function that a coroutine or a task runs; of others, their type."""
     if awaited is None:
-        return ""
+        return _YIELD
     name = getattr(awaited, "__qualname__", None)
     if name is None:
         return _name_of_future(awaited)

@@ -22,6 +22,11 @@ class AwaitShare:
     place: AwaitTime
     share: float
 
+    @property
+    def suspended_s(self) -> float:
+        """Time for which calls were suspended there."""
+        return self.place.suspended_ns / 1e9
+
 
 @dataclass(frozen=True, slots=True)
 class Suspended:

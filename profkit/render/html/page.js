@@ -701,7 +701,54 @@ copied?"Copied":"Copying is blocked",setTimeout(()=>{element.textContent=name},1
 e":"polite"});return element}async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{
 return copySelected(text)}}function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,
 "aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.execCommand("copy");
-return field.remove(),copied}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
+return field.remove(),copied}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
+"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
+ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
+n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
+let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
+-1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
+Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
+querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
+1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
+let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
+element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
+mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
+map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
+more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-foot"},count,more2),element=make(
+"div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},make("caption",{},caption),make(
+"thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,step:step3,sort,heads,body,more:more2,
+count,foot,element,rising:columnOf(columns4,sort).rising??!1,rows:[],limit:step3,marked:null};return table}var columnOf=(columns4,id)=>columns4.
+find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){let attributes={scope:"col",class:[
+column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(
+" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,button(column2.title,onClick2,{
+class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){table.
+rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
+let{value}=columnOf(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
+for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
+cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
+b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
+less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
+let rows=table.rows.slice(from,table.limit).map(row=>rowOf2(table,row));from?table.body.append(...rows):table.
+body.replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=
+left<=0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.
+limit,table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?
+"":"No rows.",mark(table)}function rowOf2({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
+key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
+"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
+()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
+dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
+removeAttribute("aria-current");setTabStop(table.body,isMarked)}var awaitsPanel={id:"awaits",title:"Suspended, by await",build(body){let show=()=>body.replaceChildren(tableOf2(
+currentRun().awaits??[]));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
+awaits)};function tableOf2(awaits){if(!awaits.length)return hint("No call of this run was suspended at a known\
+ line.");let grid=sortableTable({caption:"Lines that awaited something, by their share of the wall time of all\
+ calls.",sort:"share",step:20,columns:COLUMNS,key:row=>`${whereOf(row)} ${row.function} ${row.awaited}`});return grid.
+show(awaits),grid.element}var whereOf=({file,line:line2})=>`${file}:${line2}`,COLUMNS=[{id:"awaited",title:"aw\
+aiting",rising:!0,value:({awaited})=>awaited,cell:({awaited})=>plainHead(awaited)},{id:"share",title:"share",value:({
+share:share2})=>share2,cell:({share:share2})=>barCell(share2,formatShare(share2))},{id:"suspended_s",title:"ti\
+me",value:({suspended_s})=>suspended_s,cell:({suspended_s})=>numberCell(formatTime(suspended_s))},{id:"times",
+title:"times",value:({times})=>times,cell:({times})=>numberCell(formatCount(times))},{id:"function",title:"fun\
+ction",rising:!0,value:row=>row.function,cell:row=>cell(row.function)},{id:"where",title:"where",rising:!0,value:whereOf,
+cell:row=>cell(whereOf(row),{class:"commit"})}];var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
 -label":label,class:"branches"},elementsOf(view3,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
 addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view3,items,from=0){let elements=items.
 slice(from,from+MOST2).map(item2=>elementOf(view3,item2));return items.length>from+MOST2&&elements.push(restOf(
@@ -794,43 +841,7 @@ has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.notes??[]).
 return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[formatTime(at2),i?
 `${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(resources.
 threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous row","memor\
-y","threads"],rows.filter((_,i)=>i%step3===0))}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
-"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
-ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
-n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
-let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
--1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
-Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
-querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
-1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
-let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
-element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
-mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
-map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
-more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-foot"},count,more2),element=make(
-"div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},make("caption",{},caption),make(
-"thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,step:step3,sort,heads,body,more:more2,
-count,foot,element,rising:columnOf(columns4,sort).rising??!1,rows:[],limit:step3,marked:null};return table}var columnOf=(columns4,id)=>columns4.
-find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){let attributes={scope:"col",class:[
-column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(
-" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,button(column2.title,onClick2,{
-class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){table.
-rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
-let{value}=columnOf(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
-for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
-cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
-b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
-less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
-let rows=table.rows.slice(from,table.limit).map(row=>rowOf2(table,row));from?table.body.append(...rows):table.
-body.replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=
-left<=0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.
-limit,table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?
-"":"No rows.",mark(table)}function rowOf2({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
-key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
-"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
-()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
-dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
-removeAttribute("aria-current");setTabStop(table.body,isMarked)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
+y","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
 ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
 pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
 found2()),grid.mark(state.selected)};onChange(["run","thread","activity","search"],show),onChange(["selected"],
@@ -887,13 +898,13 @@ points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chose
 points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
 choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
 make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:"history"},title,plot.element,
-tableOf2(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
+tableOf3(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
 let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
 let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
 last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,format,exact},i){let{started,
 low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`\
 95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
-runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){
+runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf3(columns4,rows,name){
 return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"\
 figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
 quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
@@ -994,7 +1005,7 @@ cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>n
 ,delta])=>numberCell(signed(delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},grid=sortableTable(
 spec);return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",width:160,
 height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw("rect",{x:part>
-0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
+0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS2={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
 order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected statement":"Measurement",
 build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
 ["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
@@ -1023,7 +1034,7 @@ low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${
 net,functions:rows},what){let share2=value=>net>0?value/net:0,cell2=value=>barCell(share2(value),exactCount(value),
 formatShare(share2(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
 id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},grid=sortableTable(
-{caption:`${what} by self and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
+{caption:`${what} by self and total instructions.`,sort:COLUMNS2[head.initial?.sort??"self"],step:12,key:([name])=>name,
 columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
 xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
  statements`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is \
@@ -1333,8 +1344,8 @@ shareBar(share2)];return make("span",{class:"file-title"},figures," ",make("stro
 file"))," ",make("small",{class:"faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){
 let{lines,sampled}=linesOfFile(file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[
 ...i>0&&line2.number>lines[i-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-
-MAX_LINES;return[tableOf3(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
-function tableOf3(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
+MAX_LINES;return[tableOf4(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
+function tableOf4(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
 contains("chosen-line"));let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(
 name=>make("th",{scope:"col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("ca\
 ption",{class:"off-screen"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}
@@ -1377,8 +1388,9 @@ every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
 null,setState(stateOf2(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
-historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,sourceLinesPanel,callersAndCalleesPanel,operatorsPanel,
-processesPanel,factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{
-await unpackColumns(),followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){
-let reason=error instanceof Error?error.message:String(error);throw place3.textContent=`This report cannot be \
-shown: ${reason}. Use a browser from 2024 or later.`,error}finally{place3.removeAttribute("aria-busy")}}start();return __toCommonJS(main_exports);})();
+historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,awaitsPanel,sourceLinesPanel,callersAndCalleesPanel,
+operatorsPanel,processesPanel,factsPanel,notesPanel];async function start(){let place3=document.getElementById(
+"profkit");try{await unpackColumns(),followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,
+PANELS)}catch(error){let reason=error instanceof Error?error.message:String(error);throw place3.textContent=`T\
+his report cannot be shown: ${reason}. Use a browser from 2024 or later.`,error}finally{place3.removeAttribute(
+"aria-busy")}}start();return __toCommonJS(main_exports);})();

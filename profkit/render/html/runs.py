@@ -124,6 +124,8 @@ class PageRun:
     """Indexes of the stacks of waiting threads."""
     merged: Merged | None = None
     trace: Trace | None = None
+    awaits: Sequence[Mapping[str, object]] = ()
+    """Lines at which calls were suspended, with texts that are safe to show."""
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
     """By thread: totals of functions (name and file) that differ from those of the stacks."""
 
@@ -205,6 +207,7 @@ class PageRuns:
             "resources": resource_curves(run.resources),
             "merged": None if run.merged is None else merged_object(run.merged, visible),
             **({} if run.trace is None else {"trace": trace_object(run.trace, write=visible)}),
+            **({"awaits": run.awaits} if run.awaits else {}),
             "source": self.sources.excerpts(seen),
             "notes": [visible(note) for note in (*run.notes, *self._source_notes())],
         }

@@ -35,6 +35,7 @@ from profkit.render.views.summary import summary
 from profkit.render.views.tables import build_tables
 from profkit.stats import quantile_ns
 from profkit.transforms.cpu_time import sampled_points
+from profkit.transforms.suspension import suspended
 
 Write = Callable[[str], str]
 
@@ -210,8 +211,26 @@ def _calls(info: RunInfo) -> dict[str, object]:
         "wall_s": info.wall_s,
         "active_s": info.active_s,
         "suspended_s": info.suspended_s,
+        "awaits": await_objects(info),
         "durations": _durations(info.durations),
     }
+
+
+def await_objects(info: RunInfo, write: Write = str) -> list[dict[str, object]]:
+    """Return the lines at which calls were suspended; shares are of the wall time."""
+    found = suspended(info)
+    return [
+        {
+            "file": write(line.place.file),
+            "line": line.place.line,
+            "function": write(line.place.function),
+            "awaited": write(line.place.awaited),
+            "suspended_s": line.suspended_s,
+            "share": line.share,
+            "times": line.place.times,
+        }
+        for line in (found.lines if found is not None else ())
+    ]
 
 
 def _durations(histogram: Histogram) -> dict[str, object] | None:

@@ -21,6 +21,7 @@ from profkit.render.views.summary import summary
 from profkit.render.views.tables import HotRow, Tables, build_tables
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.transforms.origin import package_of
+from profkit.transforms.suspension import suspended
 from profkit.units import format_duration
 
 _MAX_NAMED = 3
@@ -117,6 +118,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in listed)
     if report.scale.total == 0:
         yield plain(why_no_samples(report.run), 400)
+        yield from _awaits(report)
         yield from trace_parts(report.run.trace, report.options)
         return
     if report.options.thread is not None:
@@ -126,9 +128,32 @@ def _parts(report: Report) -> Iterator[str]:
     tables = build_tables(report)
     yield from trace_parts(report.run.trace, report.options)
     yield from _suspects(report, tables)
+    yield from _awaits(report)
     yield from _lines(report, tables)
     yield from _tree(report, calls)
     yield from processes_markdown(report)
+
+
+def _awaits(report: Report) -> Iterator[str]:
+    info = report.run.info
+    found = suspended(info)
+    if found is None:
+        return
+    yield "## Suspended, by await\n\nShares are of the wall time of all calls."
+    yield table(
+        ["share:", "time:", "times:", "awaiting", "function", "where"],
+        [
+            [
+                percent(line.share, 1000),
+                format_duration(line.suspended_s),
+                count(line.place.times),
+                code(line.place.awaited),
+                code(line.place.function),
+                code(place(line.place.file, line.place.line, info.process.cwd)),
+            ]
+            for line in found.lines[: report.options.limit]
+        ],
+    )
 
 
 def _suspects(report: Report, tables: Tables) -> Iterator[str]:

@@ -12,6 +12,7 @@ from profkit.model.run import Merged, Run
 from profkit.render.escape import short
 from profkit.render.formatting import count, moment, percent, place
 from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
+from profkit.render.text.awaits import await_table
 from profkit.render.text.layout import (
     FAINT,
     Column,
@@ -124,6 +125,7 @@ def _blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     if report.scale.total == 0:
         yield from header(report.run, terminal)
         yield Text(f"\n{_why_empty(report)}")
+        yield from await_table(report, terminal)
         yield from trace_blocks(report.run.trace, report.options, terminal)
         yield from details(report.run)
         return
@@ -133,6 +135,7 @@ def _blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     yield from trace_blocks(report.run.trace, report.options, terminal)
     tables = build_tables(report)
     yield from function_table(report, tables, terminal)
+    yield from await_table(report, terminal)
     yield from flame_block(report, terminal)
     yield from tree_block(report, terminal)
     yield from line_table(report, tables, terminal)

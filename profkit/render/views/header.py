@@ -203,7 +203,7 @@ def _durations(info: RunInfo) -> list[Part]:
 
 
 def _active(info: RunInfo) -> list[Part]:
-    if info.region.kind not in _SUSPENDING:
+    if info.region.kind not in _SUSPENDING and not info.suspended_ns:
         return []
     share = f" ({info.suspended_s / info.wall_s:.0%})" if info.wall_s else ""
     return [

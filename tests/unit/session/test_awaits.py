@@ -119,7 +119,7 @@ async def _turns() -> None:
         (_thread, {("_thread", "Future", 1)}),
         (_rows, {("query", "sleep", 2)}),
         (_wrapped, {("query", "sleep", 1)}),
-        (_turns, {("turn", "", 1)}),
+        (_turns, {("turn", "yield", 1)}),
     ],
     ids=lambda given: given.__name__ if callable(given) else "",
 )

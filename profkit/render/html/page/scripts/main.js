@@ -6,6 +6,7 @@
 import { unpackColumns } from "./data/page_data.js";
 import { followThemeInSwatches } from "./elements/function_names.js";
 import { buildLayout } from "./layout.js";
+import { awaitsPanel } from "./panels/awaits.js";
 import { callersAndCalleesPanel } from "./panels/callers_callees.js";
 import { factsPanel, notesPanel, summaryPanel } from "./panels/facts.js";
 import { hotFunctionsPanel } from "./panels/functions.js";
@@ -39,7 +40,8 @@ export { formatShare, nodeName, plusMinus } from "./text/run_text.js";
 const PANELS = [
   selectorsPanel, summaryPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel,
   measuredComparisonPanel, historyPanel, resourcesPanel, selectedFunctionPanel, hotFunctionsPanel,
-  sourceLinesPanel, callersAndCalleesPanel, operatorsPanel, processesPanel, factsPanel, notesPanel,
+  awaitsPanel, sourceLinesPanel, callersAndCalleesPanel, operatorsPanel, processesPanel, factsPanel,
+  notesPanel,
 ];
 
 /** Unpack the data and build the page; show the error if that fails. */

@@ -63,6 +63,8 @@ export interface Run {
   resources?: Resources | null;
   merged?: Merged | null;
   trace?: Trace;
+  /** Lines at which calls were suspended, the longest first. */
+  awaits?: Await[];
   /** Source excerpts by function index. */
   source?: Record<string, { first: number; lines: string[] }>;
   notes?: string[];
@@ -138,6 +140,17 @@ export interface TraceLane {
 }
 
 /** Parts of a merged run. */
+/** A line that awaited something; shares are of the wall time of all calls. */
+export interface Await {
+  file: string;
+  line: number;
+  function: string;
+  awaited: string;
+  suspended_s: number;
+  share: number;
+  times: number;
+}
+
 export interface Merged {
   runs: MergedRun[];
   processes: ProcessRow[];

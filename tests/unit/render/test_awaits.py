@@ -1,0 +1,70 @@
+"""Reports of runs that were suspended: the lines at which, in each format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from profkit.model.run import Run
+from profkit.model.session import AwaitTime
+from profkit.render.html.sampled import sampled_html
+from profkit.render.json.sampled import sampled_json
+from profkit.render.markdown.sampled import sampled_markdown
+from profkit.render.options import ReportOptions
+from profkit.render.text.sampled import sampled_text
+from tests.support.example_runs import INFO, made_run
+from tests.support.html_pages import read_page
+
+CWD, WALL_NS = INFO.process.cwd, INFO.durations.sum_ns
+AWAITS = (
+    AwaitTime(f"{CWD}/train.py", 6, "db", "sleep", WALL_NS // 2, 3),
+    AwaitTime(f"{CWD}/train.py", 9, "Shop.\x1bserve", "Queue.get", WALL_NS // 10, 1200),
+)
+SUSPENDED = made_run(awaits=AWAITS, suspended_ns=WALL_NS * 6 // 10)
+SECTION = "Suspended, by await"
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Return the words of the lines below the section's heading."""
+    block = text.split(SECTION, 1)[1].split("\n\n", 1)[0]
+    return [line.split() for line in block.splitlines()[1:]]
+
+
+def test_text() -> None:
+    heading, first, second = rows_of(sampled_text([SUSPENDED]))
+    assert heading == ["share", "time", "times", "awaiting", "function", "where"]
+    assert first == ["50.0", "%", "1.49", "s", "3", "sleep", "db", "train.py:6"]
+    assert second == ["10.0", "%", "297", "ms", "1,200", "Queue.get", "Shop.\\x1bserve", "train.py:9"]
+
+
+def test_text_has_as_many_lines_as_requested() -> None:
+    *_, more = rows_of(sampled_text([SUSPENDED], ReportOptions(limit=1)))
+    assert " ".join(more) == "… and 1 more line"
+
+
+def test_markdown() -> None:
+    assert "| 50.0 % | 1.49 s | 3 | `sleep` | `db` | `train.py:6` |" in sampled_markdown([SUSPENDED])
+
+
+def test_runs_without_samples_have_the_section_too() -> None:
+    unsampled = Run(replace(SUSPENDED.info, samples=0))
+    assert SECTION in sampled_text([unsampled])
+    assert SECTION in sampled_markdown([unsampled])
+
+
+def test_runs_that_were_not_suspended_have_no_section() -> None:
+    for text in (sampled_text([made_run()]), sampled_markdown([made_run()])):
+        assert SECTION not in text
+    assert "awaits" not in read_page(sampled_html([made_run()])).head["runs"][0]
+
+
+def test_json() -> None:
+    first, second = json.loads(sampled_json([SUSPENDED]))["run"]["awaits"]
+    assert (first["file"], first["line"], first["awaited"]) == (f"{CWD}/train.py", 6, "sleep")
+    assert (second["share"], second["times"]) == (0.1, 1200)
+
+
+def test_html() -> None:
+    first, second = read_page(sampled_html([SUSPENDED])).head["runs"][0]["awaits"]
+    assert (first["file"], first["function"], first["share"]) == ("train.py", "db", 0.5)
+    assert second["function"] == "Shop.\\x1bserve"
