@@ -17,6 +17,7 @@ _RECORDING = (
     "profkit.calls",
     "profkit.decorators",
     "profkit.profiler",
+    "profkit.process.fork_hooks",
     "profkit.pytorch",
     "profkit.integrations.web",
 )

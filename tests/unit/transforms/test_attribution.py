@@ -104,6 +104,15 @@ def test_what_profkit_calls_for_itself_is_not_the_programs() -> None:
     assert shown(cut_region(profile, F, own=OWN)) == {"f": 5}
 
 
+def test_profkits_work_at_forks_counts_for_the_line_that_forks() -> None:
+    builder = ProfileBuilder()
+    hooks = [Frame(name, f"{PACKAGE}/process/fork_hooks.py", 9) for name in ("_after_in_parent", "_run")]
+    forks = (*map(frame, ("main:1", "!F", "f:4")), *hooks)
+    builder.add((*forks, frame("lib.acquire")), Thread(7, 1, "t"), 3)
+    builder.add((*forks, frame("step:8")), Thread(7, 1, "t"), 2)
+    assert shown(cut_region(builder.build(), F)) == {"f": 3, "f step": 2}
+
+
 def test_a_library_function_is_shown_where_a_marker_wraps_it() -> None:
     dumps = region("dumps", expected=("dumps", LIBRARY))
     builder = ProfileBuilder()
