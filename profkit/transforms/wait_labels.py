@@ -15,8 +15,8 @@ from profkit.transforms.identity import file_identity
 
 SLEEP = "sleep"
 """Label of waiting for nothing but time."""
-EVENTS = "events"
-OF_OTHER_THREADS = frozenset({"another thread", "a pool", "a queue", "a lock"})
+EVENTS, LOCK = "events", "a lock"
+OF_OTHER_THREADS = frozenset({"another thread", "a pool", "a queue", LOCK})
 """Labels of waiting for what other threads of the process may do."""
 
 _LABELS: dict[str, dict[str, str]] = {
@@ -47,7 +47,7 @@ _LABELS: dict[str, dict[str, str]] = {
     "another process": {"multiprocessing/connection": "*", "multiprocessing/queues": "*"},
     "a queue": {"queue": "*", "asyncio/queues": "*"},
     "another thread": {"threading": "wait wait_for join _wait_for_tstate_lock _shutdown"},
-    "a lock": {"threading": "acquire __enter__ _acquire_restore", "multiprocessing/synchronize": "*"},
+    LOCK: {"threading": "acquire __enter__ _acquire_restore", "multiprocessing/synchronize": "*"},
     "the network": {
         "socket": "*",
         "ssl": "*",
@@ -101,7 +101,7 @@ _LINES = tuple(
         (r"\burlopen\(|\brequests?\.\w+\(", "the network"),
         (r"\.result\(|\bas_completed\(|\.imap|\.starmap\(", "a pool"),
         (r"\.join\(\)|\.join\(timeout", "another thread"),
-        (r"\.acquire\(|^(?:async )?with .*(?i:lock|mutex|semaphore|condition)|_lock\(", "a lock"),
+        (r"\.acquire\(|^(?:async )?with .*(?i:lock|mutex|semaphore|condition)|_lock\(", LOCK),
         (r"\.get\(|\.put\(", "a queue"),
         (r"\bselect\(|\bpoll\(|\.select\(", EVENTS),
         (r"\bexecute(?:many|script)?\(|\bcommit\(|\bfetch(?:all|one|many)?\(", "the database"),

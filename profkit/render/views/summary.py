@@ -21,7 +21,7 @@ from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, Doing
 from profkit.transforms.origin import is_library_file, package_of
 from profkit.transforms.suspension import Suspended, suspended
-from profkit.transforms.wait_labels import OF_OTHER_THREADS, SLEEP
+from profkit.transforms.wait_labels import LOCK, OF_OTHER_THREADS, SLEEP
 from profkit.units import Unit, format_bytes, format_duration
 
 FEWEST = 10
@@ -151,10 +151,17 @@ class Summaries:
         each = " of their time" if timeline.threads > 1 else " of its time"
         where = ""
         if working and working[0].weight > _HALF * (works + wanted_gil):
-            where = f", mostly in {_named(working[0], self._info)}"
+            where = f", mostly in {_named(working[0], self._info)}{_inside(working[0].end, '')}"
         elif working and _is_notable(working[0], scale):
             where = f", {_share(working[0].weight, scale)} in {_named(working[0], self._info)}"
-        return f"{said}{each}{where}."
+        return f"{said}{each}{where}{self._lock_of(timeline, scale)}."
+
+    def _lock_of(self, timeline: Timeline, scale: Scale) -> str:
+        """Return where threads that also work wait for a lock, if they do so for long; else nothing."""
+        for charge in self._charges(timeline)[:_MOST_GROUPS]:
+            if charge.waits_for == LOCK and charge.is_program and _is_notable(charge, scale):
+                return f"; {_clause(charge, scale, 'it', self._info)}"
+        return ""
 
     def _of_counts(self, profile: Profile) -> Iterator[str]:
         """Yield the sentences about instructions, bytes and other counts."""

@@ -97,13 +97,16 @@ _NUMBER = re.compile(r"\d+")
 
 
 def thread_groups(rows: Sequence[ThreadRow]) -> tuple[ThreadGroup, ...]:
-    """Return the threads in groups of at least three by process and name, the heaviest group first."""
+    """Return the threads in groups of at least three by process and name, the heaviest group first.
+
+    Those without a name are one group.
+    """
     groups: dict[tuple[int, str], list[ThreadRow]] = {}
     for row in rows:
         groups.setdefault((row.pid, _NUMBER.sub("*", row.name)), []).append(row)
     found = []
     for (_, name), members in groups.items():
-        if len(members) >= _MIN_GROUP:
+        if len(members) >= _MIN_GROUP or not name:
             found.append(ThreadGroup(name, tuple(members)))
         else:
             found += [ThreadGroup(row.name, (row,)) for row in members]

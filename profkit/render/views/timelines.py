@@ -103,7 +103,7 @@ def opening_thread(profile: Profile, waiting: Collection[int], info: RunInfo) ->
 
 
 def other_timelines(profile: Profile, info: RunInfo, main: Timeline) -> list[Timeline]:
-    """Return the timelines of the other threads, in groups of alike ones, those that work most first."""
+    """Return the timelines of the other threads, in groups of alike ones, the heaviest first."""
     of_main = {sample.thread for sample in main.profile.samples}
     others = of_threads(profile, {sample.thread for sample in profile.samples} - of_main)
     number_of = {thread: number for number, thread in enumerate(profile.threads)}
@@ -127,7 +127,7 @@ def _row(thread: Thread, weight: int) -> ThreadRow:
 
 def _subject(name: str, threads: int, pid: int, *, is_child: bool) -> str:
     if threads > 1:
-        return f"{threads} threads “{name}”"
+        return f"{threads} threads “{name}”" if name else f"{threads} threads without a name"
     if is_child:
         return f"child process {pid}" if name == MAIN_THREAD else f"thread “{name}” of child process {pid}"
     return f"thread “{name}”" if name else "a thread without a name"

@@ -43,7 +43,8 @@ def test_an_unknown_thread_is_an_error_that_lists_the_known() -> None:
 
 
 def test_threads_have_their_part() -> None:
-    assert report().threads[1] == ThreadRow("loader-0", 4242, 4250, 15, 15 / 291, pytest.approx(15 / 97.4))  # type: ignore[arg-type]
+    row = ThreadRow("loader-0", 4242, 4250, 15, 15 / 291, pytest.approx(15 / 97.4), working_share=1.0)  # type: ignore[arg-type]
+    assert report().threads[1] == row
 
 
 @pytest.mark.parametrize(

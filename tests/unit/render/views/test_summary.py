@@ -96,7 +96,7 @@ def test_the_main_thread_comes_before_others_that_work() -> None:
     )
     assert said == [
         "main (/home/ann/app.py:8) waits 100 % (at least 96 %) of the main thread's time for another thread.",
-        "Thread “pool_0” worked 95 % ±5 of its time, mostly in digest (/home/ann/app.py:3).",
+        "Thread “pool_0” worked 95 % ±5 of its time, mostly in digest (/home/ann/app.py:3), in dumps [json].",
     ]
 
 

@@ -25,15 +25,22 @@ const isCoarse = () => head.kind === "sampled" && currentRun().total < MIN_PRECI
 /** Return whether shares of the run are estimates: those of counts are exact, and sides have differences. */
 export const hasIntervals = () => head.kind === "sampled" && currentRun().unit === "samples";
 
+/** Ratio of the two sides of an interval from which on only the wider one is shown. */
+const ONE_SIDED = 3;
+
 /**
- * Format the uncertainty of a weight's share in points: `±6`; "" if it is small or unknown.
+ * Format the uncertainty of a weight's share in points: `±6`, or `−12` if it can only be less.
+ * It is "" if it is small or unknown.
  * @param {number} weight
  * @param {number} total
  */
 export function plusMinus(weight, total) {
   if (!hasIntervals() || !(weight >= MIN_SURE * total) || weight > total) return "";
   const [low, high] = shareInterval(weight, total);
-  return `±${formatShare((high - low) / 2)}`.replace(" %", "").replace("<", "");
+  const share = weight / total;
+  const isOneSided = share - low > ONE_SIDED * (high - share);
+  const points = isOneSided ? share - low : (high - low) / 2;
+  return `${isOneSided ? "−" : "±"}${formatShare(points)}`.replace(" %", "").replace("<", "");
 }
 
 /**
