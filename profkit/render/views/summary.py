@@ -13,12 +13,14 @@ from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.model.run import Memory, Run, RunInfo
 from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
+from profkit.render.views.contradiction import CpuContradiction, cpu_contradiction
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines
 from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, Doing
+from profkit.transforms.cpu_time import unsampled_children
 from profkit.transforms.origin import is_library_file, package_of
 from profkit.transforms.suspension import Suspended, suspended
 from profkit.transforms.wait_labels import LOCK, OF_OTHER_THREADS, SLEEP
@@ -63,6 +65,7 @@ class Summaries:
     ) -> None:
         """`profile` has the tables of all selections, and `waiting` its stacks that wait."""
         self._run, self._info, self._unit = run, run.info, profile.unit
+        self._contradiction = cpu_contradiction(run, profile, waiting)
         self._rules = Charging(profile.frames, is_library, line_of)
         self._waiting = {stack for stack in waiting if profile.state_of(stack) is not ThreadState.GIL}
         """Stacks that wait for something else than the GIL: what wants the GIL has work."""
@@ -79,11 +82,20 @@ class Summaries:
         if asleep is not None and asleep.share >= _NOTABLE:
             main, waits = replace(main, of_time="the active time"), (_of_suspension(asleep, self._info),)
         is_first = asleep is not None and asleep.share >= _HALF
+        is_whole = activity is Activity.ALL and not is_thread
+        against = self._contradiction if is_whole else None
+        is_against = against is not None and not against.is_unseen_work
         return (
             *(waits if is_first else ()),
-            *self._of_main(main, found, activity),
+            *(_of_contradiction(against) if against is not None else ()),
+            *(
+                ()
+                if against is not None and not against.is_unseen_work
+                else self._of_main(main, found, activity)
+            ),
             *(() if is_first else waits),
             *(working or self._of_waiting(found[:1], main, others)),
+            *(self._of_unseen(against) if is_whole else ()),
             *_not_seen(self._info),
         )
 
@@ -163,6 +175,13 @@ class Summaries:
                 return f"; {_clause(charge, scale, 'it', self._info)}"
         return ""
 
+    def _of_unseen(self, against: CpuContradiction | None) -> Iterator[str]:
+        """Yield who used processors without being sampled: threads without Python code, and children."""
+        if against is not None and against.is_unseen_work:
+            unseen = format_duration(against.cpu_s - against.working_s)
+            yield f"Threads without Python code, or that were not sampled, used {unseen} of processor time."
+        yield from _of_children(self._run)
+
     def _of_counts(self, profile: Profile) -> Iterator[str]:
         """Yield the sentences about instructions, bytes and other counts."""
         info, scale = self._info, scale_of(profile)
@@ -181,6 +200,27 @@ class Summaries:
             yield _memory(info.memory)
         else:
             yield f"The total is {count(scale.total, scale.unit.value.removesuffix('s'))}."
+
+
+def _of_contradiction(found: CpuContradiction) -> Iterator[str]:
+    """Yield that samples and CPU time contradict each other; work that was not seen is said elsewhere."""
+    if not found.is_unseen_work:
+        worked, used = format_duration(found.working_s), format_duration(found.cpu_s)
+        yield (
+            f"By the samples, threads worked for {worked}, but the process used {used} of processor time: "
+            "most of that was waiting that the sampler does not recognize."
+        )
+
+
+def _of_children(run: Run) -> Iterator[str]:
+    """Yield how much processor time children used that were not sampled, if they did."""
+    found = unsampled_children(run)
+    if found is not None:
+        processes, cpu_s = found
+        who = count(processes, "child process") if processes else "Child processes"
+        verb = "was" if processes == 1 else "were"
+        used = f"used {format_duration(cpu_s)} of processor time"
+        yield f"{who} {used} and {verb} not sampled: --subprocesses samples them."
 
 
 def _of_suspension(found: Suspended, info: RunInfo) -> str:
