@@ -88,11 +88,7 @@ class Summaries:
         return (
             *(waits if is_first else ()),
             *(_of_contradiction(against) if against is not None else ()),
-            *(
-                ()
-                if against is not None and not against.is_unseen_work
-                else self._of_main(main, found, activity)
-            ),
+            *(() if is_against else self._of_main(main, found, activity)),
             *(() if is_first else waits),
             *(working or self._of_waiting(found[:1], main, others)),
             *(self._of_unseen(against) if is_whole else ()),
