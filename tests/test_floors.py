@@ -54,7 +54,8 @@ LAYERS = {
         {"ladder", "starting"},
         {"session"},
         {"delivery"},
-        {"memory_session", "opening", "ticker"},
+        {"memory_session", "opening", "tasks"},
+        {"ticker"},
         {"manager", "memory"},
     ),
 }

@@ -13,6 +13,7 @@ from profkit.process.guard import ignore, reraise_program_error
 from profkit.samplers.options import UNLIMITED_S
 from profkit.session import activity
 from profkit.session.session import Session
+from profkit.session.tasks import TaskLooks
 from profkit.session.thread_names import SEEN, ThreadNames
 
 if TYPE_CHECKING:
@@ -118,8 +119,14 @@ class Ticker:
             self._manager.lock.release()
 
     def _run(self, stop: Lock) -> None:
+        looks, waited_s = TaskLooks(), 0.0
         try:
-            while not stop.acquire(timeout=TICK_S):
+            while not stop.acquire(timeout=min(looks.pause_s, TICK_S - waited_s)):
+                waited_s += min(looks.pause_s, TICK_S - waited_s)
+                looks.look(self._manager.session)
+                if waited_s < TICK_S:
+                    continue
+                waited_s = 0.0
                 has_session = self.tick()
                 self._manager.deliveries.call()
                 if not has_session:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.model.session import AwaitTime
 
@@ -17,10 +18,11 @@ _Place = tuple[str, int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class AwaitShare:
-    """One line, with its part of the wall time of the region's calls."""
+    """One line that awaited something."""
 
     place: AwaitTime
     share: float
+    """Part of the wall time of the region's calls; of a program, the mean number of tasks suspended there."""
 
     @property
     def suspended_s(self) -> float:
@@ -40,16 +42,24 @@ class Suspended:
 
 
 def suspended(info: RunInfo) -> Suspended | None:
-    """Return for how long the region's calls were suspended; None if no line of that is known."""
-    wall_ns = info.durations.sum_ns
-    if not info.awaits or not wall_ns:
+    """Return for how long the region's calls were suspended; None if no line of that is known.
+
+    A program is never suspended: only its tasks are.
+    """
+    lines = await_shares(info)
+    if not lines or info.region.kind is RegionKind.PROGRAM:
         return None
     known_ns = sum(place.suspended_ns for place in info.awaits)
-    return Suspended(
-        min(1.0, info.suspended_ns / wall_ns),
-        tuple(AwaitShare(place, min(1.0, place.suspended_ns / wall_ns)) for place in info.awaits),
-        max(0, info.suspended_ns - known_ns),
-    )
+    share = min(1.0, info.suspended_ns / info.durations.sum_ns)
+    return Suspended(share, lines, max(0, info.suspended_ns - known_ns))
+
+
+def await_shares(info: RunInfo) -> tuple[AwaitShare, ...]:
+    """Return the lines at which the region's calls, or the program's tasks, were suspended; longest first."""
+    wall_ns = info.durations.sum_ns
+    if info.region.kind is RegionKind.PROGRAM:
+        wall_ns = wall_ns or round(info.session_s * 1e9)  # its call does not end if the process ends early
+    return tuple(AwaitShare(place, place.suspended_ns / wall_ns) for place in info.awaits if wall_ns)
 
 
 def add_awaits(awaits: Iterable[AwaitTime]) -> tuple[AwaitTime, ...]:

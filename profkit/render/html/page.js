@@ -157,13 +157,14 @@ factor));return values.map(value=>`${decimals(value/factor,places2)} ${unit}`.tr
 let step3=values.length>1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>0?Math.min(6,Math.
 max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
 part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE,hasIntervals=()=>head.
-kind==="sampled"&&currentRun().unit==="samples";function plusMinus(weight,total){if(!hasIntervals()||!(weight>=
-MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total);return`±${formatShare((high-
-low)/2)}`.replace(" %","").replace("<","")}function placeOf(fn){let{file,line:line2}=head.functions;return file[fn]?
-line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.packages[head.functions.package[fn]]?.
-name??"";function nodeName(tree2,node){return node>0?head.functions.name[tree2.fn[node]]:tree2.activity==="all"?
-rootName(tree2):`${rootName(tree2)}, ${tree2.activity}`}function rootName(tree2){let{threads,label}=head.runs[tree2.
-run],all=threads.length>1?`all ${threads.length} threads`:label;return tree2.thread==="all"?all:threads[tree2.
+kind==="sampled"&&currentRun().unit==="samples",ONE_SIDED=3;function plusMinus(weight,total){if(!hasIntervals()||
+!(weight>=MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total),share2=weight/total,
+isOneSided=share2-low>ONE_SIDED*(high-share2),points=isOneSided?share2-low:(high-low)/2;return`${isOneSided?"−":
+"±"}${formatShare(points)}`.replace(" %","").replace("<","")}function placeOf(fn){let{file,line:line2}=head.functions;
+return file[fn]?line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.packages[head.functions.
+package[fn]]?.name??"";function nodeName(tree2,node){return node>0?head.functions.name[tree2.fn[node]]:tree2.activity===
+"all"?rootName(tree2):`${rootName(tree2)}, ${tree2.activity}`}function rootName(tree2){let{threads,label}=head.
+runs[tree2.run],all=threads.length>1?`all ${threads.length} threads`:label;return tree2.thread==="all"?all:threads[tree2.
 thread].name}function amountText(weight){let run=currentRun();return isTimed(run)||run.unit==="bytes"?formatWeight(
 run,weight):countOf(run,weight)}function weightText(weight){let run=currentRun(),text=formatWeight(run,weight);
 return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)} sample${weight===1?"":"s"}`}
@@ -738,17 +739,19 @@ key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);co
 ()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
 dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
 removeAttribute("aria-current");setTabStop(table.body,isMarked)}var awaitsPanel={id:"awaits",title:"Suspended, by await",build(body){let show=()=>body.replaceChildren(tableOf2(
-currentRun().awaits??[]));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-awaits)};function tableOf2(awaits){if(!awaits.length)return hint("No call of this run was suspended at a known\
- line.");let grid=sortableTable({caption:"Lines that awaited something, by their share of the wall time of all\
- calls.",sort:"share",step:20,columns:COLUMNS,key:row=>`${whereOf(row)} ${row.function} ${row.awaited}`});return grid.
-show(awaits),grid.element}var whereOf=({file,line:line2})=>`${file}:${line2}`,COLUMNS=[{id:"awaited",title:"aw\
-aiting",rising:!0,value:({awaited})=>awaited,cell:({awaited})=>plainHead(awaited)},{id:"share",title:"share",value:({
-share:share2})=>share2,cell:({share:share2})=>barCell(share2,formatShare(share2))},{id:"suspended_s",title:"ti\
-me",value:({suspended_s})=>suspended_s,cell:({suspended_s})=>numberCell(formatTime(suspended_s))},{id:"times",
-title:"times",value:({times})=>times,cell:({times})=>numberCell(formatCount(times))},{id:"function",title:"fun\
-ction",rising:!0,value:row=>row.function,cell:row=>cell(row.function)},{id:"where",title:"where",rising:!0,value:whereOf,
-cell:row=>cell(whereOf(row),{class:"commit"})}];var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
+currentRun()));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.awaits)};
+function tableOf2({awaits=[],awaits_of_tasks:ofTasks=!1}){if(!awaits.length)return hint("No call of this run w\
+as suspended at a known line.");let grid=sortableTable({caption:ofTasks?"Lines that awaited something, by the \
+mean number of tasks suspended there.":"Lines that awaited something, by their share of the wall time of all c\
+alls.",sort:"share",step:20,columns:[NAME,...ofTasks?[TASKS]:FIGURES,...PLACE],key:row=>`${whereOf(row)} ${row.
+function} ${row.awaited}`});return grid.show(awaits),grid.element}var whereOf=({file,line:line2})=>`${file}:${line2}`,
+NAME={id:"awaited",title:"awaiting",rising:!0,value:({awaited})=>awaited,cell:({awaited})=>plainHead(awaited)},
+TASKS={id:"share",title:"tasks",value:({share:share2})=>share2,cell:({share:share2})=>numberCell(share2.toFixed(
+share2<1?2:1))},FIGURES=[{id:"share",title:"share",value:({share:share2})=>share2,cell:({share:share2})=>barCell(
+share2,formatShare(share2))},{id:"suspended_s",title:"time",value:({suspended_s})=>suspended_s,cell:({suspended_s})=>numberCell(
+formatTime(suspended_s))},{id:"times",title:"times",value:({times})=>times,cell:({times})=>numberCell(formatCount(
+times))}],PLACE=[{id:"function",title:"function",rising:!0,value:row=>row.function,cell:row=>cell(row.function)},
+{id:"where",title:"where",rising:!0,value:whereOf,cell:row=>cell(whereOf(row),{class:"commit"})}];var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
 -label":label,class:"branches"},elementsOf(view3,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
 addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view3,items,from=0){let elements=items.
 slice(from,from+MOST2).map(item2=>elementOf(view3,item2));return items.length>from+MOST2&&elements.push(restOf(
@@ -1005,7 +1008,7 @@ cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>n
 ,delta])=>numberCell(signed(delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},grid=sortableTable(
 spec);return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",width:160,
 height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw("rect",{x:part>
-0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS2={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
+0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
 order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected statement":"Measurement",
 build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
 ["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
@@ -1034,7 +1037,7 @@ low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${
 net,functions:rows},what){let share2=value=>net>0?value/net:0,cell2=value=>barCell(share2(value),exactCount(value),
 formatShare(share2(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
 id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},grid=sortableTable(
-{caption:`${what} by self and total instructions.`,sort:COLUMNS2[head.initial?.sort??"self"],step:12,key:([name])=>name,
+{caption:`${what} by self and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
 columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
 xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
  statements`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is \
@@ -1075,21 +1078,21 @@ trace),key:({name,shapes:shapes2})=>`${name} ${shapes2}`});return grid.show(trac
 map(sentence=>make("p",{},sentence)),grid.element,...rangesOf(trace),...kernelsOf(trace),...timelineOf(trace)]}
 var time=time_ns=>formatTime(time_ns/1e9),timeColumn=(id,title)=>({id,title,value:row=>row[id],cell:row=>numberCell(
 row[id]?time(row[id]):"")}),CALLS={id:"calls",title:"calls",value:({calls})=>calls,cell:({calls})=>numberCell(
-formatCount(calls))},NAME={id:"name",title:"name",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)};
-function operatorColumns({span_ns,devices}){let share2=time_ns=>time_ns/(span_ns||1);return[{...NAME,title:"op\
-erator"},{id:"self_cpu_ns",title:"self CPU",value:({self_cpu_ns})=>self_cpu_ns,cell:({self_cpu_ns})=>barCell(share2(
-self_cpu_ns),formatShare(share2(self_cpu_ns)))},timeColumn("self_cpu_ns","time"),timeColumn("total_cpu_ns","to\
-tal CPU"),...devices?[timeColumn("self_device_ns","self GPU")]:[],...devices?[timeColumn("total_device_ns","to\
-tal GPU")]:[],CALLS,{id:"shapes",title:"shapes",rising:!0,value:({shapes:shapes2})=>shapes2,cell:({shapes:shapes2})=>cell(
-shapes2,{class:"commit"})}]}function rangesOf({ranges,devices}){if(!ranges.length)return[];let columns4=[{...NAME,
+formatCount(calls))},NAME2={id:"name",title:"name",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)};
+function operatorColumns({span_ns,devices}){let share2=time_ns=>time_ns/(span_ns||1);return[{...NAME2,title:"o\
+perator"},{id:"self_cpu_ns",title:"self CPU",value:({self_cpu_ns})=>self_cpu_ns,cell:({self_cpu_ns})=>barCell(
+share2(self_cpu_ns),formatShare(share2(self_cpu_ns)))},timeColumn("self_cpu_ns","time"),timeColumn("total_cpu_\
+ns","total CPU"),...devices?[timeColumn("self_device_ns","self GPU")]:[],...devices?[timeColumn("total_device_\
+ns","total GPU")]:[],CALLS,{id:"shapes",title:"shapes",rising:!0,value:({shapes:shapes2})=>shapes2,cell:({shapes:shapes2})=>cell(
+shapes2,{class:"commit"})}]}function rangesOf({ranges,devices}){if(!ranges.length)return[];let columns4=[{...NAME2,
 title:"range"},timeColumn("total_cpu_ns","time"),...devices?[timeColumn("total_device_ns","GPU")]:[],CALLS],grid=sortableTable(
 {caption:"Ranges in the traced calls.",sort:"total_cpu_ns",columns:columns4,key:({name})=>name});return grid.show(
 ranges),[titled("h3","Ranges","regions of profkit, and record_function of the program"),grid.element]}function kernelsOf({
-kernels}){if(!kernels.length)return[];let columns4=[NAME,timeColumn("total_ns","time"),CALLS,{id:"kind",title:"\
+kernels}){if(!kernels.length)return[];let columns4=[NAME2,timeColumn("total_ns","time"),CALLS,{id:"kind",title:"\
 kind",cell:({kind})=>cell(kind)}],grid=sortableTable({caption:"Kernels and copies by their time.",sort:"total_\
 ns",columns:columns4,key:({name,kind})=>`${kind} ${name}`});return grid.show(kernels),[titled("h3","Kernels an\
 d copies","on the GPU"),grid.element]}function timelineOf({lanes,last_span_ns}){if(!lanes.length)return[];let columns4=[
-{...NAME,title:"thread or stream"},{id:"busy_ns",title:"busy",value:({busy_ns})=>busy_ns,cell:({busy_ns})=>numberCell(
+{...NAME2,title:"thread or stream"},{id:"busy_ns",title:"busy",value:({busy_ns})=>busy_ns,cell:({busy_ns})=>numberCell(
 formatPercent(busy_ns/(last_span_ns||1),1))},{id:"drawn",title:`over ${time(last_span_ns)}`,cell:({drawn})=>cell(
 drawn,{class:"commit"})}],grid=sortableTable({caption:"How busy each thread and stream was.",sort:"busy_ns",columns:columns4,
 key:({name})=>name});return grid.show(lanes),[titled("h3","Timeline","of the last traced call"),grid.element]}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf3(

@@ -126,6 +126,7 @@ class PageRun:
     trace: Trace | None = None
     awaits: Sequence[Mapping[str, object]] = ()
     """Lines at which calls were suspended, with texts that are safe to show."""
+    awaits_of_tasks: bool = False
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
     """By thread: totals of functions (name and file) that differ from those of the stacks."""
 
@@ -207,7 +208,7 @@ class PageRuns:
             "resources": resource_curves(run.resources),
             "merged": None if run.merged is None else merged_object(run.merged, visible),
             **({} if run.trace is None else {"trace": trace_object(run.trace, write=visible)}),
-            **({"awaits": run.awaits} if run.awaits else {}),
+            **({"awaits": run.awaits, "awaits_of_tasks": run.awaits_of_tasks} if run.awaits else {}),
             "source": self.sources.excerpts(seen),
             "notes": [visible(note) for note in (*run.notes, *self._source_notes())],
         }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from profkit.errors import UsageError
 from profkit.model.profile import Profile, Value
+from profkit.model.region import RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import SessionState
 from profkit.render.escape import short
@@ -144,6 +145,7 @@ def _page_run(run: Run, notes: Sequence[str], waiting: Collection[int]) -> PageR
         merged=run.merged,
         trace=run.trace,
         awaits=_awaits(run.info),
+        awaits_of_tasks=run.info.region.kind is RegionKind.PROGRAM,
     )
 
 

@@ -35,7 +35,7 @@ from profkit.render.views.summary import summary
 from profkit.render.views.tables import build_tables
 from profkit.stats import quantile_ns
 from profkit.transforms.cpu_time import sampled_points
-from profkit.transforms.suspension import suspended
+from profkit.transforms.suspension import await_shares
 
 Write = Callable[[str], str]
 
@@ -52,6 +52,8 @@ def merged_object(merged: Merged, write: Write = str) -> dict[str, object]:
                 "session": write(info.session),
                 "pid": info.process.pid,
                 "host": write(info.process.host),
+                "launch": write(info.process.launch),
+                "env": {write(name): write(value) for name, value in info.region.env},
                 "state": info.state.value,
                 "samples": info.samples,
                 "calls": info.calls,
@@ -217,8 +219,7 @@ def _calls(info: RunInfo) -> dict[str, object]:
 
 
 def await_objects(info: RunInfo, write: Write = str) -> list[dict[str, object]]:
-    """Return the lines at which calls were suspended; shares are of the wall time."""
-    found = suspended(info)
+    """Return the lines at which calls or tasks were suspended."""
     return [
         {
             "file": write(line.place.file),
@@ -229,7 +230,7 @@ def await_objects(info: RunInfo, write: Write = str) -> list[dict[str, object]]:
             "share": line.share,
             "times": line.place.times,
         }
-        for line in (found.lines if found is not None else ())
+        for line in await_shares(info)
     ]
 
 
@@ -289,7 +290,11 @@ def sampled_json_parts(
     text = dumps(
         REPORT_SCHEMA,
         {
-            "run": {**run_object(run.info), "notes": note_objects(run_notes(run))},
+            "run": {
+                **run_object(run.info),
+                **({} if run.merged is None else {"process": None}),
+                "notes": note_objects(run_notes(run)),
+            },
             "merged": None if run.merged is None else merged_object(run.merged),
             "resources": None if used is None else dataclasses.asdict(used),
             "summary": list(summary(report)) if report.scale.total else [],

@@ -8,11 +8,13 @@ from dataclasses import replace
 from itertools import islice
 
 from profkit.model.profile import Frame, Profile
+from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import cost_word, count, moment, percent, place
 from profkit.render.markdown.operators import trace_parts
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
+from profkit.render.views.awaits import await_titles, mean_tasks
 from profkit.render.views.costs import CostRow, plus_minus
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.merged import differing_rows, odd_words, process_rows
@@ -21,7 +23,7 @@ from profkit.render.views.summary import summary
 from profkit.render.views.tables import HotRow, Tables, build_tables
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.transforms.origin import package_of
-from profkit.transforms.suspension import suspended
+from profkit.transforms.suspension import AwaitShare, await_shares
 from profkit.units import format_duration
 
 _MAX_NAMED = 3
@@ -40,6 +42,7 @@ def processes_markdown(report: Report) -> Iterator[str]:
             count(row.samples),
             count(row.calls),
             f"{row.cpu_share * 100:.0f} %" if row.cpu_share is not None else "",
+            percent(row.working_share, row.samples) if row.working_share is not None else "",
             str(row.pid),
             moment(row.started_ns)[:19],
             code(row.host),
@@ -47,7 +50,9 @@ def processes_markdown(report: Report) -> Iterator[str]:
         for row in rows[:limit]
     ]
     yield "## Processes"
-    yield table(["share:", "samples:", "calls:", "CPU:", "pid:", "started", "host"], process_cells)
+    yield table(
+        ["share:", "samples:", "calls:", "CPU:", "worked:", "pid:", "started", "host"], process_cells
+    )
     if len(rows) > len(process_cells):
         yield f"… and {len(rows) - len(process_cells):,} more."
     if differing := differing_rows(merged)[:limit]:
@@ -136,24 +141,29 @@ def _parts(report: Report) -> Iterator[str]:
 
 def _awaits(report: Report) -> Iterator[str]:
     info = report.run.info
-    found = suspended(info)
-    if found is None:
+    found = await_shares(info)[: report.options.limit]
+    if not found:
         return
-    yield "## Suspended, by await\n\nShares are of the wall time of all calls."
+    title, remark = await_titles(info)
+    yield f"## {title}\n\n{remark.capitalize()}."
+    is_program = info.region.kind is RegionKind.PROGRAM
+    figures = ["tasks:"] if is_program else ["share:", "time:", "times:"]
     yield table(
-        ["share:", "time:", "times:", "awaiting", "function", "where"],
+        [*figures, "awaiting", "function", "where"],
         [
             [
-                percent(line.share, 1000),
-                format_duration(line.suspended_s),
-                count(line.place.times),
+                *([mean_tasks(line)] if is_program else _figures(line)),
                 code(line.place.awaited),
                 code(line.place.function),
                 code(place(line.place.file, line.place.line, info.process.cwd)),
             ]
-            for line in found.lines[: report.options.limit]
+            for line in found
         ],
     )
+
+
+def _figures(line: AwaitShare) -> list[str]:
+    return [percent(line.share, 1000), format_duration(line.suspended_s), count(line.place.times)]
 
 
 def _suspects(report: Report, tables: Tables) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import AwaitTime
 from profkit.render.html.sampled import sampled_html
@@ -68,3 +69,13 @@ def test_html() -> None:
     first, second = read_page(sampled_html([SUSPENDED])).head["runs"][0]["awaits"]
     assert (first["file"], first["function"], first["share"]) == ("train.py", "db", 0.5)
     assert second["function"] == "Shop.\\x1bserve"
+
+
+def test_tasks_of_a_program_have_their_mean_number() -> None:
+    region = replace(INFO.region, kind=RegionKind.PROGRAM)
+    awaits = (replace(AWAITS[0], suspended_ns=10 * WALL_NS), AWAITS[1])
+    run = made_run(region=region, awaits=awaits)
+    text = sampled_text([run]).split("Suspended tasks, by await", 1)[1]
+    assert [line.split()[:2] for line in text.splitlines()[2:4]] == [["10.0", "sleep"], ["0.10", "Queue.get"]]
+    assert "| 10.0 | `sleep` | `db` | `train.py:6` |" in sampled_markdown([run])
+    assert read_page(sampled_html([run])).head["runs"][0]["awaits_of_tasks"] is True

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from profkit.model.region import RegionKind
 from profkit.model.session import AwaitTime
 from profkit.stats import histogram_of
-from profkit.transforms.suspension import MOST_AWAITS, AwaitShare, Suspended, add_awaits, suspended
+from profkit.transforms.suspension import (
+    MOST_AWAITS,
+    AwaitShare,
+    Suspended,
+    add_awaits,
+    await_shares,
+    suspended,
+)
 from tests.support.example_runs import INFO
 
 DB, QUEUE = AwaitTime("aw.py", 6, "db", "sleep", 40, 2), AwaitTime("aw.py", 9, "work", "Queue.get", 10, 5)
@@ -32,3 +40,12 @@ def test_the_longest_lines_are_kept() -> None:
     many = [replace(DB, line=line, suspended_ns=line) for line in range(1, 100)]
     kept = add_awaits(many)
     assert [one.line for one in kept] == list(range(99, 99 - MOST_AWAITS, -1))
+
+
+def test_a_program_is_not_suspended_but_its_tasks_are() -> None:
+    region = replace(INFO.region, kind=RegionKind.PROGRAM)
+    info = replace(INFO, region=region, durations=histogram_of([10]), awaits=(DB,))
+    assert suspended(info) is None
+    assert await_shares(info) == (AwaitShare(DB, 4.0),)
+    ended_early = replace(info, durations=histogram_of([]), session_s=20e-9)
+    assert await_shares(ended_early) == (AwaitShare(DB, 2.0),)

@@ -63,8 +63,9 @@ export interface Run {
   resources?: Resources | null;
   merged?: Merged | null;
   trace?: Trace;
-  /** Lines at which calls were suspended, the longest first. */
+  /** Lines at which calls were suspended, or tasks of a program, the longest first. */
   awaits?: Await[];
+  awaits_of_tasks?: boolean;
   /** Source excerpts by function index. */
   source?: Record<string, { first: number; lines: string[] }>;
   notes?: string[];
@@ -140,13 +141,14 @@ export interface TraceLane {
 }
 
 /** Parts of a merged run. */
-/** A line that awaited something; shares are of the wall time of all calls. */
+/** A line that awaited something. */
 export interface Await {
   file: string;
   line: number;
   function: string;
   awaited: string;
   suspended_s: number;
+  /** Part of the wall time of all calls; of a program, the mean number of tasks suspended there. */
   share: number;
   times: number;
 }
