@@ -13,9 +13,10 @@ from profkit.comparing.matching import match_functions
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
 from profkit.comparing.significance import LEVEL
 from profkit.model.notes import Note, NoteCode
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Profile, Sample, ThreadState
+from profkit.model.region import Region
 from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
-from profkit.model.session import SessionState
+from profkit.model.session import ResourcePoint, SessionState
 from profkit.stats import holm, merge_histograms, t_two_sided
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.cpu_time import sampled_points
@@ -69,12 +70,31 @@ class _ProcessRuns:
     def weight(self) -> int:
         return sum(run.profile.total_weight for run in self.runs if run.profile is not None)
 
+    @property
+    def working(self) -> int | None:
+        """Weight of samples in which threads worked, None if their states are not known."""
+        profiles = [run.profile for run in self.runs if run.profile is not None and run.profile.samples]
+        if not all(profile.states for profile in profiles):
+            return None
+        return sum(
+            sample.weight
+            for profile in profiles
+            for sample in profile.samples
+            if profile.state_of(sample.stack) is ThreadState.WORKING
+        )
+
+    @property
+    def watched(self) -> list[tuple[ResourcePoint, ...]]:
+        """Resources of each session; its regions share them."""
+        return list({run.info.session: sampled_points(run) for run in self.runs if run.resources}.values())
+
+    @property
+    def cpu_s(self) -> float:
+        return sum(points[-1].cpu_s - points[0].cpu_s for points in self.watched)
+
     def part(self) -> ProcessPart:
-        infos = [run.info for run in self.runs]
-        # Regions of one session share its resources; each session counts once.
-        watched = list({run.info.session: sampled_points(run) for run in self.runs if run.resources}.values())
+        infos, watched = [run.info for run in self.runs], self.watched
         elapsed_s = sum(points[-1].at_ns - points[0].at_ns for points in watched) / 1e9
-        cpu_s = sum(points[-1].cpu_s - points[0].cpu_s for points in watched)
         return ProcessPart(
             process=infos[0].process,
             started_ns=min(info.started_ns for info in infos),
@@ -82,8 +102,9 @@ class _ProcessRuns:
             calls=sum(info.calls for info in infos),
             samples=sum(info.samples for info in infos),
             weight=self.weight,
-            cpu_share=cpu_s / elapsed_s if elapsed_s > 0 else None,
+            cpu_share=self.cpu_s / elapsed_s if elapsed_s > 0 else None,
             peak_rss_bytes=max((point.rss_bytes for points in watched for point in points), default=0),
+            working=self.working,
         )
 
 
@@ -128,14 +149,24 @@ def _in_time(run: Run) -> Run:
 
 
 def _by_process(runs: Sequence[Run]) -> tuple[_ProcessRuns, ...]:
-    """Group runs by process, the heaviest process first."""
+    """Group runs by process, those first that worked most; if that is not known, by CPU time or samples.
+
+    Ranks of one job have about as many samples each, and differ in how much they wait for others.
+    """
     groups: dict[_Process, _ProcessRuns] = {}
     for run in runs:
         process = run.info.process
         key = process.host, process.pid, process.start_ticks
         groups.setdefault(key, _ProcessRuns()).runs.append(run)
+    found = groups.values()
+    if all(process.working is not None for process in found):
+        worked = {key: float(process.working or 0) for key, process in groups.items()}
+    elif all(process.watched for process in found):
+        worked = {key: round(process.cpu_s, 2) for key, process in groups.items()}
+    else:
+        worked = dict.fromkeys(groups, 0.0)
     weights = {key: process.weight for key, process in groups.items()}
-    return tuple(groups[key] for key in sorted(groups, key=lambda key: (-weights[key], key)))
+    return tuple(groups[key] for key in sorted(groups, key=lambda key: (-worked[key], -weights[key], key)))
 
 
 def _with_names_of_hosts(processes: Sequence[_ProcessRuns]) -> Iterable[Run]:
@@ -166,6 +197,7 @@ def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
     sessions = {info.session: info for info in infos}
     return replace(
         infos[0],
+        region=_common_region([info.region for info in infos]),
         id=MERGED_ID,
         session=next(iter(sessions)) if len(sessions) == 1 else "",
         state=_state(infos),
@@ -188,6 +220,17 @@ def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
         truncated=any(info.truncated for info in infos),
         nested=sum(info.nested for info in infos),
         last_ns=max(info.last_ns for info in infos),
+    )
+
+
+def _common_region(regions: Sequence[Region]) -> Region:
+    """Return the newest region with only the tags, user and environment that all have."""
+    first, *others = regions
+    return replace(
+        first,
+        tags=tuple(tag for tag in first.tags if all(tag in other.tags for other in others)),
+        user=first.user if all(other.user == first.user for other in others) else "",
+        env=tuple(variable for variable in first.env if all(variable in other.env for other in others)),
     )
 
 

@@ -165,6 +165,8 @@ class ProcessPart:
     """CPU use while it was monitored, 1.0 is one core; None if that was too brief."""
     peak_rss_bytes: int
     """0 if it was not monitored."""
+    working: int | None = None
+    """Part of the weight in which threads worked; None if their states are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ class Merged:
     infos: tuple[RunInfo, ...]
     """Newest first."""
     processes: tuple[ProcessPart, ...]
-    """Heaviest first."""
+    """Those first that worked most, as far as it is known."""
     functions: tuple[FunctionPart, ...] = ()
     """Heaviest first."""
 

@@ -17,7 +17,7 @@ from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.awaits import await_titles, mean_tasks
 from profkit.render.views.costs import CostRow, plus_minus
 from profkit.render.views.header import facts, why_no_samples
-from profkit.render.views.merged import differing_rows, odd_words, process_rows
+from profkit.render.views.merged import are_states_known, differing_rows, odd_words, process_rows
 from profkit.render.views.sampled import Report, build_report
 from profkit.render.views.summary import summary
 from profkit.render.views.tables import HotRow, Tables, build_tables
@@ -36,13 +36,14 @@ def processes_markdown(report: Report) -> Iterator[str]:
     if merged is None:
         return
     total, rows = report.scale.total, process_rows(merged)
+    known = are_states_known(rows)
     process_cells = [
         [
             percent(row.share, total),
             count(row.samples),
             count(row.calls),
             f"{row.cpu_share * 100:.0f} %" if row.cpu_share is not None else "",
-            percent(row.working_share, row.samples) if row.working_share is not None else "",
+            *([percent(row.working_share or 0.0, row.samples)] if known else []),
             str(row.pid),
             moment(row.started_ns)[:19],
             code(row.host),
@@ -51,7 +52,8 @@ def processes_markdown(report: Report) -> Iterator[str]:
     ]
     yield "## Processes"
     yield table(
-        ["share:", "samples:", "calls:", "CPU:", "worked:", "pid:", "started", "host"], process_cells
+        ["share:", "samples:", "calls:", "CPU:", *(["worked:"] if known else []), "pid:", "started", "host"],
+        process_cells,
     )
     if len(rows) > len(process_cells):
         yield f"… and {len(rows) - len(process_cells):,} more."

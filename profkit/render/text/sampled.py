@@ -29,7 +29,14 @@ from profkit.render.text.operators import trace_blocks
 from profkit.render.text.tables import function_table, line_table, names_and_places, thread_table
 from profkit.render.text.tree import flame_block, tree_block
 from profkit.render.views.header import why_no_samples
-from profkit.render.views.merged import DifferingRow, ProcessRow, differing_rows, odd_words, process_rows
+from profkit.render.views.merged import (
+    DifferingRow,
+    ProcessRow,
+    are_states_known,
+    differing_rows,
+    odd_words,
+    process_rows,
+)
 from profkit.render.views.sampled import Report, build_report
 from profkit.render.views.summary import summary
 from profkit.render.views.tables import build_tables
@@ -46,7 +53,7 @@ def process_blocks(report: Report, terminal: Terminal) -> Iterator[RenderableTyp
         return
     limit = report.options.limit
     rows = process_rows(report.run.merged)
-    yield section("Processes", "by their share of all samples")
+    yield section("Processes", "by working time" if are_states_known(rows) else "by CPU time")
     yield table(_process_columns(rows[:limit], report, terminal))
     if limit is not None and len(rows) > limit:
         yield remark(f"… and {len(rows) - limit:,} more")
@@ -61,8 +68,11 @@ def _process_columns(rows: Sequence[ProcessRow], report: Report, terminal: Termi
         Column("samples", [Text(count(row.samples)) for row in rows]),
         Column("calls", [Text(count(row.calls)) for row in rows]),
         Column("CPU", [Text(text) for text in cpu]),
-        Column("pid", [Text(str(row.pid)) for row in rows]),
     ]
+    if are_states_known(rows):
+        worked = [percent(row.working_share or 0.0, row.samples) for row in rows]
+        columns.append(Column("worked", [Text(text) for text in worked]))
+    columns.append(Column("pid", [Text(str(row.pid)) for row in rows]))
     if terminal.width is None or terminal.width >= _WIDTH_FOR_HOSTS:
         started = [Text(moment(row.started_ns)[:19], style=FAINT) for row in rows]
         columns.append(Column("started", started, "left"))

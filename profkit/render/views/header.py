@@ -41,6 +41,7 @@ from profkit.render.views.merged import (
     usage,
     version_parts,
 )
+from profkit.render.views.merged_facts import env_parts, launch_parts, tag_parts, user_parts
 from profkit.stats import quantile_ns
 from profkit.transforms.cpu_time import sampled_points
 from profkit.units import format_bytes, format_duration
@@ -81,8 +82,9 @@ def facts(run: Run) -> tuple[Fact, ...]:
 
 def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
     info, merged = run.info, run.merged
+    infos = merged.infos if merged else (info,)
     yield info.region.kind.value, _where(info)
-    yield "runs", runs_parts(merged) if merged else []
+    yield "runs", [*runs_parts(merged), *launch_parts(merged)] if merged else []
     yield "started", started_parts(merged) if merged else _started(info)
     yield "calls", _calls(info)
     yield "one call", _durations(info)
@@ -95,10 +97,10 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
         yield "session", session_parts(info, merged) if merged else _session(info)
     yield "resources", resource_parts(merged) if merged else _resources(run)
     yield "process", version_parts(merged) if merged else process_parts(info.process)
-    yield "command", command_parts([one.process for one in merged.infos] if merged else [info.process])
-    yield "tags", [Part(visible(tag)) for tag in info.region.tags]
-    yield "user", [Part(visible(info.region.user))] if info.region.user else []
-    yield "env", [Part(visible(f"{name}={value}")) for name, value in info.region.env]
+    yield "command", command_parts([one.process for one in infos])
+    yield "tags", tag_parts(infos)
+    yield "user", user_parts(infos)
+    yield "env", env_parts(infos)
     for what, url in info.links:
         yield "link", [Part(visible(what)), Part(visible(url), Tone.STRONG)]
     for text in note_texts(run_notes(run)):

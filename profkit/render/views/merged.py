@@ -72,7 +72,7 @@ def runs_parts(merged: Merged) -> list[Part]:
     parts = [
         Part(count(len(infos), "run"), Tone.STRONG),
         Part(f"{len(merged.processes):,} process{'' if len(merged.processes) == 1 else 'es'}"),
-        Part(f"on {_listed(info.process.host for info in infos)}"),
+        Part(f"on {listed(info.process.host for info in infos)}"),
     ]
     parts += [Part(f"{count(recording)} still recording", Tone.WARN)] if recording else []
     parts += [Part(f"{count(early)} ended early", Tone.WARN)] if early else []
@@ -98,7 +98,7 @@ def sampler_parts(merged: Merged) -> list[Part]:
     achieved = [info.achieved_hz for info in infos if info.achieved_hz is not None]
     blocking = sum(info.plan.blocking for info in infos)
     return [
-        Part(_listed(names), Tone.STRONG),
+        Part(listed(names), Tone.STRONG),
         Part(f"{_range([info.plan.rate_hz for info in infos])} requested"),
         Part(f"{_range(achieved)} achieved" if achieved else "achieved rate unknown"),
         Part(_part_of(blocking, infos, "blocking", "nonblocking")),
@@ -146,8 +146,8 @@ def version_parts(merged: Merged) -> list[Part]:
         "profkit": (process.profkit for process in processes),
         "git": (process.git_commit[:10] for process in processes if process.git_commit is not None),
     }
-    listed = ((name, _listed(values)) for name, values in columns.items())
-    return [Part(f"{name} {values}") for name, values in listed if values]
+    texts = ((name, listed(values)) for name, values in columns.items())
+    return [Part(f"{name} {text}") for name, text in texts if text]
 
 
 def command_parts(processes: Sequence[ProcessInfo]) -> list[Part]:
@@ -188,7 +188,7 @@ def _kind(note: Note) -> _Kind:
     return note.code, tuple(_NUMBER.sub("0", text) for text in texts)
 
 
-def _listed(values: Iterable[str]) -> str:
+def listed(values: Iterable[str]) -> str:
     """List each value once, the most frequent first: `3.11.7 and 3.12.1`, `a, b, c and 4 more`."""
     found = [short(value) for value, _ in Counter(values).most_common()]
     shown, more = found[:_NAMED], len(found) - _NAMED
@@ -232,6 +232,8 @@ class ProcessRow:
     calls: int
     runs: int
     cpu_share: float | None
+    working_share: float | None
+    """Part of its samples in which threads worked; None if their states are not known."""
     peak_rss_bytes: int
     started_ns: int
     """Unix time of its first call."""
@@ -272,7 +274,7 @@ class DifferingRow:
 
 
 def process_rows(merged: Merged) -> tuple[ProcessRow, ...]:
-    """Return a row for each process, the heaviest first."""
+    """Return a row for each process, those first that worked most."""
     total = sum(part.weight for part in merged.processes)
     return tuple(
         ProcessRow(
@@ -281,6 +283,7 @@ def process_rows(merged: Merged) -> tuple[ProcessRow, ...]:
             calls=part.calls,
             runs=part.runs,
             cpu_share=part.cpu_share,
+            working_share=None if part.working is None else part.working / max(1, part.weight),
             peak_rss_bytes=part.peak_rss_bytes,
             started_ns=part.started_ns,
             pid=part.process.pid,
@@ -288,6 +291,11 @@ def process_rows(merged: Merged) -> tuple[ProcessRow, ...]:
         )
         for part in merged.processes
     )
+
+
+def are_states_known(rows: Sequence[ProcessRow]) -> bool:
+    """Return whether the working time of all processes is known; they are then sorted by it."""
+    return all(row.working_share is not None for row in rows)
 
 
 def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:

@@ -9,14 +9,17 @@ import pytest
 
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.notes import Note, NoteCode
+from profkit.model.profile import ThreadState
 from profkit.model.run import Run
 from profkit.model.session import SessionState
+from profkit.render.formatting import Part, Tone
 from profkit.render.html.sampled import sampled_html
 from profkit.render.json.sampled import sampled_json
 from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.views.header import facts
+from profkit.render.views.merged import process_rows
 from tests.support.example_runs import made_run
 from tests.support.example_worker_runs import READ, RENDER, worker_run
 from tests.support.golden import check_golden
@@ -105,10 +108,96 @@ def test_what_differs_between_runs_is_listed() -> None:
         ),
     )
     run = merge_runs(runs)
-    assert fact(run, "runs") == "5 runs · 5 processes · on web-0, web-1, web-2 and 2 more"
+    assert fact(run, "runs") == "5 runs · 5 processes · on web-0, web-1, web-2 and 2 more · of 2 commands"
     assert fact(run, "sampler").startswith("pyspy 0.4.3 · 20 Hz to 100 Hz requested · 20 Hz achieved")
     assert fact(run, "process").startswith("Python 3.11.2 and 3.12.1 · ")
     assert fact(run, "command") == "python train.py --epochs 3 · gunicorn"
+
+
+def rank_run(number: int, *, launch: str = "a1", **env: str) -> Run:
+    run = worker_run(number, {READ: 10})
+    variables = (("RANK", str(number)), ("WORLD_SIZE", "4"), *env.items())
+    region = replace(
+        run.info.region, env=variables, tags=("nightly", f"rank-{number}"), user=f"user-{number % 2}"
+    )
+    process = replace(run.info.process, launch=launch)
+    return replace(run, info=replace(run.info, region=region, process=process))
+
+
+def test_facts_of_ranks_are_ranges_and_lists() -> None:
+    run = merge_runs([rank_run(number) for number in range(4)])
+    assert fact(run, "env") == "RANK=0 to 3 · WORLD_SIZE=4"
+    assert fact(run, "tags").startswith("nightly · rank-0 in 1 of 4 runs · rank-1 in 1 of 4 runs")
+    assert fact(run, "user") == "user-0 and user-1"
+    assert (run.info.region.env, run.info.region.tags, run.info.region.user) == (
+        (("WORLD_SIZE", "4"),),
+        ("nightly",),
+        "",
+    )
+    run = merge_runs([rank_run(0, NODE="a"), rank_run(2, NODE="b"), rank_run(10)])
+    assert fact(run, "env") == "RANK=0, 2 and 10 · WORLD_SIZE=4 · NODE=a and b in 2 of 3 runs"
+
+
+def test_facts_of_one_run_are_as_recorded() -> None:
+    assert fact(rank_run(2), "env") == "RANK=2 · WORLD_SIZE=4"
+    assert fact(rank_run(2), "tags") == "nightly · rank-2"
+    assert fact(merge_runs([rank_run(2)]), "env") == "RANK=2 · WORLD_SIZE=4"
+
+
+def launches_of(*runs: Run) -> Part | None:
+    """The part of the fact `runs` that is about launches."""
+    (parts,) = [each.parts for each in facts(merge_runs(runs)) if each.name == "runs"]
+    return next((part for part in parts if part.text.startswith("of ")), None)
+
+
+def test_runs_of_several_launches_are_said_to_be() -> None:
+    ranks = [rank_run(number) for number in range(4)]
+    assert launches_of(*ranks) is None
+    others = [rank_run(number, launch="b2") for number in range(4, 8)]
+    assert launches_of(*ranks, *others) == Part("of 2 launches", Tone.WARN)
+    assert launches_of(ranks[0], others[0]) == Part("of 2 launches"), "one process each"
+    jobs = [rank_run(n, launch="", TORCHELASTIC_RUN_ID=str(n // 2)) for n in range(6)]
+    assert launches_of(*jobs) == Part("of 3 launches", Tone.WARN)
+
+
+@pytest.mark.parametrize(
+    ("argv", "part"),
+    [
+        (("python", "train.py", "--epochs", "4"), None),
+        (("python", "-c", "from multiprocessing.spawn import spawn_main"), None),
+        (("python", "evaluate.py"), Part("of 2 commands", Tone.PLAIN)),
+    ],
+)
+def test_runs_of_several_commands_are_said_to_be(argv: tuple[str, ...], part: Part | None) -> None:
+    one, two = rank_run(0, launch=""), rank_run(1, launch="")
+    two = replace(two, info=replace(two.info, process=replace(two.info.process, argv=argv)))
+    found = launches_of(one, two)
+    assert (found and found.text) == (part and part.text)
+
+
+def test_processes_that_worked_most_are_first() -> None:
+    def states(working: int) -> Run:
+        run = worker_run(working, {READ: working, RENDER: 100 - working})
+        assert run.profile is not None
+        stacks = run.profile.stacks
+        by_stack = [
+            ThreadState.WORKING if run.profile.frames[stack[1]] == READ else ThreadState.WAITING
+            for stack in stacks
+        ]
+        return replace(run, profile=replace(run.profile, states=tuple(by_stack)))
+
+    run = merge_runs([states(20), states(90), states(40)])
+    assert run.merged is not None
+    assert [row.working_share for row in process_rows(run.merged)] == [0.9, 0.4, 0.2]
+    assert "by working time" in sampled_text([run])
+    known = [states(20), worker_run(1, {READ: 5}), worker_run(2, {READ: 3})]
+    busy = replace(known[1], resources=(known[1].resources[0], replace(known[1].resources[1], cpu_s=11.0)))
+    run = merge_runs([known[0], known[2], busy])
+    assert run.merged is not None
+    rows = process_rows(run.merged)
+    assert [row.cpu_share for row in rows] == [1.0, 0.5, 0.5]
+    assert [row.samples for row in rows] == [5, 100, 3], "those with the same CPU time by samples"
+    assert "by CPU time" in sampled_text([run])
 
 
 def test_the_time_that_was_sampled_is_counted_if_it_differs() -> None:
