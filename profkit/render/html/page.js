@@ -1097,27 +1097,29 @@ formatPercent(busy_ns/(last_span_ns||1),1))},{id:"drawn",title:`over ${time(last
 drawn,{class:"commit"})}],grid=sortableTable({caption:"How busy each thread and stream was.",sort:"busy_ns",columns:columns4,
 key:({name})=>name});return grid.show(lanes),[titled("h3","Timeline","of the last traced call"),grid.element]}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf3(
 currentRun().merged));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-merged)};function partsOf3(merged){if(!merged)return[hint("This run has one process.")];let grid=sortableTable(
-{caption:"Processes by their share of all samples.",sort:"share",step:50,columns:processColumns(),key:({host,pid,
-started})=>`${host} ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}
-function processColumns(){let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];
-return numberCell(value===null?"":write2(value))}});return[{id:"pid",title:"process",rising:!0,value:({pid})=>pid,
-cell:({pid})=>make("th",{scope:"row",class:"name plain"},String(pid))},{id:"share",title:"share",value:({share:share2})=>share2,
-cell:({share:share2})=>barCell(share2,formatShare(share2))},number("samples","samples",formatCount),number("ca\
-lls","calls",formatCount),number("cpu_share","CPU",share2=>`${Math.round(share2*100)} %`),number("peak_rss_byt\
-es","peak memory",formatBytes),{id:"started",title:"started (UTC)",rising:!0,value:({started})=>started,cell:({
-started})=>cell(started.slice(0,19).replace("T"," "),{class:"commit"})},{id:"host",title:"host",rising:!0,value:({
-host})=>host,cell:({host})=>cell(host)}]}function differing({differing:rows,processes}){if(processes.length<2)
-return[];let title=titled("h3","Shares that differ between processes","of functions, including their library c\
-alls");if(!rows.length)return[title,hint("No share differs by more than noise and 5 points.")];let grid=sortableTable(
-{caption:"Functions whose share in one process differs from that in all others.",sort:"share",step:20,key:({name,
-file})=>`${name} ${file}`,columns:[{id:"name",title:"function",rising:!0,value:({name})=>name,cell:({name})=>plainHead(
-name)},{id:"share",title:"all processes",value:({share:share2})=>share2,cell:({share:share2})=>barCell(share2,
-formatShare(share2))},{id:"odd",title:"differing processes",cell:row=>cell(oddOf(row))}]});return grid.show(rows),
-[title,grid.element]}function oddOf({share:share2,processes}){let odd=processes.filter(({differs})=>differs).sort(
-(a,b)=>Math.abs(b.share-share2)-Math.abs(a.share-share2)),several=new Set(processes.map(({pid})=>pid)).size<processes.
-length;return[...odd.slice(0,ODD).map(one=>`${formatShare(one.share)} in ${one.pid}${several?` on ${one.host}`:
-""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
+merged)};function partsOf3(merged){if(!merged)return[hint("This run has one process.")];let isKnown=merged.processes.
+every(row=>row.working_share!==null),grid=sortableTable({caption:`Processes by ${isKnown?"working":"CPU"} time\
+.`,step:50,sort:isKnown?"working_share":"cpu_share",columns:processColumns(isKnown),key:({host,pid,started})=>`${host}\
+ ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}function processColumns(isKnown){
+let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];return numberCell(value===
+null?"":write2(value))}});return[{id:"pid",title:"process",rising:!0,value:({pid})=>pid,cell:({pid})=>make("th",
+{scope:"row",class:"name plain"},String(pid))},{id:"share",title:"share",value:({share:share2})=>share2,cell:({
+share:share2})=>barCell(share2,formatShare(share2))},number("samples","samples",formatCount),number("calls","c\
+alls",formatCount),number("cpu_share","CPU",share2=>`${Math.round(share2*100)} %`),...isKnown?[number("working\
+_share","worked",formatShare)]:[],number("peak_rss_bytes","peak memory",formatBytes),{id:"started",title:"star\
+ted (UTC)",rising:!0,value:({started})=>started,cell:({started})=>cell(started.slice(0,19).replace("T"," "),{class:"\
+commit"})},{id:"host",title:"host",rising:!0,value:({host})=>host,cell:({host})=>cell(host)}]}function differing({
+differing:rows,processes}){if(processes.length<2)return[];let title=titled("h3","Shares that differ between pr\
+ocesses","of functions, including their library calls");if(!rows.length)return[title,hint("No share differs by\
+ more than noise and 5 points.")];let grid=sortableTable({caption:"Functions whose share in one process differ\
+s from that in all others.",sort:"share",step:20,key:({name,file})=>`${name} ${file}`,columns:[{id:"name",title:"\
+function",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)},{id:"share",title:"all processes",value:({
+share:share2})=>share2,cell:({share:share2})=>barCell(share2,formatShare(share2))},{id:"odd",title:"differing \
+processes",cell:row=>cell(oddOf(row))}]});return grid.show(rows),[title,grid.element]}function oddOf({share:share2,
+processes}){let odd=processes.filter(({differs})=>differs).sort((a,b)=>Math.abs(b.share-share2)-Math.abs(a.share-
+share2)),several=new Set(processes.map(({pid})=>pid)).size<processes.length;return[...odd.slice(0,ODD).map(one=>`${formatShare(
+one.share)} in ${one.pid}${several?` on ${one.host}`:""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(
+", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
 Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
 resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
 onChange(["run"],show),onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)}),show()},

@@ -178,6 +178,7 @@ export interface ProcessRow {
   calls: number;
   runs: number;
   cpu_share: number | null;
+  working_share: number | null;
   peak_rss_bytes: number;
 }
 

@@ -27,18 +27,23 @@ export const processesPanel = {
 /** @param {Merged | null | undefined} merged */
 function partsOf(merged) {
   if (!merged) return [hint("This run has one process.")];
+  const isKnown = merged.processes.every((row) => row.working_share !== null);
   const grid = sortableTable({
-    caption: "Processes by their share of all samples.", sort: "share", step: 50, columns: processColumns(),
+    caption: `Processes by ${isKnown ? "working" : "CPU"} time.`, step: 50,
+    sort: isKnown ? "working_share" : "cpu_share", columns: processColumns(isKnown),
     key: ({ host, pid, started }) => `${host} ${pid} ${started}`,
   });
   grid.show(merged.processes);
   return [grid.element, ...differing(merged)];
 }
 
-/** @returns {Column<ProcessRow>[]} */
-function processColumns() {
+/**
+ * @param {boolean} isKnown whether the working time of all processes is known
+ * @returns {Column<ProcessRow>[]}
+ */
+function processColumns(isKnown) {
   /**
-   * @param {"samples" | "calls" | "cpu_share" | "peak_rss_bytes"} id
+   * @param {"samples" | "calls" | "cpu_share" | "working_share" | "peak_rss_bytes"} id
    * @param {string} title
    * @param {(value: number) => string} write
    * @returns {Column<ProcessRow>}
@@ -55,6 +60,7 @@ function processColumns() {
     number("samples", "samples", formatCount),
     number("calls", "calls", formatCount),
     number("cpu_share", "CPU", (share) => `${Math.round(share * 100)} %`),
+    ...(isKnown ? [number("working_share", "worked", formatShare)] : []),
     number("peak_rss_bytes", "peak memory", formatBytes),
     { id: "started", title: "started (UTC)", rising: true, value: ({ started }) => started,
       cell: ({ started }) => cell(started.slice(0, 19).replace("T", " "), { class: "commit" }) },
