@@ -11,7 +11,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
-from profkit.model.session import ResourcePoint, SessionState
+from profkit.model.session import ChildUsage, ResourcePoint, SessionState
 from profkit.render.formatting import Tone
 from profkit.render.views.header import facts, run_notes, why_no_samples
 from profkit.render.views.merged import Usage, usage
@@ -124,6 +124,14 @@ def test_usage_needs_two_points_for_the_processor() -> None:
     assert usage(RESOURCES[:1]) == Usage(None, 300 * 2**20, 6)
     assert usage((*RESOURCES[:1], RESOURCES[0])) == Usage(None, 300 * 2**20, 6)
     assert usage((ResourcePoint(0, 1.0, 5, 1), ResourcePoint(2 * 10**9, 4.0, 3, 2))) == Usage(1.5, 5, 2)
+
+
+def test_cpu_use_includes_that_of_sampled_children() -> None:
+    points = (RESOURCES[0], replace(RESOURCES[-1], children=ChildUsage(8.0, 8.0, 4)))
+    run = replace(made_run(), resources=points)
+    assert said(run)["resources"].startswith("CPU 95 % · ")
+    run = replace(run, info=replace(run.info, plan=replace(PLAN, subprocesses=True)))
+    assert said(run)["resources"].startswith("CPU 495 % with child processes · ")
 
 
 @pytest.mark.parametrize(
