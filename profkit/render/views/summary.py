@@ -10,9 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from profkit.model.profile import Frame, Profile, ThreadState
+from profkit.model.region import RegionKind
 from profkit.model.run import Memory, Run, RunInfo
 from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
+from profkit.render.views.awaits import mean_tasks
 from profkit.render.views.contradiction import CpuContradiction, cpu_contradiction
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
@@ -22,8 +24,8 @@ from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, Doing
 from profkit.transforms.cpu_time import unsampled_children
 from profkit.transforms.origin import is_library_file, package_of
-from profkit.transforms.suspension import Suspended, suspended
-from profkit.transforms.wait_labels import LOCK, OF_OTHER_THREADS, SLEEP
+from profkit.transforms.suspension import AwaitShare, Suspended, await_shares, suspended
+from profkit.transforms.wait_labels import EVENTS, LOCK, OF_OTHER_THREADS, SLEEP
 from profkit.units import Unit, format_bytes, format_duration
 
 FEWEST = 10
@@ -90,6 +92,7 @@ class Summaries:
             *(_of_contradiction(against) if against is not None else ()),
             *(() if is_against else self._of_main(main, found, activity)),
             *(() if is_first else waits),
+            *(self._of_tasks(found, main) if is_whole else ()),
             *(working or self._of_waiting(found[:1], main, others)),
             *(self._of_unseen(against) if is_whole else ()),
             *_not_seen(self._info),
@@ -103,6 +106,19 @@ class Summaries:
             yield _lead(found, self._scale(main), of_time, self._info)
             if activity is Activity.ALL:
                 yield from self._states(main, found)
+
+    def _of_tasks(self, found: Sequence[Charge], main: Timeline) -> Iterator[str]:
+        """Yield where the tasks of a program are suspended while its event loop waits."""
+        if self._info.region.kind is not RegionKind.PROGRAM:
+            return
+        lines = [one for one in await_shares(self._info) if not is_library_file(one.place.file)]
+        waits = sum(charge.weight for charge in found if charge.waits_for == EVENTS)
+        if not lines or waits < _SPREAD * main.weight:
+            return
+        longest, share = lines[0].place, lines[0].share
+        at = place(longest.file, longest.line, self._info.process.cwd)
+        who = f"a task is suspended {100 * share:.0f} % of the time" if share < 1 else _mean_of(lines[0])
+        yield f"Meanwhile, {who} awaiting {longest.awaited} in {longest.function} ({at})."
 
     def _charges(self, timeline: Timeline) -> list[Charge]:
         return self._rules.charges(timeline.profile, self._waiting)
@@ -217,6 +233,10 @@ def _of_children(run: Run) -> Iterator[str]:
         verb = "was" if processes == 1 else "were"
         used = f"used {format_duration(cpu_s)} of processor time"
         yield f"{who} {used} and {verb} not sampled: --subprocesses samples them."
+
+
+def _mean_of(line: AwaitShare) -> str:
+    return f"on average {mean_tasks(line)} tasks are suspended"
 
 
 def _of_suspension(found: Suspended, info: RunInfo) -> str:

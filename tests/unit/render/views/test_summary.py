@@ -215,6 +215,27 @@ def test_a_coroutine_is_suspended_most_of_the_time() -> None:
     assert second == "jitter.<locals>.pixel (vision/data.py:9) takes 41 % ±6 of the active time."
 
 
+@pytest.mark.parametrize(
+    ("suspended_ns", "who"),
+    [
+        (700_000_000, "a task is suspended 70 % of the time"),
+        (2_500_000_000, "on average 2.5 tasks are suspended"),
+    ],
+)
+def test_tasks_are_suspended_while_the_event_loop_waits(suspended_ns: int, who: str) -> None:
+    builder = ProfileBuilder()
+    select = frame_of("select@other:4")._replace(file="/usr/lib/python3.11/selectors.py")
+    builder.add((frame_of("main:9"), select), Thread(4242, 4242, MAIN), 90, state=WAITING)
+    waits = AwaitTime("/home/ada/vision/db.py", 6, "fetch", "sleep", suspended_ns, 5)
+    run = made_run(torn=0, durations=histogram_of([1_000_000_000]), awaits=(waits,))
+    info = replace(run.info, region=replace(run.info.region, kind=RegionKind.PROGRAM))
+    said = summary(build_report(Run(info, builder.build(period_ns=1e7)), ReportOptions()))
+    assert said == (
+        "main (/home/ann/app.py:9) waits 100 % (at least 96 %) of the time for events.",
+        f"Meanwhile, {who} awaiting sleep in fetch (db.py:6).",
+    )
+
+
 def test_what_was_not_seen_is_listed() -> None:
     run = made_run(torn=2, errors=1, gap_s=1.5, skipped=3, traced_away=1)
     *_, last = summary(build_report(run, ReportOptions()))
