@@ -29,6 +29,8 @@ class Marks:
     native: frozenset[int]
     library: frozenset[int]
     """Frames of libraries and of profkit: its own work if recording code calls them for itself."""
+    held: frozenset[int]
+    """Frames of profkit that run nothing of the program's."""
     entries: Mapping[int, tuple[str, ...]]
     """Regions that begin at a frame."""
     loops: frozenset[int]
@@ -77,7 +79,12 @@ class Marks:
                 yield frame
 
     def is_own_work(self, stack: Stack) -> bool:
-        """Return whether a stack is a profkit thread's: it ends in recording code, above libraries only."""
+        """Return whether a stack is profkit's: with libraries only, it begins in it or ends in recording code.
+
+        A stack that was read while it changed may lack its outermost frames.
+        """
+        if stack and stack[0] in self.held and self.library.issuperset(stack):
+            return True
         kept = tuple(self.program_frames(stack))
         ends_there = len(kept) < len(stack) and kept == stack[: len(kept)]
         return ends_there and self.library.issuperset(kept)
@@ -88,18 +95,17 @@ def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode)
     known = tuple(regions)
     recording = frozenset(index for index, frame in enumerate(frames) if own.records(frame.file))
     markers = {index: frames[index].name for index in recording if _is_marker(frames[index])}
+    callers = frozenset(
+        index for index in recording if index in markers or own.calls_for_program(frames[index].file)
+    )
+    held = frozenset(index for index, frame in enumerate(frames) if own.holds(frame.file))
     return Marks(
         own=recording,
-        callers=frozenset(
-            index for index in recording if index in markers or own.calls_for_program(frames[index].file)
-        ),
+        callers=callers,
         markers=frozenset(markers),
         native=frozenset(index for index, frame in enumerate(frames) if is_native_file(frame.file)),
-        library=frozenset(
-            index
-            for index, frame in enumerate(frames)
-            if is_library_file(frame.file) or own.holds(frame.file)
-        ),
+        library=held.union(index for index, frame in enumerate(frames) if is_library_file(frame.file)),
+        held=held - callers,
         loops=frozenset(index for index, frame in enumerate(frames) if _runs_loop(frame)),
         entries=_marker_entries(markers, known) | _block_entries(frames, known),
         fitting=_fitting(frames, known, markers),

@@ -278,6 +278,14 @@ def test_a_region_of_all_threads_trims_its_own_and_keeps_the_others_whole() -> N
     assert counts(cut_region(profile, wide, [], others=[G], own=OWN)) == (3, 0, 1, 7)
 
 
+def test_a_stack_without_its_outermost_frames_that_begins_in_profkit_is_its_own_work() -> None:
+    wide = replace(F, all_threads=True)
+    profile = recording("~append lib.dumps=2", "~append=1", "~append run=4")
+    cut = cut_region(profile, wide, [Cover(wide.id, None)], own=OWN)
+    assert shown(cut) == {"append run": 4}
+    assert counts(cut) == (4, 0, 3, 0)
+
+
 def test_a_thread_that_runs_a_library_function_under_a_marker_is_no_thread_of_profkits() -> None:
     wide = replace(F, all_threads=True)
     profile = recording("lib.bootstrap !N lib.wait=2")
