@@ -79,7 +79,7 @@ class Marks:
                 yield frame
 
     def is_own_work(self, stack: Stack) -> bool:
-        """Return whether a stack is profkit's: with libraries only, it begins in it or ends in recording code.
+        """Return whether a stack is profkit's own: it begins or ends in its code, and has libraries only.
 
         A stack that was read while it changed may lack its outermost frames.
         """
