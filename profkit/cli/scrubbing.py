@@ -93,6 +93,15 @@ class _Scrubber:
             info,
             region=self._region(info.region),
             process=self._process(info.process),
+            awaits=tuple(
+                replace(
+                    one,
+                    file=self.file(one.file),
+                    function=self.text(one.function),
+                    awaited=self.text(one.awaited),
+                )
+                for one in info.awaits
+            ),
             plan=replace(info.plan, tags=self._texts(info.plan.tags), notes=self._notes(info.plan.notes)),
             links=(),
             notes=self._notes(info.notes),

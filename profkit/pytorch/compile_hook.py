@@ -27,7 +27,6 @@ _VARIABLES = {
     "stack_max_len": "COMPILE_STROBELIGHT_MAX_STACK_LENGTH",
 }
 """Options that PyTorch has variables for."""
-_DURATION = "max_profile_duration_sec"
 
 
 def enable(options: ProfilerOptions) -> CompilationProfiler | None:
@@ -109,5 +108,5 @@ def _settings(options: ProfilerOptions, given: dict[str, object]) -> Settings:
     of_variables = {name: given[name] for name, variable in _VARIABLES.items() if variable in os.environ}
     if "rate" in options:
         of_variables.pop("sample_each", None)
-    filled = {_DURATION: given[_DURATION], **of_variables, **options}
+    filled = {**of_variables, **options}
     return settings_over_defaults(cast(ProfilerOptions, filled))

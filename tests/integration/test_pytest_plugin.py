@@ -95,7 +95,7 @@ def documented():
     assert re.search(r"test_it.py::test_short  too short for a sample at 200 Hz", said)
     block = said.partition("test_it.py::test_slow\n")[2]
     first, second = block.splitlines()[:2]
-    assert re.search(r"100 %( ±\d+)? +100 %    work  work.py:\d", first)
+    assert re.search(r"100 %( [±−]\d+)? +100 %    work  work.py:\d", first)
     assert re.search(r" 100 %    test_slow  test_it.py:\d+", second)
     assert "test_skipped" not in said.partition("sampled tests")[2].partition("short test summary")[0]
     report = of_label(tmp_path, "test_it.py::test_slow")
