@@ -113,12 +113,16 @@ def test_the_best_way_that_is_left_is_taken(name: str, folder: Path) -> None:
     case = CASES[name]
     found = outcome(folder, case)
     taken = case.tried[-1]
+    # On a busy machine the way that stops the program is not tried.
+    is_busy = any("the machine was busy" in note for run in found["runs"].values() for note in run["notes"])
+    most = len(case.tried) - 1
+    expected = {most, most - (PYSPY in case.tried)} if is_busy else {most}
     for run in found["runs"].values():
         assert run["calls"] == CALLS
         assert run["wall_s"] >= 0.1 * CALLS
         assert run["error"] is None
         steps = [note for note in run["notes"] if case.cause in note and "sampled instead of" in note]
-        assert len(steps) == len(case.tried) - 1, run["notes"]
+        assert len(steps) in expected, run["notes"]
         assert run["samples"] > 0
         assert run["sampler"] == taken.split()[0]
         assert taken == PYSPY or not run["blocking"]
@@ -126,7 +130,7 @@ def test_the_best_way_that_is_left_is_taken(name: str, folder: Path) -> None:
     assert sum(run["wall_s"] for run in found["runs"].values()) < 1.25 * found["spun_s"]
     inside = [line for line in found["said"] if line.startswith("a subinterpreter cannot sample")]
     assert len(inside) == (PREFERS_READER and taken == INSIDE and case.cause == "seccomp"), found["said"]
-    assert len(found["said"]) == len(case.tried) - 1 + len(inside), found["said"]
+    assert len(found["said"]) - len(inside) in expected, found["said"]
     assert all(case.cause in line for line in found["said"])
 
 
