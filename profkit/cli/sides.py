@@ -205,7 +205,7 @@ class Sides:
             return Selection((info,))
         every = self._earlier(wanted, (), without)
         if not every:
-            return Selection(())
+            return Selection(() if _left_out(info, without) else (info,))
         batch = [one for one in every if _batch_of(one) == _batch_of(every[0])]
         newest = _of_one_commit(tuple(batch), f"the newest runs of {wanted!r}")
         return select_alike(newest, self._earlier(wanted, newest, without))

@@ -48,7 +48,8 @@ def select_alike(newest: Sequence[AnyInfo], earlier: Sequence[AnyInfo]) -> Selec
         reason = _difference(info, first)
         if not reason and definitions.setdefault(order, _definition(info)) != _definition(info):
             reason = "definition"
-        if not reason and not _has_results(info) and any(_order(one) == order for one in usable):
+        has_better = any(_has_results(one) and _order(one) == order for one in usable)
+        if not reason and not _has_results(info) and has_better:
             reason = "failed"
         if not reason and often[order] == MOST_RUNS:
             reason = "older"
