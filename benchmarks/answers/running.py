@@ -1,4 +1,4 @@
-"""Running a program under profkit, with other programs at its side, and asking for its reports."""
+"""Run a program under profkit beside busy loops, and read its reports."""
 
 from __future__ import annotations
 

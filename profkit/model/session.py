@@ -193,7 +193,7 @@ class AwaitTime:
     function: str
     """Qualified name of the function that the line is in."""
     awaited: str
-    """Qualified name of what it awaited first, such as `sleep` or `Queue.get`; of a future its type."""
+    """Qualified name of the awaited function, such as `sleep` or `Queue.get`; for a future, its type."""
     suspended_ns: int
     times: int
 

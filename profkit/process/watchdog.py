@@ -10,8 +10,8 @@ PROGRAM may briefly stop process PID, as samplers do (ptrace(2)). The watchdog i
 hold PID forever: if PROGRAM itself is stopped (SIGSTOP), or if PID is killed while stopped. In that case
 the tracer must release it, which py-spy 0.4 does not do.
 
-With --rounds, it meanwhile writes a journal of what the threads of PID do in each of PROGRAM's rounds, by the
-module `rounds` in FOLDER, and has PROGRAM log the rounds that fail.
+With --rounds, the module `rounds` in FOLDER writes the states of PID's threads in each of PROGRAM's rounds to
+JOURNAL, and PROGRAM logs the rounds that fail.
 
 Imports only modules that are built into Python before PROGRAM runs, since imports delay each start. Reads no
 clock: a library that fakes the time (libfaketime) may be preloaded.

@@ -63,7 +63,7 @@ class PySpyProgram:
     any_name = False
 
     def __init__(self, plan: SamplerPlan, rounds: Path) -> None:
-        """Take the path of the journal of what threads do in each round."""
+        """Take the plan and the path of the journal of rounds."""
         self._plan, self._rounds = plan, rounds
 
     def watchdog_options(self, attempt: Attempt) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def read_rounds(data: bytes) -> Mapping[int, ProcessRounds]:
         try:
             _PARSERS[kind](parsed, words)
         except (KeyError, ValueError, IndexError):
-            break  # names and figures of what follows could be those of other threads
+            break  # later lines may refer to threads whose lines are missing
     return dict(zip(parsed.pids, parsed.processes, strict=True))
 
 

@@ -24,7 +24,7 @@ _HOLDERS = frozenset(
 _ENTERING = ".__aenter__"
 """Python calls it; what it awaits is what the program knows."""
 _YIELD = "yield"
-"""Name of what a generator awaits that yields by itself."""
+"""Name shown for a generator that yields itself instead of awaiting something."""
 _GATHERING, _GATHER = "_GatheringFuture", "gather"
 _MOST_CODES = 4096
 _DEEPEST = 1000

@@ -35,9 +35,9 @@ def with_last(
 
 
 def evenly_spread(segments: Segments, every: int) -> tuple[Segments, Segments, int]:
-    """Return the segments to keep and those to delete, and how many minutes each kept one stands for.
+    """Return the segments to keep, those to delete, and the number N if every Nth minute is kept.
 
-    `every` is that number until now. The last segment, which is being recorded, is kept.
+    `every` is N so far. The last segment, which is being recorded, is kept.
     """
     *finished, last = segments
     kept = _of_minutes(finished, every)

@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Weight that is charged to a function of the program for one kind of what threads do there."""
+    """Weight of a function of the program, for working, waiting or importing there."""
 
     place: Place
     doing: Doing

@@ -1,4 +1,4 @@
-"""Remove duplicates from a list, with a list of what was seen."""
+"""Remove duplicates from a list by searching a list of the values so far."""
 
 from time import perf_counter
 

@@ -10,7 +10,7 @@ _WANTED = _IN_CLOSE_NOWRITE | _IN_OPEN
 """The kernel makes one event of equal ones in a row: those of closes separate those of opens."""
 _FLAGS = posix.O_NONBLOCK | posix.O_CLOEXEC
 _HEADER_BYTES, _MOST_BYTES = 16, 1 << 16
-"""Size of `struct inotify_event` without its name, and of what is read at once."""
+"""Size of `struct inotify_event` without its name, and the most bytes read at once."""
 
 
 class Opens:

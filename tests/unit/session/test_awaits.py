@@ -47,7 +47,7 @@ def counters_of(function: Callable[..., Any]) -> Counters:
 
 
 def found_in(work: Callable[[], Coroutine[Any, Any, object]]) -> Found:
-    """Run a coroutine function as a region, in a real event loop."""
+    """Return the lines at which a decorated coroutine is suspended in a real event loop."""
     decorated = profile(work)
     counters = counters_of(decorated)
     counters.live = True

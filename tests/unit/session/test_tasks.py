@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -20,9 +19,6 @@ from profkit.session.session import Session
 from profkit.session.tasks import IDLE_S, LOOK_S, SEARCH_S, TaskLooks, suspended_tasks
 
 _T = TypeVar("_T")
-gil = pytest.mark.skipif(
-    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="tasks may change during a look"
-)
 
 
 def session_of(kind: RegionKind) -> tuple[Session, Counters]:
@@ -57,7 +53,7 @@ def lines_of(counters: Counters) -> set[tuple[str, str, int]]:
     return {(one.function.rpartition(".")[2], one.awaited, one.times) for one in delta.awaits}
 
 
-@gil
+@pytest.mark.gil
 def test_each_suspended_task_counts_at_its_line() -> None:
     session, counters = session_of(RegionKind.PROGRAM)
     looks = TaskLooks()
@@ -94,7 +90,7 @@ def test_without_an_event_loop_it_looks_rarely() -> None:
     assert counters.drain(1) is None
 
 
-@gil
+@pytest.mark.gil
 def test_looks_keep_their_pause() -> None:
     session, counters = session_of(RegionKind.PROGRAM)
     looks = TaskLooks()

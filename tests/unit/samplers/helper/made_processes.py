@@ -24,7 +24,7 @@ MAPS = """\
 
 
 class MadeProcess:
-    """A process without threads, in a folder that stands for /proc."""
+    """A process without threads, in a folder used instead of /proc."""
 
     def __init__(self, proc: Path, pid: int = PID) -> None:
         self.pid, self.folder = pid, proc / str(pid)
