@@ -5,9 +5,12 @@ Both sides of each pair run under the same sampler, which stays attached between
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 from benchmarks.attached import check_attached, detach
 from benchmarks.figures import Figure
@@ -24,12 +27,13 @@ _WORK_S = 0.001
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Measure fixed work of 1 ms, an empty function, an empty block, and the later cost of counting calls."""
+    """Measure fixed work of 1 ms, empty functions and blocks, suspensions, and the later cost of counting."""
     series, pairs = (1, 6) if quick else (30, 60)
     figures = [
         _fixed_work_figure(series),
         _empty_call_figure(pairs),
         _measured_call_figure(pairs),
+        _suspension_figure(pairs),
         _empty_block_figure(pairs),
         _counting_figure(pairs),
     ]
@@ -74,6 +78,28 @@ def _measured_call_figure(pairs: int) -> Figure:
     return difference_figure(
         NAME, "an empty call with mode='timer' - an empty call", taken, _EMPTY_CALLS, 8.0
     )
+
+
+def _suspension_figure(pairs: int) -> Figure:
+    async def turns() -> None:
+        for _ in range(_EMPTY_CALLS):
+            await asyncio.sleep(0)
+
+    def stepped(function: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], float]:
+        def run() -> float:
+            coroutine, start_s = function(), perf_counter()
+            with suppress(StopIteration):
+                while True:
+                    coroutine.send(None)
+            return perf_counter() - start_s
+
+        return run
+
+    decorated = profile(label="turns")(turns)
+    stepped(decorated)()
+    taken = interleaved(stepped(decorated), stepped(turns), pairs)
+    what = "a suspension of a decorated coroutine - of another one"
+    return difference_figure(NAME, what, taken, _EMPTY_CALLS, 2.0)
 
 
 def _empty_block_figure(pairs: int) -> Figure:

@@ -152,7 +152,7 @@ def _coroutine(counters: Counters, function: Call) -> Marker:
                     return await unstarted.take()
                 start = now()  # without the start of a sampler
             coroutine = unstarted.take()
-            steps = Steps(coroutine, None if nested else {})
+            steps = Steps(coroutine, None if nested else counters.looks)
             try:
                 return await (awaited(steps) if in_steps else coroutine)
             except BaseException as error:
@@ -226,8 +226,8 @@ def _async_generator(counters: Counters, function: Call) -> Marker:
             joined = counters.live
             if not joined:
                 joined, start = await enter_off_loop(counters, sys._getframe()), now()
-            awaits: Awaits | None = None if nested else {}
-            steps = Steps(first_step(generator), awaits, generator)
+            looks, awaits = None if nested else counters.looks, Awaits()
+            steps = Steps(first_step(generator), looks, awaits, generator)
             try:
                 while True:
                     try:
@@ -239,7 +239,7 @@ def _async_generator(counters: Counters, function: Call) -> Marker:
                             return
                         else:
                             raise
-                    active_ns, steps = active_ns + steps.active_ns, Steps(following, awaits, generator)
+                    active_ns, steps = active_ns + steps.active_ns, Steps(following, looks, awaits, generator)
             except BaseException as error:
                 _count_raised(counters, error)
                 raise

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Protocol, cast
 
 from profkit.originals import REAL
-from profkit.session.awaits import Awaits, place_of
+from profkit.session.awaits import AwaitLooks, Awaits
 
 
 class Steppable(Protocol):
@@ -24,22 +24,27 @@ class Steppable(Protocol):
 class Steps:
     """A generator or coroutine, run step by step; `active_ns` is the time of its steps.
 
-    `awaits` is None, or has the time for which it was suspended at each place, and how often.
+    If it is looked at, `awaits` has the time for which it was suspended at each place, and how often.
     All exceptions thrown in are thrown into the target, GeneratorExit too: whether it yields, returns
     or ignores it has the same effect as without the wrapper. Items and exceptions are not kept.
     """
 
     __slots__ = (
-        "_argument", "_method", "_now", "_root", "_since", "_spent", "_target", "active_ns", "awaits",
+        "_argument", "_looks", "_method", "_now", "_root", "_since", "_target", "active_ns", "awaits",
         "returned", "waiting",
     )  # fmt: skip
 
-    def __init__(self, target: Steppable, awaits: Awaits | None = None, root: object = None) -> None:
+    def __init__(
+        self,
+        target: Steppable,
+        looks: AwaitLooks | None = None,
+        awaits: Awaits | None = None,
+        root: object = None,
+    ) -> None:
         """`root` is what awaits: the target, or the async generator of this step."""
         self._target, self._now = target, REAL.perf_counter_ns
-        self.awaits, self._root = awaits, root or target
-        self._spent: list[int] | None = None
-        self._since = 0
+        self._looks, self._root, self._since = looks, root or target, 0
+        self.awaits: Awaits = {} if awaits is None else awaits
         self._method: Callable[[Any], Any] = target.send
         self._argument: Any = None
         self.active_ns = 0
@@ -51,12 +56,15 @@ class Steps:
     def step(self) -> Any:
         """Run one step and return the item; raises what the target raises, StopIteration included."""
         method, argument, now = self._method, self._argument, self._now
-        self._argument, self.waiting = None, False
         start = now()
-        spent = self._spent
-        if spent is not None:
-            spent[0] += start - self._since
-            spent[1] += 1
+        looks, since = self._looks, self._since
+        if looks is not None and since:
+            self._since = 0  # an interrupt during a look is thrown into the target, without another look
+            suspended_ns, threshold_ns = start - since, looks.threshold_ns
+            if suspended_ns >= threshold_ns or suspended_ns > threshold_ns * looks.random():
+                looks.count(self._root, self.awaits, suspended_ns)
+                start = now()
+        self._argument, self.waiting = None, False
         try:
             item = method(argument)
         finally:
@@ -64,10 +72,6 @@ class Steps:
             self.active_ns += end - start
             del argument  # an exception that was thrown in would keep its own traceback alive
         self.waiting = True
-        awaits = self.awaits
-        if awaits is not None:
-            place = place_of(self._root)
-            self._spent = None if place is None else awaits.get(place) or awaits.setdefault(place, [0, 0])
         return item
 
     def send(self, value: Any) -> None:

@@ -1,11 +1,12 @@
 """Lines of the program at which coroutines are suspended, found by following what each one awaits.
 
-Each suspension of a profiled coroutine looks for one: measure before adding a line to `place_of`.
+To follow a chain of awaits takes about a microsecond, so not each of very many suspensions is looked at.
 """
 
 from __future__ import annotations
 
 import gc
+from _random import Random  # `random` takes milliseconds to import
 from collections.abc import Iterable
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType
 from typing import TYPE_CHECKING
@@ -27,6 +28,9 @@ _YIELD = "yield"
 """Name shown for a generator that yields itself instead of awaiting something."""
 _GATHERING, _GATHER = "_GatheringFuture", "gather"
 _MOST_CODES = 4096
+_LOOKS = 1000
+"""Looks after which the threshold is doubled; each second it is halved."""
+_FIRST_THRESHOLD_NS = 20_000
 _DEEPEST = 1000
 
 
@@ -39,8 +43,40 @@ class Place:
         self.code, self.line, self.awaited = code, line, awaited
 
 
-Awaits = dict[Place, list[int]]
+Awaits = dict[Place, list[float]]
 """Nanoseconds for which a run was suspended, and how often, by place."""
+
+
+class AwaitLooks:
+    """Chooses suspensions of a region to look at: all, or those above a threshold and a part of the others.
+
+    A shorter one is chosen with a probability in proportion to its time, and stands for the others.
+    """
+
+    __slots__ = ("_left", "random", "threshold_ns")
+
+    def __init__(self) -> None:
+        self.random = Random().random
+        self.threshold_ns = 0
+        self._left = _LOOKS
+
+    def count(self, root: object, awaits: Awaits, suspended_ns: int) -> None:
+        """Count a chosen suspension of `root`, which is not resumed yet."""
+        place = place_of(root)
+        if place is not None:
+            counted_ns = max(suspended_ns, self.threshold_ns)
+            spent = awaits.get(place) or awaits.setdefault(place, [0, 0])
+            spent[0] += counted_ns
+            spent[1] += counted_ns / max(1, suspended_ns)
+        self._left -= 1
+        if self._left <= 0:
+            self.threshold_ns, self._left = max(2 * self.threshold_ns, _FIRST_THRESHOLD_NS), _LOOKS
+
+    def renew(self) -> None:
+        """Allow more looks; called once a second."""
+        half_ns = self.threshold_ns // 2
+        self.threshold_ns, self._left = half_ns if half_ns >= _FIRST_THRESHOLD_NS else 0, _LOOKS
+
 
 _CODES: dict[int, dict[int, Place] | None] = {}
 """Places by the identity of their code and the offset of the instruction; None for code of libraries."""
@@ -83,7 +119,13 @@ def await_times(runs: Iterable[Awaits]) -> tuple[AwaitTime, ...]:
     from profkit.transforms.suspension import add_awaits
 
     return add_awaits(
-        AwaitTime(place.code.co_filename, place.line, readable(place.code.co_qualname), place.awaited, *spent)
+        AwaitTime(
+            place.code.co_filename,
+            place.line,
+            readable(place.code.co_qualname),
+            place.awaited,
+            *map(round, spent),
+        )
         for awaits in runs
         for place, spent in awaits.items()
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from profkit.model.region import Region
 from profkit.samplers.options import SamplerOptions
 from profkit.session.activity import Caller, remember_counters
-from profkit.session.awaits import Awaits, await_times
+from profkit.session.awaits import AwaitLooks, Awaits, await_times
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -73,6 +73,7 @@ class Counters:
         "code",
         "durations",
         "live",
+        "looks",
         "nested",
         "open_runs",
         "options",
@@ -107,6 +108,7 @@ class Counters:
         """Calls inside another call of this region, whose duration includes theirs."""
         self.suspended: deque[int] = deque()
         self.awaits: deque[Awaits] = deque()
+        self.looks = AwaitLooks()
         self.raised: deque[None] = deque()
         self.skipped: deque[None] = deque()
         self.traced: deque[None] = deque()
@@ -129,6 +131,7 @@ class Counters:
 
     def drain(self, at_ns: int) -> CallDelta | None:
         """Return and clear the counts since the last drain, None if there are none."""
+        self.looks.renew()
         if not any(self._counters()):
             return None
         # Not needed to decorate a function.

@@ -140,11 +140,11 @@ def drive(make: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 def test_a_step_of_a_coroutine() -> None:
     decorated = live(turns)
-    drive(decorated)  # the line at which it is suspended is then known
+    decorated._self_counters.looks.threshold_ns = 10**15  # as if very many suspensions had been looked at
     calls, c_calls = added(lambda: drive(decorated), lambda: drive(turns))
     started = 12
-    assert calls <= 6 + started / TIMES  # two of them look for the line
-    assert c_calls <= 13 + started / TIMES
+    assert calls <= 4 + started / TIMES
+    assert c_calls <= 4 + started / TIMES
 
 
 def test_calls_leave_nothing_but_their_duration() -> None:

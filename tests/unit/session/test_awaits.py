@@ -12,7 +12,7 @@ import pytest
 
 from profkit import profile
 from profkit.session import awaits
-from profkit.session.awaits import place_of
+from profkit.session.awaits import AwaitLooks, Awaits, place_of
 from profkit.session.counters import Counters
 
 Found = set[tuple[str, str, int]]
@@ -197,6 +197,62 @@ def test_nested_runs_count_as_parts_of_the_outermost_one() -> None:
         ("down", 2),
         ("sleep", 1),
     ]
+
+
+def test_of_very_many_suspensions_the_longer_ones_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(awaits, "_LOOKS", 3)
+    looks, spent = AwaitLooks(), Awaits()
+    suspended = query()
+    suspended.send(None)
+    thresholds_ns = []
+    for _ in range(9):
+        looks.count(suspended, spent, 90_000)
+        thresholds_ns.append(looks.threshold_ns)
+    assert thresholds_ns == [0, 0, 20_000, 20_000, 20_000, 40_000, 40_000, 40_000, 80_000]
+    assert list(spent.values()) == [[9 * 90_000, 9]]
+    looks.renew()
+    assert looks.threshold_ns == 40_000
+    looks.renew()
+    looks.renew()
+    assert looks.threshold_ns == 0
+    suspended.close()
+
+
+def test_a_chosen_suspension_stands_for_shorter_ones() -> None:
+    looks, spent = AwaitLooks(), Awaits()
+    looks.threshold_ns = 80_000
+    suspended = query()
+    suspended.send(None)
+    looks.count(suspended, spent, 20_000)
+    assert list(spent.values()) == [[80_000, 4]]
+    suspended.close()
+
+
+@pytest.mark.parametrize(("chance", "runs"), [(0.0, 1), (0.999, 0)])
+def test_chance_decides_about_short_suspensions(chance: float, runs: int) -> None:
+    decorated = profile(_sleeps)
+    counters = counters_of(decorated)
+    counters.live = True
+    counters.looks.threshold_ns, counters.looks.random = 10**15, lambda: chance
+    asyncio.run(decorated())
+    assert len(counters.awaits) == runs
+
+
+def test_an_interrupt_during_a_look_is_thrown_into_the_coroutine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_looks: AwaitLooks, _root: object, _awaits: Awaits, _suspended_ns: int) -> None:
+        raise KeyboardInterrupt
+
+    async def work() -> str:
+        try:
+            await asyncio.sleep(0)
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "not interrupted"
+
+    monkeypatch.setattr(AwaitLooks, "count", interrupt)
+    decorated = profile(work)
+    counters_of(decorated).live = True
+    assert asyncio.run(decorated()) == "interrupted"
 
 
 def test_code_made_again_and_again_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
