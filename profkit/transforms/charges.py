@@ -67,6 +67,18 @@ class Charge:
     """Library function with more than half of the weight; without a name, the library."""
 
 
+@dataclass(frozen=True, slots=True)
+class CommonCall:
+    """The innermost function of the program that has more than half of a profile below it."""
+
+    place: Place
+    line: int
+    """The line with most of its total."""
+    total: int
+    has_top: bool
+    """Whether it is on most stacks of the heaviest charge's function."""
+
+
 class Charging:
     """Rules by which samples with some frames are charged."""
 
@@ -92,6 +104,27 @@ class Charging:
             if profile.stacks[stack]:
                 book.add(profile.stacks[stack], weight, waits=stack in waiting)
         return sorted(book.charges(), key=lambda charge: (-charge.weight, charge.place, charge.doing.value))
+
+    def common_call(self, profile: Profile, top: Charge, most: float) -> CommonCall | None:
+        """Return the common call if it has less than `most` weight and is not the function of `top`."""
+        totals, depths, with_top = Counter[Place](), Counter[Place](), Counter[Place]()
+        lines: dict[Place, Counter[int]] = {}
+        weights = stack_weights(profile)
+        for stack, weight in weights.items():
+            own = [self.frames[frame] for frame in profile.stacks[stack] if self.is_program[frame]]
+            places = {_place(frame): frame.line for frame in own if not frame.name.endswith(">")}
+            for depth, (place, line) in enumerate(places.items()):
+                totals[place] += weight
+                depths[place] += weight * depth
+                with_top[place] += weight * (top.place in places)
+                lines.setdefault(place, Counter())[line] += weight
+        half = _HALF * sum(weights.values())
+        found = [place for place, total in totals.items() if half < total < most and place != top.place]
+        if not found:
+            return None
+        inner = min(found, key=lambda place: (totals[place], -depths[place], place))
+        line = min(lines[inner], key=lambda one: (-lines[inner][one], one))
+        return CommonCall(inner, line, totals[inner], with_top[inner] > _HALF * top.total)
 
 
 @dataclass(slots=True)

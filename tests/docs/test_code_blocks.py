@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -54,6 +55,16 @@ def test_example(example: Path, tmp_path: Path) -> None:
     done = run_program(tmp_path, [str(example)])
     assert done.returncode == 0, done.stderr
     assert (tmp_path / ".profkit").is_dir(), "the example profiled nothing"
+
+
+@pytest.mark.sampler
+@pytest.mark.torch
+@pytest.mark.full
+def test_the_main_job_shows_that_the_pipeline_takes_most_time(tmp_path: Path) -> None:
+    assert run_program(tmp_path, [str(ROOT / "examples" / "quickstart.py")]).returncode == 0
+    report = run_program(tmp_path, ["-m", "profkit", "report", "train", "--json"])
+    first, *_ = json.loads(report.stdout)["runs"][0]["summary"]
+    assert first.startswith("load_batch ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -21,7 +21,7 @@ from profkit.render.views.memory import value_phrase
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines
 from profkit.stats import share_interval
-from profkit.transforms.charges import MODULE, Charge, Charging, Doing
+from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.cpu_time import unsampled_children
 from profkit.transforms.origin import is_library_file, package_of
 from profkit.transforms.suspension import AwaitShare, Suspended, await_shares, suspended
@@ -103,7 +103,7 @@ class Summaries:
             yield _too_few(main.weight, self._info)
         else:
             of_time = main.of_time if activity is Activity.ALL else f"the {activity.value} time"
-            yield _lead(found, self._scale(main), of_time, self._info)
+            yield self._lead(found, main, of_time)
             if activity is Activity.ALL:
                 yield from self._states(main, found)
 
@@ -119,6 +119,38 @@ class Summaries:
         at = place(longest.file, longest.line, self._info.process.cwd)
         who = f"a task is suspended {100 * share:.0f} % of the time" if share < 1 else _mean_of(lines[0])
         yield f"Meanwhile, {who} awaiting {longest.awaited} in {longest.function} ({at})."
+
+    def _lead(self, found: Sequence[Charge], main: Timeline, of_time: str) -> str:
+        """Return the sentence on what takes most of a timeline."""
+        if not found:
+            return "The samples have no frames."
+        top, scale = found[0], self._scale(main)
+        call = None if scale.share(top.total) > _HALF else self._common_call(found, main)
+        most = f"{_share(top.weight, scale)} of {of_time}"
+        if call is not None:
+            at = _call(Frame(call.place.name, call.place.file, call.line), self._info)
+            takes = f"{at} takes {_share(call.total, scale)} of"
+        if not _is_notable(top, scale):
+            if call is not None:
+                return f"{takes} {of_time} with what it calls; no function has more than {most}."
+            functions = count(len({charge.place for charge in found}), "function")
+            return f"The time is spread over {functions}: none has more than {most}."
+        if call is not None and not call.has_top:
+            return f"{takes} {of_time} with what it calls; {_clause(top, scale, 'it', self._info)}."
+        tied = [charge for charge in found[1:] if _is_tied(charge, top, scale)]
+        if len(tied) >= _MOST_TIES and call is None:
+            return f"{len(tied) + 1} functions take about as much time: {most} each."
+        clauses = [_clause(top, scale, of_time, self._info)]
+        if call is not None:
+            clauses.append(f"{takes} it with what it calls")
+        else:
+            clauses += [_clause(charge, scale, "it", self._info) for charge in tied]
+        return f"{'; '.join(clauses)}."
+
+    def _common_call(self, found: Sequence[Charge], main: Timeline) -> CommonCall | None:
+        """Return the call that narrows the search down: it does not have nearly all time besides imports."""
+        imports = sum(charge.weight for charge in found if charge.doing is Doing.IMPORTING)
+        return self._rules.common_call(main.profile, found[0], _NEARLY_ALL * (main.weight - imports))
 
     def _charges(self, timeline: Timeline) -> list[Charge]:
         return self._rules.charges(timeline.profile, self._waiting)
@@ -257,32 +289,6 @@ def _too_few(samples: int, info: RunInfo) -> str:
         f"Too few samples ({samples}) to say where the time goes: profile for longer, or with a higher rate "
         f"such as {rate} Hz."
     )
-
-
-def _lead(found: Sequence[Charge], scale: Scale, of_time: str, info: RunInfo) -> str:
-    """Return the sentence on what takes most of a timeline."""
-    if not found:
-        return "The samples have no frames."
-    top = found[0]
-    most = f"{_share(top.weight, scale)} of {of_time}"
-    if not _is_notable(top, scale):
-        above = _caller(found, scale)
-        if above is None:
-            functions = count(len({charge.place for charge in found}), "function")
-            return f"The time is spread over {functions}: none has more than {most}."
-        share = f"{_share(above.total, scale)} of {of_time}"
-        return f"{_named(above, info)} takes {share} with what it calls; no function has more than {most}."
-    tied = [charge for charge in found[1:] if _is_tied(charge, top, scale)]
-    if len(tied) >= _MOST_TIES:
-        return f"{len(tied) + 1} functions take about as much time: {most} each."
-    others = [_clause(charge, scale, "it", info) for charge in tied]
-    return f"{'; '.join((_clause(top, scale, of_time, info), *others))}."
-
-
-def _caller(found: Sequence[Charge], scale: Scale) -> Charge | None:
-    """Return the function that has most of a timeline below it, but not nearly all; None if there is none."""
-    most = [charge for charge in found if _HALF < scale.share(charge.total) < _NEARLY_ALL]
-    return min(most, key=lambda charge: charge.total, default=None)
 
 
 def _is_notable(charge: Charge, scale: Scale) -> bool:

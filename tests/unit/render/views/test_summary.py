@@ -156,6 +156,40 @@ def test_if_the_time_is_spread_no_culprit_is_named() -> None:
     assert first == "The time is spread over 20 functions: none has more than 5 % ±5 of the time."
 
 
+def test_a_function_that_spreads_its_time_comes_before_a_smaller_one() -> None:
+    of_loading: list[Row] = [(f"main:1 load:5 part{number}:9", 20, WORKING) for number in range(3)]
+    first, *_ = summary_of(*of_loading, ("main:2 step:7 dumps@lib:3", 40, WORKING))
+    assert first == (
+        "load (/home/ann/app.py:5) takes 60 % ±9 of the time with what it calls; "
+        "step (/home/ann/app.py:7) takes 40 % ±9 of it, mostly in dumps [json]."
+    )
+
+
+def test_a_function_that_is_called_from_there_comes_first() -> None:
+    first, *_ = summary_of(
+        ("main:1 load:5 parse:9", 40, WORKING),
+        ("main:1 load:5 g:6", 25, WORKING),
+        ("main:2 h:8", 35, WORKING),
+    )
+    assert first == (
+        "parse (/home/ann/app.py:9) takes 40 % ±9 of the time; "
+        "load (/home/ann/app.py:5) takes 65 % ±9 of it with what it calls."
+    )
+
+
+def test_a_call_that_has_all_but_the_imports_is_not_worth_a_word() -> None:
+    importing = frame_of("main:3")._replace(name="_find_and_load", file="<frozen importlib._bootstrap>")
+    builder = ProfileBuilder()
+    builder.add((frame_of("<module>:1"), importing), Thread(4242, 4242, MAIN), 15, state=WORKING)
+    for number in range(20):
+        stack = frame_of("<module>:2"), frame_of("main:7"), frame_of(f"part{number}:9")
+        builder.add(stack, Thread(4242, 4242, MAIN), 5, state=WORKING)
+    run = made_run(torn=0)
+    info = replace(run.info, region=replace(run.info.region, kind=RegionKind.PROGRAM))
+    first, *_ = summary(build_report(Run(info, builder.build(period_ns=1e7)), ReportOptions()))
+    assert first == "The time is spread over 21 functions: none has more than 13 % ±6 of the time."
+
+
 @pytest.mark.parametrize("samples", [1, 9])
 def test_few_samples_say_nothing(samples: int) -> None:
     said = summary_of(("main:1", samples, WORKING))
@@ -212,7 +246,10 @@ def test_a_coroutine_is_suspended_most_of_the_time() -> None:
     run = made_run(torn=0, durations=histogram_of([1_000_000_000]), suspended_ns=800_000_000, awaits=(waits,))
     first, second, *_ = summary(build_report(run, ReportOptions()))
     assert first == "train_step is suspended 80 % of its wall time, 70 % awaiting sleep in fetch (db.py:6)."
-    assert second == "jitter.<locals>.pixel (vision/data.py:9) takes 41 % ±6 of the active time."
+    assert second == (
+        "jitter.<locals>.pixel (vision/data.py:9) takes 41 % ±6 of the active time; "
+        "augment (vision/data.py:18) takes 51 % ±6 of it with what it calls."
+    )
 
 
 @pytest.mark.parametrize(
