@@ -15,18 +15,18 @@ from profkit.model.run import Memory, Run, RunInfo
 from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
 from profkit.render.views.awaits import mean_tasks
-from profkit.render.views.contradiction import CpuContradiction, cpu_contradiction
+from profkit.render.views.contradiction import cpu_contradiction
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
+from profkit.render.views.not_seen import not_seen, of_contradiction, of_unsampled
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines
 from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
-from profkit.transforms.cpu_time import unsampled_children
 from profkit.transforms.origin import is_library_file, package_of
 from profkit.transforms.suspension import AwaitShare, Suspended, await_shares, suspended
 from profkit.transforms.wait_labels import EVENTS, LOCK, OF_OTHER_THREADS, SLEEP
-from profkit.units import Unit, format_bytes, format_duration
+from profkit.units import Unit, format_bytes
 
 FEWEST = 10
 """Samples below which nothing is said of shares."""
@@ -40,8 +40,6 @@ _NOTABLE = 0.05
 _SAME_LINE, _MAIN_LINE = 0.95, 0.8
 """Part of a function's total on a line to be the same, and of its charge for its main line."""
 _MOST_GROUPS = 3
-_LEAST_GAP = 0.02
-"""Part of the recorded time from which on time without samples is worth a word."""
 _Z_95 = 1.96
 
 
@@ -78,25 +76,29 @@ class Summaries:
             return tuple(self._of_counts(profile))
         main = main_timeline(profile, self._info, is_selected=is_thread)
         found, others = self._charges(main), other_timelines(profile, self._info, main)
-        working = list(self._of_working(others, max(1, main.rounds)))
-        asleep = suspended(self._info) if activity is Activity.ALL and not is_thread else None
-        waits: tuple[str, ...] = ()
-        if asleep is not None and asleep.share >= _NOTABLE:
-            main, waits = replace(main, of_time="the active time"), (_of_suspension(asleep, self._info),)
-        is_first = asleep is not None and asleep.share >= _HALF
-        is_whole = activity is Activity.ALL and not is_thread
-        against = self._contradiction if is_whole else None
-        is_against = against is not None and not against.is_unseen_work
+        if activity is not Activity.ALL or is_thread:
+            of_main = self._of_main(main, found, activity)
+            return (*of_main, *self._of_others(main, found, others), *not_seen(self._info))
         return (
-            *(waits if is_first else ()),
-            *(_of_contradiction(against) if against is not None else ()),
-            *(() if is_against else self._of_main(main, found, activity)),
-            *(() if is_first else waits),
-            *(self._of_tasks(found, main) if is_whole else ()),
-            *(working or self._of_waiting(found[:1], main, others)),
-            *(self._of_unseen(against) if is_whole else ()),
-            *_not_seen(self._info),
+            *self._of_whole(main, found),
+            *self._of_tasks(found, main),
+            *self._of_others(main, found, others),
+            *of_unsampled(self._run, self._contradiction),
+            *not_seen(self._info),
         )
+
+    def _of_whole(self, main: Timeline, found: Sequence[Charge]) -> list[str]:
+        """Return the sentences on the main timeline and its suspensions, unless CPU time contradicts them."""
+        asleep = suspended(self._info)
+        is_notable = asleep is not None and asleep.share >= _NOTABLE
+        if self._contradiction is not None and not self._contradiction.is_unseen_work:
+            said = [of_contradiction(self._contradiction)]
+        else:
+            timeline = replace(main, of_time="the active time") if is_notable else main
+            said = list(self._of_main(timeline, found, Activity.ALL))
+        if asleep is not None and is_notable:
+            said.insert(0 if asleep.share >= _HALF else len(said), _of_suspension(asleep, self._info))
+        return said
 
     def _of_main(self, main: Timeline, found: Sequence[Charge], activity: Activity) -> Iterator[str]:
         if self._unit is Unit.SAMPLES and main.weight < FEWEST:
@@ -106,6 +108,14 @@ class Summaries:
             yield self._lead(found, main, of_time)
             if activity is Activity.ALL:
                 yield from self._states(main, found)
+
+    def _of_others(
+        self, main: Timeline, found: Sequence[Charge], others: Sequence[Timeline]
+    ) -> list[str] | Iterator[str]:
+        """Return what others worked at, or else what they wait for if the main timeline waits for them."""
+        return list(self._of_working(others, max(1, main.rounds))) or self._of_waiting(
+            found[:1], main, others
+        )
 
     def _of_tasks(self, found: Sequence[Charge], main: Timeline) -> Iterator[str]:
         """Yield where the tasks of a program are suspended while its event loop waits."""
@@ -199,8 +209,8 @@ class Summaries:
             yield self._other(timeline, busy - wanted_gil, wanted_gil)
 
     def _other(self, timeline: Timeline, works: int, wanted_gil: int) -> str:
-        working = [charge for charge in self._charges(timeline) if charge.doing is not Doing.WAITING]
-        scale = self._scale(timeline)
+        found, scale = self._charges(timeline), self._scale(timeline)
+        working = [charge for charge in found if charge.doing is not Doing.WAITING]
         said = f"{timeline.subject[0].upper()}{timeline.subject[1:]} worked {_share(works, scale)}"
         if scale.share(wanted_gil) >= _NOTABLE:
             said += f" and waited for the GIL {_share(wanted_gil, scale)}"
@@ -210,21 +220,14 @@ class Summaries:
             where = f", mostly in {_named(working[0], self._info)}{_inside(working[0].end, '')}"
         elif working and _is_notable(working[0], scale):
             where = f", {_share(working[0].weight, scale)} in {_named(working[0], self._info)}"
-        return f"{said}{each}{where}{self._lock_of(timeline, scale)}."
+        return f"{said}{each}{where}{self._lock_in(found, scale)}."
 
-    def _lock_of(self, timeline: Timeline, scale: Scale) -> str:
+    def _lock_in(self, found: Sequence[Charge], scale: Scale) -> str:
         """Return where threads that also work wait for a lock, if they do so for long; else nothing."""
-        for charge in self._charges(timeline)[:_MOST_GROUPS]:
+        for charge in found[:_MOST_GROUPS]:
             if charge.waits_for == LOCK and charge.is_program and _is_notable(charge, scale):
                 return f"; {_clause(charge, scale, 'it', self._info)}"
         return ""
-
-    def _of_unseen(self, against: CpuContradiction | None) -> Iterator[str]:
-        """Yield who used processors without being sampled: threads without Python code, and children."""
-        if against is not None and against.is_unseen_work:
-            unseen = format_duration(against.cpu_s - against.working_s)
-            yield f"Threads without Python code, or that were not sampled, used {unseen} of processor time."
-        yield from _of_children(self._run)
 
     def _of_counts(self, profile: Profile) -> Iterator[str]:
         """Yield the sentences about instructions, bytes and other counts."""
@@ -239,32 +242,16 @@ class Summaries:
             yield f"{cost[0].upper()}{cost[1:]} are spread: no function has more than {share}."
         else:
             share = percent(scale.share(found[0].total), scale.total)
-            yield f"{_named(found[0], info)} {verb} {share} of {cost}{_inside(found[0].end, 'mostly ')}."
+            said = f"{_named(found[0], info)} {verb} {share} of {cost}{_inside(found[0].end, 'mostly ')}"
+            call = self._rules.common_call(profile, found[0], _NEARLY_ALL * scale.total)
+            if call is not None and scale.share(found[0].total) <= _HALF:
+                at = _call(Frame(call.place.name, call.place.file, call.line), info)
+                said += f"; {at} has {percent(scale.share(call.total), scale.total)} with what it calls"
+            yield f"{said}."
         if info.memory is not None:
             yield _memory(info.memory)
         else:
             yield f"The total is {count(scale.total, scale.unit.value.removesuffix('s'))}."
-
-
-def _of_contradiction(found: CpuContradiction) -> Iterator[str]:
-    """Yield that samples and CPU time contradict each other; work that was not seen is said elsewhere."""
-    if not found.is_unseen_work:
-        worked, used = format_duration(found.working_s), format_duration(found.cpu_s)
-        yield (
-            f"By the samples, threads worked for {worked}, but the process used {used} of processor time: "
-            "most of that was waiting that the sampler does not recognize."
-        )
-
-
-def _of_children(run: Run) -> Iterator[str]:
-    """Yield how much processor time children used that were not sampled, if they did."""
-    found = unsampled_children(run)
-    if found is not None:
-        processes, cpu_s = found
-        who = count(processes, "child process") if processes else "Child processes"
-        verb = "was" if processes == 1 else "were"
-        used = f"used {format_duration(cpu_s)} of processor time"
-        yield f"{who} {used} and {verb} not sampled: --subprocesses samples them."
 
 
 def _mean_of(line: AwaitShare) -> str:
@@ -365,23 +352,3 @@ def _memory(memory: Memory) -> str:
     left = format_bytes(memory.left_bytes) if memory.left_bytes else "nothing"
     number = count(memory.allocations, "allocation")
     return f"{who} allocated {format_bytes(memory.allocated_bytes)} in {number}, and left {left} allocated."
-
-
-def _not_seen(info: RunInfo) -> Iterator[str]:
-    """Yield what was not sampled, if anything is known to be missing."""
-    missing = list(_missing(info))
-    if missing and info.imported is None:
-        yield f"Not seen: {'; '.join(missing)}."
-
-
-def _missing(info: RunInfo) -> Iterator[str]:
-    if info.torn:
-        yield f"{count(info.torn)} of {count(info.torn + info.samples, 'sample')}, which were torn"
-    if info.errors:
-        yield f"{count(info.errors, 'sample')} that the sampler lost"
-    if info.gap_s >= _LEAST_GAP * info.session_s:
-        yield f"{format_duration(info.gap_s)} without samples"
-    if info.skipped:
-        yield f"{count(info.skipped, 'call')} that were not profiled"
-    if info.traced_away:
-        yield f"{count(info.traced_away, 'call')} that torch compiled"
