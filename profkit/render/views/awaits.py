@@ -1,10 +1,17 @@
-"""Words of the section about suspended calls and tasks."""
+"""Words about suspended calls and tasks: the titles of their section, and sentences of the summary."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
-from profkit.transforms.suspension import AwaitShare
+from profkit.render.formatting import place
+from profkit.transforms.origin import is_library_file
+from profkit.transforms.suspension import AwaitShare, Suspended, await_shares
+
+_NEARLY_ALL = 0.95
+"""Part of the suspended time at one line from which on the part is not worth a word."""
 
 
 def await_titles(info: RunInfo) -> tuple[str, str]:
@@ -17,3 +24,30 @@ def await_titles(info: RunInfo) -> tuple[str, str]:
 def mean_tasks(line: AwaitShare) -> str:
     """Format a mean number of tasks: `10.2`, `0.04`."""
     return f"{line.share:.1f}" if line.share >= 1 else f"{line.share:.2f}"
+
+
+def of_tasks(info: RunInfo) -> Iterator[str]:
+    """Yield at which line of a program its tasks are suspended longest, if that is known."""
+    if info.region.kind is not RegionKind.PROGRAM:
+        return
+    lines = [one for one in await_shares(info) if not is_library_file(one.place.file)]
+    for longest in lines[:1]:
+        share = longest.share
+        mean = f"on average {mean_tasks(longest)} tasks are suspended"
+        who = f"a task is suspended {100 * share:.0f} % of the time" if share < 1 else mean
+        yield f"Meanwhile, {who} {_awaiting(longest, info)}."
+
+
+def of_suspension(found: Suspended, info: RunInfo) -> str:
+    """Return the sentence on the line at which the calls of a region were suspended longest."""
+    share = f"{info.label} is suspended {100 * found.share:.0f} % of its wall time"
+    if not found.lines:
+        return f"{share}."
+    longest = found.lines[0]
+    part = "" if longest.share >= _NEARLY_ALL * found.share else f", {100 * longest.share:.0f} %"
+    return f"{share}{part} {_awaiting(longest, info)}."
+
+
+def _awaiting(line: AwaitShare, info: RunInfo) -> str:
+    one = line.place
+    return f"awaiting {one.awaited} in {one.function} ({place(one.file, one.line, info.process.cwd)})"

@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from profkit.model.profile import Frame, Profile, ThreadState
-from profkit.model.region import RegionKind
 from profkit.model.run import Memory, Run, RunInfo
 from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
-from profkit.render.views.awaits import mean_tasks
+from profkit.render.views.awaits import of_suspension, of_tasks
 from profkit.render.views.contradiction import cpu_contradiction
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
@@ -24,7 +23,7 @@ from profkit.render.views.timelines import Timeline, main_timeline, other_timeli
 from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.origin import is_library_file, package_of
-from profkit.transforms.suspension import AwaitShare, Suspended, await_shares, suspended
+from profkit.transforms.suspension import suspended
 from profkit.transforms.wait_labels import EVENTS, LOCK, OF_OTHER_THREADS, SLEEP
 from profkit.units import Unit, format_bytes
 
@@ -97,7 +96,7 @@ class Summaries:
             timeline = replace(main, of_time="the active time") if is_notable else main
             said = list(self._of_main(timeline, found, Activity.ALL))
         if asleep is not None and is_notable:
-            said.insert(0 if asleep.share >= _HALF else len(said), _of_suspension(asleep, self._info))
+            said.insert(0 if asleep.share >= _HALF else len(said), of_suspension(asleep, self._info))
         return said
 
     def _of_main(self, main: Timeline, found: Sequence[Charge], activity: Activity) -> Iterator[str]:
@@ -119,16 +118,9 @@ class Summaries:
 
     def _of_tasks(self, found: Sequence[Charge], main: Timeline) -> Iterator[str]:
         """Yield where the tasks of a program are suspended while its event loop waits."""
-        if self._info.region.kind is not RegionKind.PROGRAM:
-            return
-        lines = [one for one in await_shares(self._info) if not is_library_file(one.place.file)]
         waits = sum(charge.weight for charge in found if charge.waits_for == EVENTS)
-        if not lines or waits < _SPREAD * main.weight:
-            return
-        longest, share = lines[0].place, lines[0].share
-        at = place(longest.file, longest.line, self._info.process.cwd)
-        who = f"a task is suspended {100 * share:.0f} % of the time" if share < 1 else _mean_of(lines[0])
-        yield f"Meanwhile, {who} awaiting {longest.awaited} in {longest.function} ({at})."
+        if waits >= _SPREAD * main.weight:
+            yield from of_tasks(self._info)
 
     def _lead(self, found: Sequence[Charge], main: Timeline, of_time: str) -> str:
         """Return the sentence on what takes most of a timeline."""
@@ -252,22 +244,6 @@ class Summaries:
             yield _memory(info.memory)
         else:
             yield f"The total is {count(scale.total, scale.unit.value.removesuffix('s'))}."
-
-
-def _mean_of(line: AwaitShare) -> str:
-    return f"on average {mean_tasks(line)} tasks are suspended"
-
-
-def _of_suspension(found: Suspended, info: RunInfo) -> str:
-    """Return the sentence on the line at which coroutines were suspended longest."""
-    share = f"suspended {100 * found.share:.0f} % of its wall time"
-    if not found.lines:
-        return f"{info.label} is {share}."
-    longest = found.lines[0]
-    line, whole = longest.place, longest.share / found.share
-    mostly = "" if whole >= _SAME_LINE else f", {100 * longest.share:.0f} %"
-    at = place(line.file, line.line, info.process.cwd)
-    return f"{info.label} is {share}{mostly} awaiting {line.awaited} in {line.function} ({at})."
 
 
 def _too_few(samples: int, info: RunInfo) -> str:
