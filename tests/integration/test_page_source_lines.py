@@ -73,7 +73,7 @@ def test_lines_follow_working_and_waiting(page_of: PageOf) -> None:
     page = page_of(sampled_html([run]), fragment="#tab=lines")
     assert rows_of(page)["5"][:2] == ["10 % ±6", "40 % ±9"]
     page.get_by_label("Time", exact=True).select_option("waiting")
-    assert rows_of(page)["5"][:2] == ["", "100 % ±6"]
+    assert rows_of(page)["5"][:2] == ["", "100 % −11"]
     assert "7" not in rows_of(page)
     page.get_by_label("Time", exact=True).select_option("working")
     assert rows_of(page)["5"][0].startswith("14 %")

@@ -96,7 +96,7 @@ def test_a_session_that_ended_counts_its_lines_and_leaves_no_reserve(tmp_path: P
     run_program(tmp_path, ["-c", CALLS.format(label="f")])
     (folder,) = (tmp_path / ".profkit" / "spool").glob("2*")
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["lines"] == {"regions": 1, "calls": 1, "resources": 0, "threads": 0}
+    assert manifest["lines"] == {"regions": 1, "calls": 1, "resources": 2, "threads": 0}
     assert not (folder / "reserve.json").exists()
 
 
