@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchmarks.answers.cases import Answer, Case, State
 from benchmarks.answers.reading import Claim, ThreadState, claims_of
@@ -62,7 +62,7 @@ def check(
         )  # fmt: skip
     expected = {answer.marker: expected_of(answer, truths) for answer in case.answers}
     found = [
-        _answered(claim, answer, expected[answer.marker])
+        _answered(_meant(claim, lines_of(case.path, answer.marker)), answer, expected[answer.marker])
         for answer in case.answers
         for claim in claims
         if _overlaps(claim.lines, lines_of(case.path, answer.marker))
@@ -92,6 +92,12 @@ def _answered(
     return right_state, right_share, tuple(problems)
 
 
+def _meant(claim: Claim, lines: range) -> Claim:
+    """Return the claim with the share that it states of these lines."""
+    is_line = len(lines) == 1 and claim.share_of_line is not None
+    return replace(claim, share=claim.share_of_line) if is_line else claim
+
+
 def _not_named(case: Case) -> tuple[str, ...]:
     places = [lines_of(case.path, answer.marker) for answer in case.answers]
     return (f"does not name {case.path.name}:{' or '.join(str(lines.start) for lines in places)}",)
@@ -103,13 +109,18 @@ def _thread_problems(
     truths: Sequence[ProcessTruth],
     plain: Sequence[ProcessTruth],
 ) -> list[str]:
-    """Compare threads by both measurements: a profiler stops threads, and those that waited then queue."""
+    """Compare threads by both measurements: a profiler stops threads, and those that waited then queue.
+
+    What waits for the GIL wakes every 5 ms and then wants a processor: of contended threads, that may be
+    working or not.
+    """
     problems = []
     for child in (False, True):
         alone = compared_threads(plain, child=child)
         for thread in compared_threads(truths, child=child):
-            shares = [thread.share, *(each.share for each in alone if each.name == thread.name)]
-            low, high = min(shares), 1.0 if case.contended else max(shares)
+            both = [thread, *(each for each in alone if each.name == thread.name)]
+            low = min(each.cpu_share if case.contended else each.share for each in both)
+            high = max(each.share for each in both)
             state = states.get(thread.tid)
             if state is not None and not low - _POINTS <= state.working <= high + _POINTS:
                 problems.append(

@@ -20,6 +20,7 @@ _PLACE = re.compile(r"([\w.-]+\.py):(\d+)(?:[-–](\d+))?")
 _NAMES = re.compile(rf"[\w.<>]+ \({_PLACE.pattern}\)|{_PLACE.pattern}|“.*?”")
 """Places with their functions, and names of threads: they can contain any word."""
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%(?: ?([±+−-]) ?(\d+(?:\.\d+)?))?")
+_AT = re.compile(rf"{_SHARE.pattern} at (?:[^ ]*/)?$")
 _WORDS = {
     State.SUSPENDED: r"suspen\w+|await\w*",
     State.CHILDREN: r"child\w*|subprocess\w*",
@@ -40,6 +41,8 @@ class Claim:
     """States that the sentence mentions."""
     share: tuple[float, float] | None
     """Range of the share of the time; None if the sentence has no share."""
+    share_of_line: tuple[float, float] | None = None
+    """The same of the line alone, if the sentence states it, too: `f takes 90 %, 73 % at app.py:7`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,9 @@ def claims_of(sentences: Sequence[str]) -> Iterator[Claim]:
             share = _share(sentence)
             if share is not None and "mostly in" in sentence[: found.start()]:
                 share = share[0] / 2, share[1]  # of a thread; more than half of it is here
-            yield Claim(sentence, found[1], range(first, last + 1), states, share)
+            at = _AT.search(sentence[: found.start()])
+            of_line = None if at is None else _share(at[0])
+            yield Claim(sentence, found[1], range(first, last + 1), states, share, of_line)
 
 
 def thread_states(report: Report, ask: Ask) -> dict[int, ThreadState]:

@@ -31,6 +31,11 @@ class ThreadTruth:
         """Return the share of its time in which it had or wanted a processor."""
         return min(1.0, (self.cpu_s + self.delay_s) / self.elapsed_s)
 
+    @property
+    def cpu_share(self) -> float:
+        """Return the share of its time in which it had a processor."""
+        return min(1.0, self.cpu_s / self.elapsed_s)
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessTruth:

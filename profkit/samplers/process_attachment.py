@@ -24,8 +24,10 @@ from profkit.samplers.polling import backed_off_s
 
 _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0
-_REPORT_TIMEOUT_S, _REPORT_PAUSE_S = 0.25, 0.002
-"""Time limit for the watchdog's report after the sampler's end, and pause between checks, under load."""
+_REPORT_TIMEOUT_S, _FAILURE_TIMEOUT_S, _REPORT_PAUSE_S = 0.25, 2.0, 0.002
+"""Time limits for the watchdog's report after the sampler's end, if its output is whole and if it is not, and
+pause between checks, under load. A sampler that fails at once ends while its watchdog still starts.
+"""
 
 
 class Program(Protocol):
@@ -99,8 +101,8 @@ class ProcessAttachment:
         """See `Attachment.poll`; success if it ended without a stop request and its file is complete."""
         if self._process.alive():
             return self._poll_running()
-        self._await_report()
         is_whole = self._program.is_whole(self._attempt.output)
+        self._await_report(_REPORT_TIMEOUT_S if is_whole else _FAILURE_TIMEOUT_S)
         self._close()
         if not is_whole:
             raise self._program.failure(self._attempt, self._stage())
@@ -160,9 +162,9 @@ class ProcessAttachment:
                 "program has ended",
             ) from error
 
-    def _await_report(self) -> None:
+    def _await_report(self, timeout_s: float) -> None:
         """Wait until the watchdog has reported how the sampler ended, or has ended."""
-        deadline_s = self._clock.monotonic_s() + _REPORT_TIMEOUT_S
+        deadline_s = self._clock.monotonic_s() + timeout_s
         while self._watchdog is not None and self._watchdog.alive():
             if self._clock.monotonic_s() >= deadline_s:
                 return

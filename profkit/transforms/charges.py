@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
-from profkit.transforms.origin import OWN_CODE, package_of
+from profkit.transforms.origin import OWN_CODE, is_child_file, package_of
 from profkit.transforms.trees import stack_weights
 from profkit.transforms.wait_labels import has_ranks, wait_label
 
@@ -66,6 +66,11 @@ class Charge:
     end: Frame | None
     """Library function with more than half of the weight; without a name, the library."""
 
+    @property
+    def is_work_of_a_function(self) -> bool:
+        """Return whether it is work in a function, not of an interpreter that starts or ends."""
+        return self.doing is Doing.WORKING and not is_child_file(self.place.file)
+
 
 @dataclass(frozen=True, slots=True)
 class CommonCall:
@@ -90,7 +95,10 @@ class Charging:
     ) -> None:
         """`is_library` takes a file, and `line_of` returns a line's source if it is known."""
         self.frames, self.line_of = frames, line_of
-        self.is_program = [not is_library(frame.file) and not OWN_CODE.holds(frame.file) for frame in frames]
+        self.is_program = [
+            not (is_library(frame.file) or OWN_CODE.holds(frame.file) or is_child_file(frame.file))
+            for frame in frames
+        ]
         """By frame."""
         self.is_distributed = has_ranks(frames)
 

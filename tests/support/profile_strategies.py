@@ -5,13 +5,17 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
+from profkit.transforms.origin import CHILD_PREFIX
 from profkit.units import Unit
 
 USER = "/home/ann/app.py"
 LIBRARY = "/usr/lib/python3.11/json/encoder.py"
 OTHER_LIBRARY = "/usr/lib/python3.11/threading.py"
 NATIVE, OTHER_NATIVE = "/usr/src/python/Objects/call.c", "/usr/src/python/Python/ceval.c"
-FILES = {"": USER, "lib": LIBRARY, "other": OTHER_LIBRARY, "c": NATIVE, "c2": OTHER_NATIVE}
+FILES = {
+    "": USER, "lib": LIBRARY, "other": OTHER_LIBRARY, "c": NATIVE, "c2": OTHER_NATIVE,
+    "child": f"{CHILD_PREFIX}9: python worker.py>", "importlib": "<frozen importlib._bootstrap>",
+}  # fmt: skip
 
 frames = st.builds(
     Frame,

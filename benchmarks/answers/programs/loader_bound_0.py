@@ -18,7 +18,9 @@ class Images(Dataset[torch.Tensor]):
         return 100_000
 
     def __getitem__(self, index: int) -> torch.Tensor:
-        return torch.tensor(augment([index * 7 % 256] * 3_000))
+        with truth.planted:
+            pixels = augment([index * 7 % 256] * 3_000)
+        return torch.tensor(pixels)
 
 
 def augment(pixels: list[int]) -> list[float]:  # PLANTED
@@ -37,9 +39,7 @@ def main() -> None:
     end_s = perf_counter() + 2 * truth.SECONDS
     batches = iter(loader)
     while perf_counter() < end_s:
-        with truth.planted:
-            images = next(batches)
-        loss = model(images).square().mean()
+        loss = model(next(batches)).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -9,7 +9,9 @@ from pathlib import Path
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import member, read_json
 from profkit.formats.speedscope.reading import NANOSECONDS, add_samples, listed_frames, parse_thread_name
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile, ProfileBuilder, Thread
+
+_MAIN = "MainThread"
 
 
 def read_speedscope(source: Path | str, pid: int = 0) -> Profile:
@@ -33,7 +35,7 @@ def _pyspy_profile(document: object, pid: int) -> Profile:
     periods_ns: dict[float, str] = {}
     for place, recorded in enumerate(profiles):
         where = f"profiles[{place}]"
-        thread = builder.thread(parse_thread_name(member(recorded, where, "name", str), pid))
+        thread = builder.thread(_named(parse_thread_name(member(recorded, where, "name", str), pid)))
         samples = member(recorded, where, "samples", list)
         add_samples(builder, frames, thread, samples, repeat(1), where)
         if period_ns := _pyspy_period_ns(recorded, where, len(samples)):
@@ -41,6 +43,11 @@ def _pyspy_profile(document: object, pid: int) -> Profile:
     if len(periods_ns) > 1:
         raise ValueError(f"the weights of {' and '.join(periods_ns.values())} differ")
     return builder.build(period_ns=next(iter(periods_ns), 0.0))
+
+
+def _named(thread: Thread) -> Thread:
+    """Return a thread with its name: py-spy finds none while `threading` is not yet imported."""
+    return thread._replace(name=_MAIN) if thread.tid == thread.pid and not thread.name else thread
 
 
 def _pyspy_period_ns(recorded: object, where: str, count: int) -> float:

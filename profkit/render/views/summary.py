@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.model.run import Memory, Run, RunInfo
@@ -19,7 +19,7 @@ from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
 from profkit.render.views.not_seen import not_seen, of_contradiction, of_unsampled
 from profkit.render.views.sampled import Report
-from profkit.render.views.timelines import Timeline, main_timeline, other_timelines
+from profkit.render.views.timelines import Timeline, main_timeline, other_timelines, together
 from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.origin import is_library_file, package_of
@@ -29,8 +29,8 @@ from profkit.units import Unit, format_bytes
 
 FEWEST = 10
 """Samples below which nothing is said of shares."""
-_SPREAD = 0.1
-"""Share that a charge must surely exceed to be named."""
+_SPREAD, _SPREAD_OF_OTHERS = 0.1, 0.2
+"""Shares that a charge must surely exceed to be named: of the main timeline, and of another."""
 _HALF, _NEARLY_ALL = 0.5, 0.95
 """Shares between which a function that only calls others is worth a word."""
 _MOST_TIES = 3
@@ -49,6 +49,22 @@ def summary(report: Report) -> tuple[str, ...]:
         report.run, samples.profile, samples.waiting, report.is_library, samples.source.line
     )
     return summaries.of(samples.profile, report.options.activity, is_thread=report.options.thread is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """What another timeline's samples are."""
+
+    timeline: Timeline
+    found: tuple[Charge, ...]
+    works: int
+    wants_gil: int
+    imports: int
+
+    @property
+    def wanted(self) -> int:
+        """Weight of the samples that wanted a processor."""
+        return self.works + self.wants_gil + self.imports
 
 
 class Summaries:
@@ -190,29 +206,52 @@ class Summaries:
                     yield f"Meanwhile, in {timeline.subject}: {_clause(first, scale, each, self._info)}."
 
     def _of_working(self, others: Sequence[Timeline], length: int) -> Iterator[str]:
-        """Yield what other threads and processes worked at; `length` is the main timeline's."""
-        shown = 0
-        for timeline in others:
-            busy = sum(s.weight for s in timeline.profile.samples if s.stack not in self._waiting)
-            wanted_gil = timeline.weight_in(ThreadState.GIL)
-            if busy / length / timeline.threads < _NOTABLE or shown == _MOST_GROUPS:
-                continue
-            shown += 1
-            yield self._other(timeline, busy - wanted_gil, wanted_gil)
+        """Yield what other threads and processes worked at; `length` is the main timeline's.
 
-    def _other(self, timeline: Timeline, works: int, wanted_gil: int) -> str:
-        found, scale = self._charges(timeline), self._scale(timeline)
-        working = [charge for charge in found if charge.doing is not Doing.WAITING]
-        said = f"{timeline.subject[0].upper()}{timeline.subject[1:]} worked {_share(works, scale)}"
-        if scale.share(wanted_gil) >= _NOTABLE:
-            said += f" and waited for the GIL {_share(wanted_gil, scale)}"
+        Child processes of which no function stands out are one sentence.
+        """
+        busy = [self._shares(timeline) for timeline in others]
+        busy = [part for part in busy if part.wanted / length / part.timeline.threads >= _NOTABLE]
+        busy.sort(key=lambda part: -part.works)
+        told = [(part, self._where(part)) for part in busy]
+        alike = [part for part, where in told if part.timeline.is_main_of_child and not where]
+        if len(alike) > 1:
+            told = [(part, where) for part, where in told if where or not part.timeline.is_main_of_child]
+            of_alike = together([part.timeline for part in alike], are_all=not told)
+            told.append((self._shares(of_alike), ""))
+        for part, where in told[:_MOST_GROUPS]:
+            yield self._other(part, where)
+
+    def _shares(self, timeline: Timeline) -> _Shares:
+        found = self._charges(timeline)
+        imports = sum(charge.weight for charge in found if charge.doing is Doing.IMPORTING)
+        busy = sum(s.weight for s in timeline.profile.samples if s.stack not in self._waiting)
+        gil = timeline.weight_in(ThreadState.GIL)
+        return _Shares(timeline, tuple(found), busy - gil - imports, gil, imports)
+
+    def _other(self, part: _Shares, where: str) -> str:
+        timeline, scale = part.timeline, self._scale(part.timeline)
+        parts = {
+            "worked": part.works,
+            "waited for the GIL": part.wants_gil,
+            "imported modules": part.imports,
+        }
+        shown = {words: weight for words, weight in parts.items() if scale.share(weight) >= _NOTABLE}
+        shown = shown or {"worked": part.works}
+        said = _listed([f"{words} {_share(weight, scale)}" for words, weight in shown.items()])
         each = " of their time" if timeline.threads > 1 else " of its time"
+        return f"{timeline.subject[0].upper()}{timeline.subject[1:]} {said}{each}{where}."
+
+    def _where(self, part: _Shares) -> str:
+        """Return where most of the work is, and where it waits for a lock, if any place stands out."""
+        scale = self._scale(part.timeline)
+        top = next((charge for charge in part.found if charge.is_work_of_a_function), None)
         where = ""
-        if working and working[0].weight > _HALF * (works + wanted_gil):
-            where = f", mostly in {_named(working[0], self._info)}{_inside(working[0].end, '')}"
-        elif working and _is_notable(working[0], scale):
-            where = f", {_share(working[0].weight, scale)} in {_named(working[0], self._info)}"
-        return f"{said}{each}{where}{self._lock_in(found, scale)}."
+        if top is not None and top.weight > _HALF * (part.works + part.wants_gil):
+            where = f", mostly in {_named(top, self._info)}{_inside(top.end, '')}"
+        elif top is not None and _is_notable(top, scale, _SPREAD_OF_OTHERS):
+            where = f", {_share(top.weight, scale)} in {_named(top, self._info)}"
+        return f"{where}{self._lock_in(part.found, scale)}"
 
     def _lock_in(self, found: Sequence[Charge], scale: Scale) -> str:
         """Return where threads that also work wait for a lock, if they do so for long; else nothing."""
@@ -254,10 +293,10 @@ def _too_few(samples: int, info: RunInfo) -> str:
     )
 
 
-def _is_notable(charge: Charge, scale: Scale) -> bool:
+def _is_notable(charge: Charge, scale: Scale, spread: float = _SPREAD) -> bool:
     if scale.unit is not Unit.SAMPLES:
-        return scale.share(charge.weight) >= _SPREAD
-    return share_interval(charge.weight, scale.total)[0] >= _SPREAD
+        return scale.share(charge.weight) >= spread
+    return share_interval(charge.weight, scale.total)[0] >= spread
 
 
 def _is_tied(charge: Charge, top: Charge, scale: Scale) -> bool:

@@ -25,8 +25,8 @@ class Timeline:
     profile: Profile
     """Their samples; it has the tables of the report's profile."""
     threads: int
-    is_child: bool = False
-    """Whether they are of another process than the recorded one."""
+    is_main_of_child: bool = False
+    """Whether they are main threads of other processes than the recorded one."""
 
     @property
     def weight(self) -> int:
@@ -112,12 +112,8 @@ def other_timelines(profile: Profile, info: RunInfo, main: Timeline) -> list[Tim
         members = [number_of[Thread(row.pid, row.tid, row.name)] for row in group.threads]
         pid = group.threads[0].pid
         is_child = pid not in (0, info.process.pid)
-        part = of_threads(profile, members)
-        found.append(
-            Timeline(
-                _subject(group.name, len(members), pid, is_child=is_child), "", part, len(members), is_child
-            )
-        )
+        part, subject = of_threads(profile, members), _subject(group.name, len(members), pid, is_child)
+        found.append(Timeline(subject, "", part, len(members), is_child and group.name == MAIN_THREAD))
     return found
 
 
@@ -125,7 +121,15 @@ def _row(thread: Thread, weight: int) -> ThreadRow:
     return ThreadRow(thread.name, thread.pid, thread.tid, weight, 0.0, None)
 
 
-def _subject(name: str, threads: int, pid: int, *, is_child: bool) -> str:
+def together(children: Sequence[Timeline], *, are_all: bool) -> Timeline:
+    """Return child processes as one timeline; `are_all`: no others are spoken of."""
+    samples = tuple(sample for child in children for sample in child.profile.samples)
+    profile = replace(children[0].profile, samples=samples)
+    subject = f"{len(children)} {'' if are_all else 'other '}child processes"
+    return Timeline(subject, "", profile, len(children), is_main_of_child=True)
+
+
+def _subject(name: str, threads: int, pid: int, is_child: bool) -> str:
     if threads > 1:
         return f"{threads} threads “{name}”" if name else f"{threads} threads without a name"
     if is_child:

@@ -45,6 +45,13 @@ def read(content: object, pid: int = 0) -> Profile:
     return read_speedscope(json.dumps(content), pid)
 
 
+def test_the_first_thread_of_a_process_has_its_name() -> None:
+    first, other = 'Process 12 Thread 12 ""', 'Process 12 Thread 13 ""'
+    profile = read(document(recorded(first, [0]), recorded('Process 12 Thread 12 "MainThread"', [1])))
+    assert profile.threads == (Thread(12, 12, "MainThread"),)
+    assert read(document(recorded(other, [0]))).threads == (Thread(12, 13, ""),)
+
+
 def test_samples_come_in_order_per_thread_with_repeats_joined() -> None:
     profile = read(
         document(

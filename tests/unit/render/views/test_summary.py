@@ -32,7 +32,7 @@ def summary_of(*rows: Row, thread: str | None = None, activity: Activity = Activ
     builder, tids = ProfileBuilder(), dict[str, int]()
     for text, weight, state, *names in rows:
         name = names[0] if names else MAIN
-        pid = 9 if name.startswith("child") else 4242
+        pid = 9 + int(name.removeprefix("child") or 0) if name.startswith("child") else 4242
         tid = tids.setdefault(name, 4242 + len(tids))
         known = MAIN if name.startswith("child") else name
         builder.add(tuple(map(frame_of, text.split())), Thread(pid, tid, known), weight, state=state)
@@ -109,6 +109,41 @@ def test_alike_threads_are_told_together() -> None:
 def test_child_processes_have_their_pid() -> None:
     *_, last = summary_of((f"main:8 {WAIT}", 100, WAITING), ("tokenize:4", 100, WORKING, "child"))
     assert last.startswith("Child process 9 worked 100 % (at least 96 %) of its time, mostly in tokenize (")
+
+
+def steps(thread: str, weight: int = 10) -> list[Row]:
+    """Ten functions of one size."""
+    return [(f"main:{line} f{line}:{line}", weight, WORKING, thread) for line in range(1, 11)]
+
+
+def test_child_processes_in_which_nothing_stands_out_are_told_together() -> None:
+    idle: Row = (f"main:8 {WAIT}", 100, WAITING)
+    _, said = summary_of(idle, *(row for n in range(3) for row in steps(f"child{n}")))
+    assert said == "3 child processes worked 100 % (at least 99 %) of their time."
+
+
+def test_the_child_process_that_works_most_is_told_first() -> None:
+    idle: Row = (f"main:8 {WAIT}", 100, WAITING)
+    waits: list[Row] = [(f"main:8 {WAIT}", 80, WAITING, name) for name in ("child0", "child2")]
+    others = [row for name in ("child0", "child2") for row in steps(name, 2)]
+    _, slow, rest = summary_of(idle, *waits, *others, ("augment:4", 80, WORKING, "child1"))
+    assert slow.startswith("Child process 10 worked 100 % (at least 95 %) of its time, mostly in augment (")
+    assert rest == "2 other child processes worked 20 % ±6 of their time."
+
+
+def test_an_interpreter_that_starts_is_no_place() -> None:
+    start: Row = ("<process>@child", 30, WORKING, "child")
+    _, said = summary_of((f"main:8 {WAIT}", 100, WAITING), start, (f"main:8 {WAIT}", 70, WAITING, "child"))
+    assert said == "Child process 9 worked 30 % ±9 of its time."
+
+
+def test_imports_of_others_are_no_work() -> None:
+    imports: Row = ("main:3 _find_and_load@importlib <module>@lib:1", 60, WORKING, "loader")
+    _, said = summary_of(("f:2", 100, WORKING), imports, ("g:4", 40, WORKING, "loader"))
+    assert said == (
+        "Thread “loader” worked 40 % ±9 and imported modules 60 % ±9 of its time, "
+        "mostly in g (/home/ann/app.py:4)."
+    )
 
 
 def test_waiting_for_the_gil_is_work_that_could_not_go_on() -> None:
