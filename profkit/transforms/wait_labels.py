@@ -15,13 +15,13 @@ from profkit.transforms.identity import file_identity
 
 SLEEP = "sleep"
 """Label of waiting for nothing but time."""
-EVENTS, LOCK = "events", "a lock"
+EVENTS, LOCK, OTHER_RANKS = "events", "a lock", "other ranks"
 OF_OTHER_THREADS = frozenset({"another thread", "a pool", "a queue", LOCK})
 """Labels of waiting for what other threads of the process may do."""
 
 _LABELS: dict[str, dict[str, str]] = {
     "the data loader": {"torch/utils/data/dataloader": "*"},
-    "other ranks": {
+    OTHER_RANKS: {
         "torch/distributed/distributed_c10d": "*",
         "torch/distributed/algorithms/join": "*",
         "torch/nn/parallel/distributed": "_pre_forward _sync_buffers _sync_module_states _post_forward",
@@ -123,7 +123,7 @@ def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: b
     for name, file, _ in frames:
         label = _label_of(name, file)
         if label:
-            return "other ranks" if is_distributed and label == "the backward pass" else label
+            return OTHER_RANKS if is_distributed and label == "the backward pass" else label
     if source is not None:
         for pattern, label in _LINES:
             if pattern.search(source):

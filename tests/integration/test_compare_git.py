@@ -218,3 +218,12 @@ def test_two_statements_in_the_same_processes(tmp_path: Path) -> None:
     ids = [order[side]["runs"][0]["id"] for side in "ab"]
     kept = run_program(tmp_path, ["-m", "profkit", "compare", *ids, "--format", "markdown"])
     assert "timed interleaved, block by block in the same processes" in kept.stdout
+
+
+def test_a_comparison_in_a_file_is_a_message_as_well(tmp_path: Path) -> None:
+    command = ["-m", "profkit", "compare", "--ab", "sum(range(9))", "sum(nothing)", *QUICK]
+    for options, wrote in ((("-o", "ab.html"), "wrote ab.html"), (("--html",), "the report is in profkit-")):
+        done = run_program(tmp_path, [*command, *options])
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "raised NameError: name 'nothing' is not defined" in done.stderr
+        assert wrote in done.stderr

@@ -15,6 +15,7 @@ NATIVE, OTHER_NATIVE = "/usr/src/python/Objects/call.c", "/usr/src/python/Python
 FILES = {
     "": USER, "lib": LIBRARY, "other": OTHER_LIBRARY, "c": NATIVE, "c2": OTHER_NATIVE,
     "child": f"{CHILD_PREFIX}9: python worker.py>", "importlib": "<frozen importlib._bootstrap>",
+    "ranks": "/usr/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py",
 }  # fmt: skip
 
 frames = st.builds(

@@ -14,7 +14,7 @@ import click
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import value_option
-from profkit.cli.output import Showing, showing_options, source_root_option
+from profkit.cli.output import Showing, showing_options, source_root_option, write_message
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config
@@ -29,6 +29,7 @@ from profkit.model.profile import Value
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
 from profkit.process.signals import interrupted_by_termination
+from profkit.render.escape import visible
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON, MEMORY_COMPARISON, SAMPLED_COMPARISON
 
@@ -275,5 +276,15 @@ def _measured(
     name = f"comparison-{first.a[0].info.id}-{first.b[0].info.id}"
     text = MEASURED_COMPARISON.renderer(showing.format)(comparison, shown, showing.terminal())
     showing.show(text, name)
+    if showing.target(name) is not None:
+        _say_result(comparison, showing.output)
     runs = [run for order in comparison.orders for run in (*order.a, *order.b)]
     return MeasuringError.exit_code if any(run.info.error for run in runs) else 0
+
+
+def _say_result(comparison: MeasuredComparison, output: str | None) -> None:
+    """Write what a report in a file says, and that it was written if the user named the file."""
+    from profkit.render.views.measured_comparison import headline
+
+    wrote = f"\nwrote {visible(output)}" if output is not None else ""
+    write_message([visible(headline(comparison)), wrote])

@@ -18,13 +18,14 @@ from profkit.render.views.contradiction import cpu_contradiction
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
 from profkit.render.views.not_seen import not_seen, of_contradiction, of_unsampled
+from profkit.render.views.ranks import of_busiest
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines, together
 from profkit.stats import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.origin import is_library_file, package_of
 from profkit.transforms.suspension import suspended
-from profkit.transforms.wait_labels import EVENTS, LOCK, OF_OTHER_THREADS, SLEEP
+from profkit.transforms.wait_labels import EVENTS, LOCK, OF_OTHER_THREADS, OTHER_RANKS, SLEEP
 from profkit.units import Unit, format_bytes
 
 FEWEST = 10
@@ -96,6 +97,7 @@ class Summaries:
             return (*of_main, *self._of_others(main, found, others), *not_seen(self._info))
         return (
             *self._of_whole(main, found),
+            *self._of_ranks(found, main),
             *self._of_tasks(found, main),
             *self._of_others(main, found, others),
             *of_unsampled(self._run, self._contradiction),
@@ -117,7 +119,7 @@ class Summaries:
 
     def _of_main(self, main: Timeline, found: Sequence[Charge], activity: Activity) -> Iterator[str]:
         if self._unit is Unit.SAMPLES and main.weight < FEWEST:
-            yield _too_few(main.weight, self._info)
+            yield _too_few(main, self._info)
         else:
             of_time = main.of_time if activity is Activity.ALL else f"the {activity.value} time"
             yield self._lead(found, main, of_time)
@@ -131,6 +133,12 @@ class Summaries:
         return list(self._of_working(others, max(1, main.rounds))) or self._of_waiting(
             found[:1], main, others
         )
+
+    def _of_ranks(self, found: Sequence[Charge], main: Timeline) -> Iterator[str]:
+        """Yield which process made the others wait, if ranks wait for one another."""
+        waits = sum(charge.weight for charge in found if charge.waits_for == OTHER_RANKS)
+        if self._run.merged is not None and waits >= _SPREAD * main.weight:
+            yield from of_busiest(self._run.merged, self._info.process.cwd)
 
     def _of_tasks(self, found: Sequence[Charge], main: Timeline) -> Iterator[str]:
         """Yield where the tasks of a program are suspended while its event loop waits."""
@@ -285,11 +293,11 @@ class Summaries:
             yield f"The total is {count(scale.total, scale.unit.value.removesuffix('s'))}."
 
 
-def _too_few(samples: int, info: RunInfo) -> str:
+def _too_few(main: Timeline, info: RunInfo) -> str:
     rate = f"{10 * info.plan.rate_hz:.0f}"
     return (
-        f"Too few samples ({samples}) to say where the time goes: profile for longer, or with a higher rate "
-        f"such as {rate} Hz."
+        f"Too few samples ({main.weight}) to say where {main.of_time} goes: profile for longer, or with a "
+        f"higher rate such as {rate} Hz."
     )
 
 

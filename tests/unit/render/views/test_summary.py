@@ -287,6 +287,16 @@ def test_a_coroutine_is_suspended_most_of_the_time() -> None:
     )
 
 
+def test_few_samples_of_the_active_time_say_nothing_of_it() -> None:
+    builder = ProfileBuilder()
+    builder.add((frame_of("f:3"),), Thread(4242, 4242, MAIN), 5, state=WORKING)
+    waits = AwaitTime("/home/ada/vision/db.py", 6, "fetch", "sleep", 700_000_000, 5)
+    run = made_run(torn=0, durations=histogram_of([1_000_000_000]), suspended_ns=800_000_000, awaits=(waits,))
+    run = replace(run, profile=builder.build(period_ns=1e7))
+    _, second, *_ = summary(build_report(run, ReportOptions()))
+    assert second.startswith("Too few samples (5) to say where the active time goes: profile for longer")
+
+
 @pytest.mark.parametrize(
     ("suspended_ns", "who"),
     [

@@ -1,0 +1,75 @@
+"""Which process of a merged run made the others wait."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from profkit.comparing.merged_runs import merge_runs
+from profkit.model.profile import ProfileBuilder, Thread, ThreadState
+from profkit.model.run import FunctionPart, Merged, ProcessPart
+from profkit.render.options import ReportOptions
+from profkit.render.views.ranks import of_busiest
+from profkit.render.views.sampled import build_report
+from profkit.render.views.summary import summary
+from tests.support.example_runs import CWD
+from tests.support.example_worker_runs import worker_run
+from tests.support.profile_strategies import frame_of
+
+SAMPLES = 400
+
+
+def merged(*working: int | None, augment: tuple[int, ...] = (), rank: str = "RANK") -> Merged:
+    """Processes with so many of 400 samples working, and so many in a function that differs."""
+    runs = [worker_run(number, {}) for number in range(len(working))]
+    infos = tuple(
+        replace(run.info, region=replace(run.info.region, env=((rank, str(number)),)))
+        for number, run in enumerate(runs)
+    )
+    parts = tuple(
+        ProcessPart(info.process, 0, 1, 1, SAMPLES, SAMPLES, None, 0, works)
+        for info, works in zip(infos, working, strict=True)
+    )
+    part = FunctionPart("augment", f"{CWD}/train.py", 9, sum(augment), augment, (True,) * len(augment))
+    return Merged(infos, parts, (part,) if augment else ())
+
+
+def said(found: Merged) -> str:
+    return " ".join(of_busiest(found, CWD))
+
+
+def test_the_process_that_worked_most_is_named_with_its_rank_and_function() -> None:
+    assert said(merged(80, 90, 320, 85, augment=(1, 2, 260, 1))) == (
+        "Process 102 (RANK 2) worked most, 80 % of its time, 65 % in augment (train.py:9); "
+        "the others worked 20–22 %."
+    )
+
+
+def test_a_function_in_which_it_spends_less_is_no_cause() -> None:
+    assert said(merged(80, 320, augment=(300, 20), rank="HOME")) == (
+        "Process 101 worked most, 80 % of its time; the other one worked 20 %."
+    )
+
+
+@pytest.mark.parametrize("working", [(200, 210, 205), (200,), (10, None), (0, 0), (200, 235)])
+def test_if_none_surely_works_more_none_is_named(working: tuple[int | None, ...]) -> None:
+    assert not said(merged(*working))
+
+
+def test_only_ranks_wait_for_one_another() -> None:
+    for call, is_named in (("wait@other:4", False), ("all_reduce@ranks:4", True)):
+        runs = []
+        for number, works in enumerate((20, 20, 80)):
+            run, builder = worker_run(number, {}), ProfileBuilder()
+            thread = Thread(run.info.process.pid, run.info.process.pid, "MainThread")
+            builder.add(
+                (frame_of("handler:12"), frame_of("step:8")), thread, works, state=ThreadState.WORKING
+            )
+            waits = (frame_of("handler:12"), frame_of(call))
+            builder.add(waits, thread, 100 - works, state=ThreadState.WAITING)
+            info = replace(run.info, samples=100)
+            runs.append(replace(run, info=info, profile=builder.build(period_ns=1e7)))
+        sentences = summary(build_report(merge_runs(runs), ReportOptions()))
+        named = [one for one in sentences if one.startswith("Process 102 worked most, 80 % of its time")]
+        assert bool(named) is is_named
