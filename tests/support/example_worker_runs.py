@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from profkit.model.profile import Frame, ProfileBuilder, Thread
+from profkit.model.profile import Frame, ProfileBuilder, Thread, ThreadState
 from profkit.model.region import RegionKey
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint
 from profkit.stats import histogram_of
 from tests.support.example_runs import CWD, INFO, PROCESS, REGION, STARTED_NS
+from tests.support.profile_strategies import frame_of
 
 FILE = f"{CWD}/web.py"
 HANDLER = replace(
@@ -59,3 +60,12 @@ def worker_run(
         ResourcePoint(started_ns + 10_000 * MS, 6.0, (200 + number) * 2**20, 4),
     )
     return Run(replace(info, **changes), builder.build(period_ns=period_ns), points)  # type: ignore[arg-type]
+
+
+def waiting_rank(number: int, works: int, call: str = "all_reduce@ranks:4") -> Run:
+    """A rank of which so many of 100 samples work, and which otherwise waits in this call."""
+    run, builder = worker_run(number, {}), ProfileBuilder()
+    thread, handler = Thread(run.info.process.pid, run.info.process.pid, "MainThread"), frame_of("handler:12")
+    builder.add((handler, frame_of("step:8")), thread, works, state=ThreadState.WORKING)
+    builder.add((handler, frame_of(call)), thread, 100 - works, state=ThreadState.WAITING)
+    return replace(run, info=replace(run.info, samples=100), profile=builder.build(period_ns=1e7))

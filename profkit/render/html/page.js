@@ -829,22 +829,23 @@ notes.length,"note")],list=warnings([...alarms,...notes]),element=list&&folded(c
 let address=(currentRun()?.facts??[]).filter(([name])=>name==="link").map(([,parts2])=>parts2.at(-1)?.[0]??"").
 find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)return[text];let attributes={href:address,
 target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.length),make("a",attributes,address)]}
-var summaryPanel={id:"sentences",title:"Summary",build(body){let show=()=>{let{summary=[],summaries}=currentRun(),
-sentences=summaries?summaries[state.thread]?.[state.activity]??[]:summary;body.replaceChildren(...sentences.map(
-sentence=>make("p",{},sentence))),body.parentElement.hidden=sentences.length===0};onChange(["run","thread","ac\
-tivity"],show),show()},applies:()=>head.runs.some(run=>run.summaries||(run.summary??[]).length>0)},factsPanel={
-id:"facts",title:head.kind==="comparison"?"About the runs":"About the run",build(body){let show=()=>body.replaceChildren(
-factList(currentRun().facts),resourceTable()??"");onChange(["run"],show),show()},applies:()=>head.runs.some(run=>run.
-facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){let show=()=>body.replaceChildren(warnings(notesOf(
-currentRun()))??"");onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>notesOf(
-run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(([,tone])=>ALARMS.has(tone)).map(([text])=>text),
-said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(parts2).length).map(([name,parts2])=>`${NOTES.
-has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.notes??[]).map(String);return[...new Set(
-[...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().resources;if(!resources)
-return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[formatTime(at2),i?
-`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(resources.
-threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous row","memor\
-y","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
+function ofSelection(){let{summary=[],summaries}=currentRun();return summaries?summaries[state.thread]?.[state.
+activity]??[]:summary}var summaryPanel={id:"sentences",title:"Summary",build(body){let show=sentences=>{body.replaceChildren(
+...sentences.map(sentence=>make("p",{},sentence))),body.parentElement.hidden=sentences.length===0},names=["run",
+"thread","activity"];onChange([...names],()=>show(ofSelection()));let isUntouched=names.every(name=>state[name]===
+initialState[name]);show(isUntouched?currentRun().summary??[]:ofSelection())},applies:()=>head.runs.some(run=>run.
+summaries||(run.summary??[]).length>0)},factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":
+"About the run",build(body){let show=()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??"");
+onChange(["run"],show),show()},applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"\
+Notes",build(body){let show=()=>body.replaceChildren(warnings(notesOf(currentRun()))??"");onChange(["run"],show),
+show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.
+filter(([,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&
+alarms(parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),
+notes=(run.notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){
+let resources=currentRun().resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),
+rows=resources.at_s.map((at2,i)=>[formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(
+resources.rss_bytes[i]),formatCount(resources.threads[i])]);return numbersTable("Resources over time as a tabl\
+e",["time","CPU since the previous row","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
 ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
 pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
 found2()),grid.mark(state.selected)};onChange(["run","thread","activity","search"],show),onChange(["selected"],

@@ -21,9 +21,9 @@ from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.memory import value_title
 from profkit.render.views.sampled import Report, build_report, library_test, only_active
 from profkit.render.views.source import SourceLines, infos_of, source_of
-from profkit.render.views.summary import Summaries
+from profkit.render.views.summary import Summaries, summary
 from profkit.render.views.threads import wanted_threads
-from profkit.render.views.timelines import of_threads, opening_thread
+from profkit.render.views.timelines import are_all_of_calls, of_threads, opening_thread
 from profkit.transforms.cpu_time import sampled_points
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.tables import thread_rows
@@ -102,7 +102,10 @@ def _opening(run: Run, options: ReportOptions, notes: Sequence[str]) -> _Opening
     report = build_report(replace(run, profile=summed), options)
     page_run = _page_run(run, notes, report.samples.waiting)
     page_run = _summed_up(page_run, run, summed, report.samples.source)
-    return _Opening(page_run, summed, report.samples.functions, _view(run, options, report))
+    view = _view(run, options, report)
+    if options.thread is not None or options.activity is not Activity.ALL:
+        page_run = replace(page_run, summary=summary(report))
+    return _Opening(page_run, summed, report.samples.functions, view)
 
 
 _MOST_THREADS = 16
@@ -186,8 +189,8 @@ def _view(run: Run, options: ReportOptions, report: Report) -> dict[str, object]
     activity = report.tree_activity
     if options.thread is None and options.activity is Activity.ALL:
         main = opening_thread(report.samples.profile, report.samples.waiting, run.info)
-        if main is not None:
-            thread, activity = main, Activity.ALL
+        if main is not None or are_all_of_calls(report.samples.profile, run.info):
+            thread, activity = "all" if main is None else main, Activity.ALL
     if options.thread is not None:
         matching = wanted_threads(run.profile or Profile(), options.thread)
         if len(matching) > 1:

@@ -102,6 +102,14 @@ def opening_thread(profile: Profile, waiting: Collection[int], info: RunInfo) ->
     return next(iter(present)) if waited < _MOSTLY_WAITS * main.weight else None
 
 
+def are_all_of_calls(profile: Profile, info: RunInfo) -> bool:
+    """Return whether all threads ran a region's calls: none of them is idle."""
+    present = sorted({sample.thread for sample in profile.samples})
+    return info.region.kind is not RegionKind.PROGRAM and len(_main_threads(profile, info, present)) == len(
+        present
+    )
+
+
 def other_timelines(profile: Profile, info: RunInfo, main: Timeline) -> list[Timeline]:
     """Return the timelines of the other threads, in groups of alike ones, the heaviest first."""
     of_main = {sample.thread for sample in main.profile.samples}

@@ -7,15 +7,13 @@ from dataclasses import replace
 import pytest
 
 from profkit.comparing.merged_runs import merge_runs
-from profkit.model.profile import ProfileBuilder, Thread, ThreadState
 from profkit.model.run import FunctionPart, Merged, ProcessPart
 from profkit.render.options import ReportOptions
 from profkit.render.views.ranks import of_busiest
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
 from tests.support.example_runs import CWD
-from tests.support.example_worker_runs import worker_run
-from tests.support.profile_strategies import frame_of
+from tests.support.example_worker_runs import waiting_rank, worker_run
 
 SAMPLES = 400
 
@@ -59,17 +57,7 @@ def test_if_none_surely_works_more_none_is_named(working: tuple[int | None, ...]
 
 def test_only_ranks_wait_for_one_another() -> None:
     for call, is_named in (("wait@other:4", False), ("all_reduce@ranks:4", True)):
-        runs = []
-        for number, works in enumerate((20, 20, 80)):
-            run, builder = worker_run(number, {}), ProfileBuilder()
-            thread = Thread(run.info.process.pid, run.info.process.pid, "MainThread")
-            builder.add(
-                (frame_of("handler:12"), frame_of("step:8")), thread, works, state=ThreadState.WORKING
-            )
-            waits = (frame_of("handler:12"), frame_of(call))
-            builder.add(waits, thread, 100 - works, state=ThreadState.WAITING)
-            info = replace(run.info, samples=100)
-            runs.append(replace(run, info=info, profile=builder.build(period_ns=1e7)))
+        runs = [waiting_rank(number, works, call) for number, works in enumerate((20, 20, 80))]
         sentences = summary(build_report(merge_runs(runs), ReportOptions()))
         named = [one for one in sentences if one.startswith("Process 102 worked most, 80 % of its time")]
         assert bool(named) is is_named

@@ -4,7 +4,7 @@ import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
 import { folded } from "../elements/parts.js";
 import { numbersTable } from "../elements/plots.js";
-import { currentRun, onChange, state } from "../state/state.js";
+import { currentRun, initialState, onChange, state } from "../state/state.js";
 import { formatBytes, formatCount, formatTime, plural } from "../text/numbers.js";
 
 /** @import { Child, Fact, Panel, Run } from "../types.js" */
@@ -60,19 +60,28 @@ function withLink(text) {
   return [text.slice(0, -address.length), make("a", attributes, address)];
 }
 
-/** @type {Panel} */
+/** Return the summary of the selected samples. */
+function ofSelection() {
+  const { summary = [], summaries } = currentRun();
+  return summaries ? summaries[state.thread]?.[state.activity] ?? [] : summary;
+}
+
+/**
+ * It opens on the summary of the whole run.
+ * @type {Panel}
+ */
 export const summaryPanel = {
   id: "sentences",
   title: "Summary",
   build(body) {
-    const show = () => {
-      const { summary = [], summaries } = currentRun();
-      const sentences = summaries ? summaries[state.thread]?.[state.activity] ?? [] : summary;
+    const show = (/** @type {string[]} */ sentences) => {
       body.replaceChildren(...sentences.map((sentence) => make("p", {}, sentence)));
       /** @type {HTMLElement} */ (body.parentElement).hidden = sentences.length === 0;
     };
-    onChange(["run", "thread", "activity"], show);
-    show();
+    const names = /** @type {const} */ (["run", "thread", "activity"]);
+    onChange([...names], () => show(ofSelection()));
+    const isUntouched = names.every((name) => state[name] === initialState[name]);
+    show(isUntouched ? currentRun().summary ?? [] : ofSelection());
   },
   applies: () => head.runs.some((run) => run.summaries || (run.summary ?? []).length > 0),
 };
