@@ -10,8 +10,8 @@ from profkit.render.views.contradiction import CpuContradiction
 from profkit.transforms.cpu_time import unsampled_children
 from profkit.units import format_duration
 
-_LEAST_GAP = 0.02
-"""Part of the recorded time from which on time without samples is worth a word."""
+_LEAST_GAP, _LEAST_LOST = 0.02, 0.002
+"""Parts from which on time without samples, of the recorded time, and lost samples are worth a word."""
 
 
 def of_unsampled(run: Run, found: CpuContradiction | None) -> Iterator[str]:
@@ -50,9 +50,9 @@ def not_seen(info: RunInfo) -> Iterator[str]:
 
 
 def _missing(info: RunInfo) -> Iterator[str]:
-    if info.torn:
+    if info.torn > _LEAST_LOST * info.samples:
         yield f"{count(info.torn)} of {count(info.torn + info.samples, 'sample')}, which were torn"
-    if info.errors:
+    if info.errors > _LEAST_LOST * info.samples:
         yield f"{count(info.errors, 'sample')} that the sampler lost"
     if info.gap_s >= _LEAST_GAP * info.session_s:
         yield f"{format_duration(info.gap_s)} without samples"

@@ -216,18 +216,21 @@ class Summaries:
     def _of_working(self, others: Sequence[Timeline], length: int) -> Iterator[str]:
         """Yield what other threads and processes worked at; `length` is the main timeline's.
 
-        Child processes of which no function stands out are one sentence.
+        Child processes that work mostly in the same function, or in none, are one sentence.
         """
         busy = [self._shares(timeline) for timeline in others]
         busy = [part for part in busy if part.wanted / length / part.timeline.threads >= _NOTABLE]
         busy.sort(key=lambda part: -part.works)
-        told = [(part, self._where(part)) for part in busy]
-        alike = [part for part, where in told if part.timeline.is_main_of_child and not where]
-        if len(alike) > 1:
-            told = [(part, where) for part, where in told if where or not part.timeline.is_main_of_child]
-            of_alike = together([part.timeline for part in alike], are_all=not told)
-            told.append((self._shares(of_alike), ""))
-        for part, where in told[:_MOST_GROUPS]:
+        told: dict[tuple[str, int], list[_Shares]] = {}
+        for number, part in enumerate(busy):
+            alone = 0 if part.timeline.is_main_of_child else number + 1
+            told.setdefault((self._where(part), alone), []).append(part)
+        is_first = True
+        for (where, alone), parts in list(told.items())[:_MOST_GROUPS]:
+            part = parts[0]
+            if len(parts) > 1:
+                part = self._shares(together([each.timeline for each in parts], is_first=is_first))
+            is_first = is_first and bool(alone)
             yield self._other(part, where)
 
     def _shares(self, timeline: Timeline) -> _Shares:

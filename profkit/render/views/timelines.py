@@ -129,20 +129,21 @@ def _row(thread: Thread, weight: int) -> ThreadRow:
     return ThreadRow(thread.name, thread.pid, thread.tid, weight, 0.0, None)
 
 
-def together(children: Sequence[Timeline], *, are_all: bool) -> Timeline:
-    """Return child processes as one timeline; `are_all`: no others are spoken of."""
+def together(children: Sequence[Timeline], *, is_first: bool) -> Timeline:
+    """Return child processes as one timeline; if it is not the first one, others were spoken of."""
     samples = tuple(sample for child in children for sample in child.profile.samples)
     profile = replace(children[0].profile, samples=samples)
-    subject = f"{len(children)} {'' if are_all else 'other '}child processes"
+    subject = f"{len(children)} {'' if is_first else 'other '}child processes"
     return Timeline(subject, "", profile, len(children), is_main_of_child=True)
 
 
 def _subject(name: str, threads: int, pid: int, is_child: bool) -> str:
     if threads > 1:
         return f"{threads} threads “{name}”" if name else f"{threads} threads without a name"
-    if is_child:
-        return f"child process {pid}" if name == MAIN_THREAD else f"thread “{name}” of child process {pid}"
-    return f"thread “{name}”" if name else "a thread without a name"
+    if is_child and name == MAIN_THREAD:
+        return f"child process {pid}"
+    thread = f"thread “{name}”" if name else "a thread without a name"
+    return f"{thread} of child process {pid}" if is_child else thread
 
 
 def of_threads(profile: Profile, numbers: Sequence[int] | set[int]) -> Profile:

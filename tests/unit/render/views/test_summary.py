@@ -131,6 +131,14 @@ def test_the_child_process_that_works_most_is_told_first() -> None:
     assert rest == "2 other child processes worked 20 % ±6 of their time."
 
 
+def test_child_processes_that_work_in_one_function_are_told_together() -> None:
+    idle: Row = (f"main:8 {WAIT}", 100, WAITING)
+    works: list[Row] = [("tokenize:4", 90 + n, WORKING, f"child{n}") for n in range(2)]
+    _, alike, thread = summary_of(idle, *works, ("spin:5", 30, WORKING, "pool"))
+    assert alike.startswith("2 child processes worked 100 % (at least 98 %) of their time, mostly in")
+    assert thread.startswith("Thread “pool” worked")
+
+
 def test_an_interpreter_that_starts_is_no_place() -> None:
     start: Row = ("<process>@child", 30, WORKING, "child")
     _, said = summary_of((f"main:8 {WAIT}", 100, WAITING), start, (f"main:8 {WAIT}", 70, WAITING, "child"))
