@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 
 from profkit.originals import REAL
 
@@ -20,6 +22,22 @@ _LONGEST_WAIT_S = 0.1
 def is_main_thread() -> bool:
     """Return whether the caller runs in the thread that runs signal handlers, also in programs of gevent."""
     return REAL.get_native_id() == os.getpid()
+
+
+@cache
+def _load_unwinder() -> None:
+    """Load the library with which glibc ends a thread.
+
+    Until Python 3.14, a thread that wants the GIL while the interpreter ends is ended by pthread_exit(3).
+    That loads the library, and aborts the process if it cannot, as after a chroot or without a free
+    descriptor.
+    """
+    if sys.version_info >= (3, 14):
+        return
+    with suppress(ImportError, OSError, AttributeError):  # another C library, or another Python
+        import _ctypes  # `ctypes` takes milliseconds
+
+        _ctypes.dlopen("libgcc_s.so.1", os.RTLD_NOW)
 
 
 class BackgroundThread:
@@ -39,6 +57,7 @@ class BackgroundThread:
 
     def start(self) -> None:
         """Start the thread; raises RuntimeError if that is impossible, as at interpreter shutdown."""
+        _load_unwinder()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._ended.acquire()
         self._has_begun = True

@@ -70,6 +70,8 @@ def attach_process(
         started = _start(program, attempt, clock, timeout_s)
         process = None if started is None else watch(started.pid)
         if started is None or process is None:
+            if started is not None and started.watchdog_pid is not None:
+                _await_report(watch(started.watchdog_pid), clock, _FAILURE_TIMEOUT_S)
             raise program.failure(attempt, START)
         if attempt.pid == posix.getpid():  # a watchdog's child may do what the watchdog may
             allow_tracer(started.watchdog_pid or process.pid)
@@ -102,7 +104,7 @@ class ProcessAttachment:
         if self._process.alive():
             return self._poll_running()
         is_whole = self._program.is_whole(self._attempt.output)
-        self._await_report(_REPORT_TIMEOUT_S if is_whole else _FAILURE_TIMEOUT_S)
+        _await_report(self._watchdog, self._clock, _REPORT_TIMEOUT_S if is_whole else _FAILURE_TIMEOUT_S)
         self._close()
         if not is_whole:
             raise self._program.failure(self._attempt, self._stage())
@@ -162,14 +164,6 @@ class ProcessAttachment:
                 "program has ended",
             ) from error
 
-    def _await_report(self, timeout_s: float) -> None:
-        """Wait until the watchdog has reported how the sampler ended, or has ended."""
-        deadline_s = self._clock.monotonic_s() + timeout_s
-        while self._watchdog is not None and self._watchdog.alive():
-            if self._clock.monotonic_s() >= deadline_s:
-                return
-            self._clock.sleep(_REPORT_PAUSE_S)
-
     def _close(self) -> None:
         self._process.close()
         if self._watchdog is not None:
@@ -181,6 +175,15 @@ class ProcessAttachment:
         if self._stop_sent:
             return STOP
         return SAMPLING if self._stoppable else START
+
+
+def _await_report(watchdog: Watched | None, clock: Clock, timeout_s: float) -> None:
+    """Wait until a watchdog has reported how its sampler ended, or has ended."""
+    deadline_s = clock.monotonic_s() + timeout_s
+    while watchdog is not None and watchdog.alive():
+        if clock.monotonic_s() >= deadline_s:
+            return
+        clock.sleep(_REPORT_PAUSE_S)
 
 
 def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -> Detached | None:

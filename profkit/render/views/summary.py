@@ -221,12 +221,12 @@ class Summaries:
         busy = [self._shares(timeline) for timeline in others]
         busy = [part for part in busy if part.wanted / length / part.timeline.threads >= _NOTABLE]
         busy.sort(key=lambda part: -part.works)
-        told: dict[tuple[str, int], list[_Shares]] = {}
+        sentences: dict[tuple[str, int], list[_Shares]] = {}
         for number, part in enumerate(busy):
             alone = 0 if part.timeline.is_main_of_child else number + 1
-            told.setdefault((self._where(part), alone), []).append(part)
+            sentences.setdefault((self._where(part), alone), []).append(part)
         is_first = True
-        for (where, alone), parts in list(told.items())[:_MOST_GROUPS]:
+        for (where, alone), parts in list(sentences.items())[:_MOST_GROUPS]:
             part = parts[0]
             if len(parts) > 1:
                 part = self._shares(together([each.timeline for each in parts], is_first=is_first))
@@ -254,7 +254,7 @@ class Summaries:
         return f"{timeline.subject[0].upper()}{timeline.subject[1:]} {said}{each}{where}."
 
     def _where(self, part: _Shares) -> str:
-        """Return where most of the work is, and where it waits for a lock, if any place stands out."""
+        """Return where most of the work is, and where it waits for a lock, if any function has much of it."""
         scale = self._scale(part.timeline)
         top = next((charge for charge in part.found if charge.is_work_of_a_function), None)
         where = ""
