@@ -9,41 +9,41 @@ from profkit.render.escape import visible
 from profkit.render.formatting import percent, place
 from profkit.stats import share_interval
 
-_LEAST_MORE = 0.1
-"""Part of its time that a process must have worked more than any other one to be named."""
+_LEAST_LESS = 0.1
+"""Part of its time that a process must have waited less than any other one to be named."""
 _RANK = "RANK"
 
 
 def of_busiest(merged: Merged, cwd: str) -> Iterator[str]:
-    """Yield which process worked most, and in which function, if it surely worked more than any other."""
-    numbers = sorted(range(len(merged.processes)), key=lambda n: -_worked(merged.processes[n]))
+    """Yield which process waited least, and what it did, if it surely waited less than any other."""
+    numbers = sorted(range(len(merged.processes)), key=lambda n: _waiting(merged.processes[n]))
     parts = [merged.processes[n] for n in numbers]
     if len(parts) < 2 or any(part.working is None for part in parts):
         return
     busiest, second, last = parts[0], parts[1], parts[-1]
-    surely_more = _interval(busiest)[0] > _interval(second)[1]
-    if not surely_more or _worked(busiest) - _worked(second) < _LEAST_MORE:
+    surely_less = _interval(busiest)[1] < _interval(second)[0]
+    if not surely_less or _waiting(second) - _waiting(busiest) < _LEAST_LESS:
         return
     who = f"Process {busiest.process.pid}{_rank_of(busiest, merged)}"
     where = _where(numbers[0], merged, cwd)
     others = "the others" if len(parts) > 2 else "the other one"
-    yield f"{who} worked most, {_share(busiest)} of its time{where}; {others} worked {_range(last, second)}."
+    yield f"{who} waited least, {_share(busiest)} of its time{where}; {others} waited {_range(second, last)}."
 
 
-def _worked(part: ProcessPart) -> float:
-    return (part.working or 0) / part.weight if part.weight else 0.0
+def _waiting(part: ProcessPart) -> float:
+    return 1 - (part.working or 0) / part.weight if part.weight else 0.0
 
 
 def _interval(part: ProcessPart) -> tuple[float, float]:
-    return share_interval(round(_worked(part) * part.samples), part.samples)
+    return share_interval(round(_waiting(part) * part.samples), part.samples)
 
 
 def _share(part: ProcessPart) -> str:
-    return percent(_worked(part), part.samples)
+    return percent(_waiting(part), part.samples)
 
 
 def _range(least: ProcessPart, most: ProcessPart) -> str:
-    ends = (f"{100 * _worked(part):.0f}" for part in (least, most))
+    ends = (f"{100 * _waiting(part):.0f}" for part in (least, most))
     return f"{'–'.join(dict.fromkeys(ends))} %"
 
 
@@ -64,7 +64,7 @@ def _where(number: int, merged: Merged, cwd: str) -> str:
     process = merged.processes[number]
     at = place(top.file, top.line, cwd)
     named = f"{top.name} ({at})" if at else top.name
-    return f", {percent(top.weights[number] / process.weight, process.samples)} in {named}"
+    return f", and spent {percent(top.weights[number] / process.weight, process.samples)} in {named}"
 
 
 def _excess(part: FunctionPart, number: int, merged: Merged) -> float:

@@ -37,21 +37,21 @@ def said(found: Merged) -> str:
     return " ".join(of_busiest(found, CWD))
 
 
-def test_the_process_that_worked_most_is_named_with_its_rank_and_function() -> None:
+def test_the_process_that_waited_least_is_named_with_its_rank_and_function() -> None:
     assert said(merged(80, 90, 320, 85, augment=(1, 2, 260, 1))) == (
-        "Process 102 (RANK 2) worked most, 80 % of its time, 65 % in augment (train.py:9); "
-        "the others worked 20–22 %."
+        "Process 102 (RANK 2) waited least, 20 % of its time, and spent 65 % in augment (train.py:9); "
+        "the others waited 78–80 %."
     )
 
 
 def test_a_function_in_which_it_spends_less_is_no_cause() -> None:
     assert said(merged(80, 320, augment=(300, 20), rank="HOME")) == (
-        "Process 101 worked most, 80 % of its time; the other one worked 20 %."
+        "Process 101 waited least, 20 % of its time; the other one waited 80 %."
     )
 
 
 @pytest.mark.parametrize("working", [(200, 210, 205), (200,), (10, None), (0, 0), (200, 235)])
-def test_if_none_surely_works_more_none_is_named(working: tuple[int | None, ...]) -> None:
+def test_if_none_surely_waits_less_none_is_named(working: tuple[int | None, ...]) -> None:
     assert not said(merged(*working))
 
 
@@ -59,5 +59,5 @@ def test_only_ranks_wait_for_one_another() -> None:
     for call, is_named in (("wait@other:4", False), ("all_reduce@ranks:4", True)):
         runs = [waiting_rank(number, works, call) for number, works in enumerate((20, 20, 80))]
         sentences = summary(build_report(merge_runs(runs), ReportOptions()))
-        named = [one for one in sentences if one.startswith("Process 102 worked most, 80 % of its time")]
+        named = [one for one in sentences if one.startswith("Process 102 waited least, 20 % of its time")]
         assert bool(named) is is_named
