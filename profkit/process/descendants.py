@@ -10,6 +10,7 @@ from pathlib import Path
 
 from profkit.model.session import ChildUsage
 from profkit.process import procfs
+from profkit.process.guard import reraise_signal_error
 
 _OWN_CODE = f"{Path(__file__).parents[1]}/".encode()
 _LONGEST_LAUNCH = 8
@@ -50,7 +51,8 @@ def children_of(pid: int) -> list[int]:
     """Return the pids of a process's children, which the kernel lists by thread."""
     try:
         tids = posix.listdir(f"{procfs.PROC}/{pid}/task")
-    except OSError:
+    except OSError as error:
+        reraise_signal_error(error)
         return []
     lists = (procfs.read(f"{procfs.PROC}/{pid}/task/{tid}/children") for tid in tids)
     return [int(child) for children in lists for child in children.split()]

@@ -323,8 +323,7 @@ class Session:
 
     def _stop(self, policy: Policy, error: str | None, last: bool) -> None:
         try:
-            with suppress(OSError):  # kept as the session's failure
-                self.write_resources(is_last=True)
+            self._write_last_resources()
             self.end_segment(policy)
         except SamplerError as failure:
             reraise_signal_error(failure)
@@ -334,6 +333,12 @@ class Session:
         finally:
             if self.attachment is None:  # else an interrupt came first, and the session is still open
                 self._finish(error, last)
+
+    def _write_last_resources(self) -> None:
+        try:
+            self.write_resources(is_last=True)
+        except OSError as error:  # kept as the session's failure
+            reraise_signal_error(error)
 
     def _finish(self, error: str | None, last: bool) -> None:
         if not last:

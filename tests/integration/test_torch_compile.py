@@ -188,7 +188,7 @@ assert settings().sampler.sample_each == 3e7
 assert settings().extras.stack_max_len == 70
 assert settings(rate=50, stack_max_len=90).sampler.sample_each is None
 assert settings(rate=50, stack_max_len=90).extras.stack_max_len == 90
-assert settings().sampler.max_duration_s == 1800
+assert settings().sampler.max_duration_s == 900
 try:
     torch_compile.enable(label="x")
 except UnknownOption as error:
@@ -198,6 +198,7 @@ else:
 assert not torch_compile.enable(enabled=False).active
 """,
         COMPILE_STROBELIGHT_SAMPLE_RATE="3e7",
+        COMPILE_STROBELIGHT_MAX_PROFILE_TIME="900",
         COMPILE_STROBELIGHT_MAX_STACK_LENGTH="70",
     )
     assert done.returncode == 0, done.stderr

@@ -164,6 +164,8 @@ export interface MergedRun {
   session: string;
   pid: number;
   host: string;
+  launch: string | null;
+  env: Record<string, string>;
   state: string;
   samples: number;
   calls: number;
