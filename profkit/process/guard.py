@@ -6,6 +6,7 @@ import _signal  # type: ignore[import-not-found] # a file named signal.py may hi
 import logging
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from traceback import walk_tb
 from typing import NoReturn, ParamSpec, TypeVar
@@ -28,6 +29,15 @@ def reraise_signal_error(error: BaseException) -> None:
     for raised in chain_of(error):
         if any(frame.f_code in handlers for frame, _ in walk_tb(raised.__traceback__)):
             raise raised
+
+
+@contextmanager
+def suppressed(*kinds: type[Exception]) -> Iterator[None]:
+    """Suppress errors of these kinds, but not one that a signal handler of the program raised."""
+    try:
+        yield
+    except kinds as error:
+        reraise_signal_error(error)
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:

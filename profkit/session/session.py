@@ -27,7 +27,7 @@ from profkit.model.session import (
     SessionState,
     ThreadName,
 )
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks
@@ -323,7 +323,8 @@ class Session:
 
     def _stop(self, policy: Policy, error: str | None, last: bool) -> None:
         try:
-            self._write_last_resources()
+            with suppressed(OSError):  # kept as the session's failure
+                self.write_resources(is_last=True)
             self.end_segment(policy)
         except SamplerError as failure:
             reraise_signal_error(failure)
@@ -333,12 +334,6 @@ class Session:
         finally:
             if self.attachment is None:  # else an interrupt came first, and the session is still open
                 self._finish(error, last)
-
-    def _write_last_resources(self) -> None:
-        try:
-            self.write_resources(is_last=True)
-        except OSError as error:  # kept as the session's failure
-            reraise_signal_error(error)
 
     def _finish(self, error: str | None, last: bool) -> None:
         if not last:
