@@ -86,6 +86,7 @@ def states_by_function(profile: Profile) -> dict[str, Counter[ThreadState]]:
     return found
 
 
+@pytest.mark.full  # it asserts shares
 @pytest.mark.parametrize("blocking", [False, True])
 def test_a_thread_that_alternates_between_work_and_a_pipe(
     blocking: bool, alternating: subprocess.Popen[bytes], tmp_path: Path
