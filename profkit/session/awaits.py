@@ -50,7 +50,8 @@ Awaits = dict[Place, list[float]]
 class AwaitLooks:
     """Chooses suspensions of a region to look at: all, or those above a threshold and a part of the others.
 
-    A shorter one is chosen with a probability in proportion to its time, and stands for the others.
+    Below the threshold, half as long means half as likely. One that is chosen counts for as long as the
+    threshold, which makes up for those that are not.
     """
 
     __slots__ = ("_left", "random", "threshold_ns")

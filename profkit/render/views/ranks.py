@@ -57,10 +57,10 @@ def _rank_of(part: ProcessPart, merged: Merged) -> str:
 
 def _where(number: int, merged: Merged, cwd: str) -> str:
     """Return the function in which the process spends more of its time than the others do."""
-    found = [part for part in merged.functions if part.differs[number] and _excess(part, number, merged) > 0]
-    if not found:
+    excess = {part: _excess(part, number, merged) for part in merged.functions if part.differs[number]}
+    top = max(excess, key=lambda part: excess[part], default=None)
+    if top is None or excess[top] <= 0:
         return ""
-    top = max(found, key=lambda part: _excess(part, number, merged))
     process = merged.processes[number]
     at = place(top.file, top.line, cwd)
     named = f"{top.name} ({at})" if at else top.name
