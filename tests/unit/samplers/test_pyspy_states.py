@@ -62,9 +62,11 @@ def samples_of(measured: Measured) -> dict[int, list[tuple[int, str, ThreadState
     return found
 
 
-def measured_states(letters: str, names: str, process_: ProcessRounds | None = None) -> list[ThreadState]:
+def measured_states(
+    letters: str, names: str, process_: ProcessRounds | None = None, *, stops: bool = False
+) -> list[ThreadState]:
     rounds = process_ or process({MAIN: (0, "s" + letters)})
-    measured = with_states(profile_of({MAIN: names}), {PID: rounds}, stops=False)
+    measured = with_states(profile_of({MAIN: names}), {PID: rounds}, stops=stops)
     return [state for _, _, state in samples_of(measured).get(MAIN, [])]
 
 
@@ -258,6 +260,21 @@ def test_a_thread_that_waits_for_the_gil_is_corrected_to_it() -> None:
     states = measured_states(letters, "a" * 50 + "b" * 50, timed(letters, cpu=0.5))
     assert {state for state in states[50:] if state is not WORKING} == {GIL}
     assert states[50:].count(WORKING) <= 1
+
+
+@pytest.mark.parametrize(
+    ("slices", "letters", "working"),
+    [(1000, "wwwss" * 20, 0.91), (205, "s" * 100, 0.05), (1000, "wwwgg" * 20, 0.6)],
+    ids=["waits often", "is woken to be stopped", "waits for the GIL"],
+)
+def test_a_thread_that_waits_for_a_processor_works_though_the_next_wait_was_read(
+    slices: int, letters: str, working: float
+) -> None:
+    """The sampler's stop takes it off the queue, and it then runs into its next wait."""
+    states = measured_states(
+        letters, "a" * 100, timed(letters, cpu=0.05, late=0.88, slices=slices), stops=True
+    )
+    assert states.count(WORKING) / 100 == pytest.approx(working, abs=0.03)
 
 
 def test_the_time_of_a_short_thread_says_nothing() -> None:
