@@ -1,19 +1,27 @@
-"""Configuration: from a project's file, environment variables and the current folder.
+"""Configuration: from a project's file, the user's, environment variables and the current folder.
 
-It is read once, when profkit is imported. A variable overrides the file; options in code and flags override
-both.
+It is read once, when profkit is imported. A variable overrides the project's file, and that the user's;
+options in code and flags override all. A project's file may come with someone else's code, so it sets nothing
+that leads out of its folder.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from profkit.errors import UnknownOption, UsageError
-from profkit.project_file import NO_FILE, ProjectFile, as_text, find_project_file
+from profkit.project_file import (
+    NO_FILE,
+    ProjectFile,
+    as_text,
+    find_project_file,
+    read_user_file,
+    user_path,
+)
 
 HOME = ".profkit"
 """Folder that profkit creates in the current folder; its `.gitignore` contains `*`."""
@@ -65,12 +73,14 @@ class Config:
     """Id of the user who must own the spool (`profkit --owner`); None is the user of this process."""
     file: ProjectFile = NO_FILE
     """The project's file."""
+    user_file: ProjectFile = NO_FILE
+    """The user's own file."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Where each of `SETTINGS` is from."""
     profile: Mapping[str, Setting] = field(default_factory=dict)
     """Default options of `profile()`, not checked, by name; only those that are set."""
     problems: tuple[UsageError, ...] = ()
-    """Mistakes in the project's file; what is wrong is ignored."""
+    """Mistakes in the files; what is wrong is ignored."""
 
 
 SETTINGS: Mapping[str, str] = {
@@ -81,15 +91,21 @@ SETTINGS: Mapping[str, str] = {
     "disable": "PROFKIT_DISABLE",
     "exit-timeout": "PROFKIT_EXIT_TIMEOUT",
 }
-"""Names in the project's file, each with its variable."""
+"""Names in the files, each with its variable."""
+_PLACES = ("store", "spool")
 _SWITCHES = ("children", "disable")
 
 
-def read_config(environ: Mapping[str, str], cwd: Path | None, file: ProjectFile = NO_FILE) -> Config:
-    """Return the configuration for an environment, a current folder (None if deleted), and a file."""
-    home = (cwd or NOWHERE) / HOME
-    problems = [*filter(None, [file.error]), *_problems(file)]
-    found = {name: _setting(name, environ, file) for name in SETTINGS}
+def read_config(
+    environ: Mapping[str, str],
+    cwd: Path | None,
+    file: ProjectFile = NO_FILE,
+    user_file: ProjectFile = NO_FILE,
+) -> Config:
+    """Return the configuration for an environment, a current folder (None if deleted), and files."""
+    home, files = (cwd or NOWHERE) / HOME, (_File(file, trusted=False), _File(user_file, trusted=True))
+    problems = [problem for one in files for problem in (one.content.error, *_problems(one)) if problem]
+    found = {name: _setting(name, environ, files) for name in SETTINGS}
     text = {name: setting.value if isinstance(setting.value, str) else "" for name, setting in found.items()}
     return Config(
         spool=(cwd or NOWHERE) / text["spool"] if text["spool"] else home / "spool",
@@ -100,8 +116,9 @@ def read_config(environ: Mapping[str, str], cwd: Path | None, file: ProjectFile 
         exit_timeout=text["exit-timeout"],
         launch=environ.get("PROFKIT_LAUNCH", ""),
         file=file,
+        user_file=user_file,
         sources={name: setting.source for name, setting in found.items()},
-        profile=_profile_options(environ, file),
+        profile=_profile_options(environ, user_file, file),
         problems=tuple(problems),
     )
 
@@ -111,13 +128,24 @@ def is_nowhere(path: Path) -> bool:
     return NOWHERE in (path, *path.parents)
 
 
-def _setting(name: str, environ: Mapping[str, str], file: ProjectFile) -> Setting:
+class _File(NamedTuple):
+    """A file with settings."""
+
+    content: ProjectFile
+    trusted: bool
+    """Whether it is the user's own."""
+
+
+def _setting(name: str, environ: Mapping[str, str], files: Sequence[_File]) -> Setting:
     variable = SETTINGS[name]
     given = environ.get(variable, "")
     if given.strip():
-        return Setting(given if name in ("store", "spool") else given.strip(), variable)
-    text = None if _problem(name, file) else as_text(_by_name(file.settings).get(name))
-    return Setting(_in_place(name, text, file), str(file.path)) if text else Setting("")
+        return Setting(given if name in _PLACES else given.strip(), variable)
+    for file in files:
+        text = None if _problem(name, file) else as_text(_by_name(file.content.settings).get(name))
+        if text:
+            return Setting(_in_place(name, text, file.content), str(file.content.path))
+    return Setting("")
 
 
 def _in_place(name: str, text: str, file: ProjectFile) -> str:
@@ -136,32 +164,52 @@ def _by_name(table: Mapping[str, object]) -> dict[str, object]:
     return {name.replace("_", "-"): value for name, value in table.items()}
 
 
-def _problems(file: ProjectFile) -> Iterator[UsageError]:
-    for name in _by_name(file.settings):
+def _problems(file: _File) -> Iterator[UsageError]:
+    for name in _by_name(file.content.settings):
         problem = _problem(name, file)
         if problem is not None:
             yield problem
 
 
-def _problem(name: str, file: ProjectFile) -> UsageError | None:
+def _problem(name: str, file: _File) -> UsageError | None:
     """Return what is wrong with a setting of a file; None if it is right, or not there."""
-    values = _by_name(file.settings)
+    values, path = _by_name(file.content.settings), file.content.path
     if name not in values:
         return None
     if name not in SETTINGS:
-        return UnknownOption(name, SETTINGS, f" in {file.path}")
+        return UnknownOption(name, SETTINGS, f" in {path}")
     text = as_text(values[name])
     if text is None:
-        return UsageError(f"{file.path}: {name} is not a text, number or switch", "write one value")
+        return UsageError(f"{path}: {name} is not a text, number or switch", "write one value")
     if name in _SWITCHES and text.lower() not in (*_ON, *_OFF):
-        return UsageError(f"{file.path}: {name} = {text!r} is not a switch", "write true or false")
+        return UsageError(f"{path}: {name} = {text!r} is not a switch", "write true or false")
+    if name in _PLACES and path is not None and not file.trusted:
+        place = _in_place(name, text, file.content).removeprefix(_SQLITE if name == "store" else "")
+        if not is_below(place, path.parent):
+            return NotForProjects(f"{path}: {name}", "leads out of the project", SETTINGS[name])
     return None
 
 
-def _profile_options(environ: Mapping[str, str], file: ProjectFile) -> dict[str, Setting]:
+def is_below(place: str, folder: Path) -> bool:
+    """Return whether a path is absolute and, with its links resolved, below a folder."""
+    return os.path.isabs(place) and Path(os.path.realpath(folder)) in Path(os.path.realpath(place)).parents
+
+
+class NotForProjects(UsageError):
+    """A project's file sets what only the user may: the file may be part of someone else's repository."""
+
+    def __init__(self, setting: str, what: str, variable: str) -> None:
+        super().__init__(
+            f"{setting} {what}, and a project's file may be someone else's",
+            f"set it in {user_path(os.environ)}, or as {variable}",
+        )
+
+
+def _profile_options(environ: Mapping[str, str], *files: ProjectFile) -> dict[str, Setting]:
     start = f"{PREFIX}{PROFILE.upper()}_"
     found = {
         name.replace("-", "_"): Setting(value, str(file.path))
+        for file in files
         for name, value in file.tables.get(PROFILE, {}).items()
     }
     for variable, value in environ.items():
@@ -183,7 +231,8 @@ def _current_folder() -> Path | None:
 
 def _read() -> Config:
     folder = _current_folder()
-    return read_config(os.environ, folder, find_project_file(folder))
+    user_file = read_user_file(user_path(os.environ))
+    return read_config(os.environ, folder, find_project_file(folder), user_file)
 
 
 CONFIG = _read()

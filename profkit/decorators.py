@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from types import FunctionType
 from typing import (
     TYPE_CHECKING,
@@ -24,7 +24,7 @@ from profkit.calls.regions import check_callable
 from profkit.calls.wrapper import decorated, wrapper_of
 from profkit.config import CONFIG
 from profkit.errors import InvalidOption, ProfkitError, UsageError
-from profkit.process.guard import ignore
+from profkit.process.guard import ignore, say_once
 from profkit.profiler import FunctionProfiler
 from profkit.session.activity import is_spawned
 from profkit.tracing import trace_instead
@@ -314,19 +314,47 @@ class profiled(Block):
         return cast("ProfiledFunction[_P, _R]", profile(function, **self._options))
 
 
-_PROFILERS: dict[tuple[tuple[str, object], ...], FunctionProfiler] = {}
+_PROFILERS: dict[Hashable, FunctionProfiler] = {}
 """Profilers of `profiled()` by their mode and options, so that a block in a loop reuses one."""
+_MOST_PROFILERS = 1000
+OTHER_LABELS = "other labels"
+"""Label of blocks after so many kinds of options: labels that are made from data would never end."""
 
 
 def _profiler_for(options: Mapping[str, Any]) -> FunctionProfiler:
-    key = tuple(options.items())
     try:
-        known = _PROFILERS.get(key)
-    except TypeError:  # an unhashable option, such as a list: not cached
-        return _new_profiler(**options)
+        known = _PROFILERS.get(tuple(options.items()))
+    except TypeError:  # an unhashable option, such as a list
+        known = None
+    return _known_or_new(options) if known is None else known
+
+
+def _known_or_new(options: Mapping[str, Any]) -> FunctionProfiler:
+    """Return a profiler for options that are as good as these: functions made in a loop are alike."""
+    key = _key(options)
+    known = _PROFILERS.get(key)
+    if known is None and len(_PROFILERS) >= _MOST_PROFILERS and options.get("label") != OTHER_LABELS:
+        say_once(
+            f"blocks have more than {_MOST_PROFILERS} different labels or options: further ones are kept as "
+            f"{OTHER_LABELS!r}; give labels that name code, and no data"
+        )
+        return _known_or_new({**options, "label": OTHER_LABELS, "sample_tags": None, "run_user_name": ""})
     if known is None:
         known = _PROFILERS[key] = _new_profiler(**options)
     return known
+
+
+def _key(value: object) -> Hashable:
+    """Return a hashable value that is equal for equal options, and for callbacks with the same code."""
+    if isinstance(value, Mapping):
+        return tuple((name, _key(one)) for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_key, value))
+    if isinstance(value, set | frozenset):
+        return frozenset(map(_key, value))
+    if isinstance(value, FunctionType):
+        return value.__code__
+    return value if isinstance(value, Hashable) else repr(value)
 
 
 def _new_profiler(mode: str = "samples", **options: Any) -> FunctionProfiler:

@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
 from profkit.calls.defaults import settings_over_defaults
-from profkit.calls.markers import Marker, make_marker
+from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
 from profkit.calls.options import MemoryOptions, ProfilerOptions, Settings, memory_settings
 from profkit.calls.regions import block_region, check_callable, check_tracked, function_region
 from profkit.calls.slow_path import results_of

@@ -1,6 +1,7 @@
-"""A project's settings: `[tool.profkit]` of its pyproject.toml, or `[profkit]` of its setup.cfg.
+"""Settings in files: a project's, in its pyproject.toml or setup.cfg, and the user's own.
 
-It is read whenever a program imports profkit, so a file without settings is not parsed.
+They are read whenever a program imports profkit, so a project's file without settings is not parsed. The
+project's may come with a clone of someone else's repository; the user's may say anything.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from profkit.errors import UsageError
+from profkit.regular_files import open_regular
 
 Table = Mapping[str, object]
 
@@ -44,39 +46,57 @@ def find_project_file(folder: Path | None) -> ProjectFile:
     A file of another user, except root, is skipped: it could redirect what is recorded here.
     """
     skipped: list[Path] = []
-    for path, content, parse in _candidates(folder):
-        if not _is_trusted(path):
+    for path, content, owner, parse in _candidates(folder):
+        if owner not in (0, posix.geteuid()):
             skipped.append(path)
             continue
         return _parsed(path, content, parse, tuple(skipped))
     return ProjectFile(skipped=tuple(skipped)) if skipped else NO_FILE
 
 
-def _candidates(folder: Path | None) -> Iterator[tuple[Path, bytes, _Parse]]:
-    """Yield the files that mention settings of profkit, with their content."""
+def user_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the user's own file, as the XDG base directory specification has it."""
+    folder = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(folder):
+        folder = os.path.join(environ.get("HOME", "") or os.sep, ".config")
+    return os.path.join(folder, "profkit", "config.toml")
+
+
+def read_user_file(path: str) -> ProjectFile:
+    """Return the settings of the user's own file: those of a project's `[tool.profkit]`, at its top."""
+    content, owner = _content(path)
+    if not content:
+        return NO_FILE
+    if owner not in (0, posix.geteuid()):
+        return ProjectFile(skipped=(Path(path),))
+    return _parsed(Path(path), content, _toml, ())
+
+
+def _candidates(folder: Path | None) -> Iterator[tuple[Path, bytes, int, _Parse]]:
+    """Yield the files that mention settings of profkit, with their content and owner."""
     place = "" if folder is None else os.fspath(folder)
     while place:
         for name, (sign, parse) in _FILES.items():
             path = os.path.join(place, name)
-            if sign in (content := _content(path)):
-                yield Path(path), content, parse
+            content, owner = _content(path)
+            if sign in content:
+                yield Path(path), content, owner, parse
         above = os.path.dirname(place)
         if above == place or any(_exists(os.path.join(place, sign)) for sign in _ROOT_SIGNS):
             return
         place = above
 
 
-def _content(path: str) -> bytes:
-    """Return the content of a file, at most a mebibyte; empty if it cannot be read."""
+def _content(path: str) -> tuple[bytes, int]:
+    """Return the content of a file, at most a mebibyte, and its owner; empty if it cannot be read."""
     try:
-        # Nonblocking: a pipe of this name must not stop the program.
-        descriptor = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK | posix.O_CLOEXEC)
+        descriptor = open_regular(path)
     except (OSError, ValueError):
-        return b""
+        return b"", 0
     try:
-        return posix.read(descriptor, _LARGEST_BYTES)
-    except OSError:  # it is a folder
-        return b""
+        return posix.read(descriptor, _LARGEST_BYTES), posix.fstat(descriptor).st_uid
+    except OSError:  # the disk
+        return b"", 0
     finally:
         posix.close(descriptor)
 
@@ -87,13 +107,6 @@ def _exists(path: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _is_trusted(path: Path) -> bool:
-    try:
-        return posix.stat(path).st_uid in (0, posix.geteuid())
-    except OSError:  # it was just removed
-        return False
 
 
 def _parsed(path: Path, content: bytes, parse: _Parse, skipped: tuple[Path, ...]) -> ProjectFile:
@@ -108,6 +121,12 @@ def _parsed(path: Path, content: bytes, parse: _Parse, skipped: tuple[Path, ...]
 
 def _unreadable(path: Path, detail: str) -> UsageError:
     return UsageError(f"{path} cannot be read: {' '.join(detail.split())}", "correct it")
+
+
+def _toml(text: str) -> Mapping[str, object]:
+    import tomllib
+
+    return tomllib.loads(text)
 
 
 def _pyproject(text: str) -> Mapping[str, object]:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent / "profkit"
 
 FLOORS = {
     "originals": -3,
-    "version": -2, "errors": -2, "units": -2, "clock": -2, "tracing": -2, "inert": -2,
+    "version": -2, "errors": -2, "units": -2, "clock": -2, "tracing": -2, "inert": -2, "regular_files": -2,
     "project_file": -1,
     "config": 0,
     "model": 1,
@@ -50,12 +50,13 @@ LAYERS = {
     "session": (
         {"activity", "awaits", "thread_names"},
         {"counters"},
-        {"failures", "joining", "resources", "results", "segments"},
+        {"call_journal", "failures", "joining", "resources", "results", "segments"},
         {"ladder", "starting"},
         {"session"},
         {"delivery"},
         {"memory_session", "opening", "tasks"},
         {"ticker"},
+        {"installation"},
         {"manager", "memory"},
     ),
 }
@@ -68,7 +69,7 @@ NAMED_FREELY = {"model", "commands"}
 """Packages whose modules may have these names: nouns of the model, command names."""
 
 HOMES = {
-    "sqlalchemy": {"store/database.py", "store/runs.py"},
+    "sqlalchemy": {"store/database.py", "store/runs.py", "store/urls.py"},
     "rich": {"render", "cli"},
     "click": {"cli", "integrations/ipython"},
     "IPython": {"integrations/ipython"},

@@ -33,7 +33,7 @@ def main(name: str, *options: str) -> None:
     with atheris.instrument_imports(include=["profkit"]):
         from profkit.cli.files import runs_of_file
         from profkit.errors import DamagedFile, UsageError
-        from profkit.store.runs import rows_of
+        from profkit.store.rows import rows_of
     path = f"/dev/shm/profkit-fuzz-{os.getpid()}"
 
     def one(data: bytes) -> None:

@@ -108,6 +108,8 @@ class Block:
         except BaseException:
             self._open = False
             OPEN_BLOCKS.pop(self, None)
+            if counters.covers or counters.leaves:
+                leave(counters, self._tid)
             raise
         return self
 
@@ -135,7 +137,7 @@ class Block:
             counters.durations.append(wall_ns)
         if kind is not None:
             counters.raised.append(None)
-        if counters.covers or counters.ranged:
+        if counters.covers or counters.leaves:
             leave(counters, self._tid)
 
     @property

@@ -54,7 +54,7 @@ def open_range(counters: Counters) -> None:
                 if isinstance(other, Counters) and other.region.kind in _KINDS:
                     other.live = False
         close = _STATE.recording.open_range(counters.region.key.label)
-        counters.ranged, counters.live = True, False
+        counters.ranged, counters.leaves, counters.live = True, True, False
         _STATE.ranges.append((caller, counters, close))
 
 
@@ -83,7 +83,7 @@ def _forget() -> None:
     _STATE.recording, _STATE.owner, _STATE.ranges = None, None, []
     for counters in all_counters():
         if isinstance(counters, Counters):
-            counters.ranged = False
+            counters.ranged, counters.leaves = False, counters.flushes
 
 
 def _after_fork_in_child() -> None:

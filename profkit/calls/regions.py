@@ -35,7 +35,8 @@ class RegionExtras:
 
 def check_callable(function: object) -> None:
     """Raise `UsageError` for an object that cannot be decorated."""
-    if not callable(function) and not hasattr(function, "__func__"):
+    # A class method can wrap a property until Python 3.12.
+    if not callable(getattr(function, "__func__", function)):
         raise UsageError(
             f"{function!r} is not callable", "give a function: @profile() above a def, or profile(label=…)"
         )

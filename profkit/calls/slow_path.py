@@ -61,12 +61,15 @@ def enter(counters: Counters, frame: FrameType, tid: int | None = None) -> bool:
     try:
         return tracing.unseen(_enter, counters, frame, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
+        leave(counters, tid)  # a signal handler may have raised when it was entered
         return refuse(counters, error)
 
 
 def leave(counters: Counters, tid: int | None = None) -> None:
-    """Close a range of a region, and see `SessionManager.leave`."""
+    """Write a call's end or close its range, and see `SessionManager.leave`."""
     try:
+        if counters.flushes and _known_manager is not None and _known_manager.may_flush():
+            tracing.unseen(_known_manager.flush, counters)
         if counters.ranged:
             tracing.unseen(close_range, counters)
         if not counters.covers:

@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 import wrapt
 
 from profkit import calls, session
-from profkit.calls.markers import distinguish_greenlets
+from profkit.calls.importlib_bootstrap.markers import WraptMarker, by_wrapt, distinguish_greenlets
 from profkit.calls.slow_path import note_traced, results_of
 from profkit.session.counters import Counters
 from profkit.tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
 if TYPE_CHECKING:
-    from profkit.calls.markers import Marker
+    from profkit.calls.importlib_bootstrap.markers import Marker
     from profkit.model.measurement import MeasuredRun
     from profkit.model.run import Run
 
 Runs = Callable[[], "tuple[Run, ...] | tuple[MeasuredRun, ...]"]
-WraptMarker = Callable[[Callable[..., Any], object, tuple[Any, ...], dict[str, Any]], Any]
-"""Function that calls another, in wrapt's form: `marker(bound function, instance, args, kwargs)`."""
 
 # No annotations in the bodies of these classes: they would hide those of the function.
 
@@ -66,6 +64,9 @@ class BoundRegionWrapper(_Region, wrapt.BoundFunctionWrapper):  # type: ignore[t
         getattr(self.__wrapped__, "__func__")  # noqa: B009 - an AttributeError if nothing is bound
         return self._self_parent
 
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Callable[..., Any], tuple[object, str]]:
         owner = self._self_owner if self._self_instance is None else self._self_instance
         return getattr, (owner, self.__wrapped__.__name__)
@@ -79,6 +80,9 @@ class RegionWrapper(_Region, wrapt.FunctionWrapper):  # type: ignore[type-arg]
     def __init__(self, wrapped: Callable[..., Any], marker: WraptMarker, runs: Runs) -> None:
         super().__init__(wrapped, marker)
         self._self_runs = runs
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
 
     @property
     def __dict__(self) -> dict[str, object]:
@@ -94,11 +98,17 @@ class RegionWrapper(_Region, wrapt.FunctionWrapper):  # type: ignore[type-arg]
 
 
 class ClassMethodWrapper(_Region, classmethod):  # type: ignore[type-arg]
-    """A class method of a decorated function."""
+    """A class method of a decorated function; cloudpickle sends it with its class."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[type, tuple[object]]:
+        return classmethod, (self.__func__,)
 
 
 class StaticMethodWrapper(_Region, staticmethod):  # type: ignore[type-arg]
-    """A static method of a decorated function."""
+    """A static method of a decorated function; cloudpickle sends it with its class."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[type, tuple[object]]:
+        return staticmethod, (self.__func__,)
 
 
 class RegionSource(Protocol):
@@ -124,10 +134,10 @@ def wrapper_of(function: Callable[..., Any], source: RegionSource) -> Callable[.
     runs = partial(results_of, counters)
     if type(function) is FunctionType:
         own = {"__call__": MethodType(marker, function), "__get__": _bind, "__code__": _CODE}
-        wrapper: Any = _wrapper_type(function, Sightings(note), own)(function, _by_wrapt(marker), runs)
+        wrapper: Any = _wrapper_type(function, Sightings(note), own)(function, by_wrapt(marker), runs)
         wrapper._self_source = source
     else:
-        wrapper = decorated(function, _by_wrapt(marker), runs, note)
+        wrapper = decorated(function, by_wrapt(marker), runs, note)
     wrapper._self_counters = counters
     return wrapper  # type: ignore[no-any-return]
 
@@ -156,15 +166,6 @@ def decorated(function: Callable[..., Any], marker: WraptMarker, runs: Runs, not
     `note` is called once for each compilation that uses the function in its place.
     """
     return _wrapper_type(function, Sightings(note), {})(function, marker, runs)
-
-
-def _by_wrapt(marker: Marker) -> WraptMarker:
-    def call(
-        wrapped: Callable[..., Any], _instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> object:
-        return marker(wrapped, *args, **kwargs)
-
-    return call
 
 
 def _wrapper_type(function: object, sightings: Sightings, own: dict[str, object]) -> type[RegionWrapper]:

@@ -1,12 +1,13 @@
-"""Defaults of commands' options from the project's file, such as `[tool.profkit.report]`."""
+"""Defaults of commands' options from files, such as `[tool.profkit.report]` of a pyproject.toml."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import click
 
-from profkit.config import PREFIX, PROFILE, Config
+from profkit.config import PREFIX, PROFILE, Config, NotForProjects
 from profkit.errors import UnknownOption, UsageError
 from profkit.project_file import as_text, as_words
 
@@ -18,27 +19,44 @@ def command_defaults(command: click.Command, config: Config, commands: Iterable[
     """
     for problem in (*config.problems, *unknown_tables(config, commands)):
         raise problem
-    return table_defaults(command, config)
+    return {name: value for name, (value, _) in table_defaults(command, config).items()}
 
 
 def unknown_tables(config: Config, commands: Iterable[str]) -> tuple[UsageError, ...]:
     """Return an error for each table that is neither of a command nor of `profile()`."""
     known = (PROFILE, *commands)
     return tuple(
-        UnknownOption(name, known, f" that could have a table in {config.file.path}")
-        for name in config.file.tables
+        UnknownOption(name, known, f" that could have a table in {file.path}")
+        for file in (config.file, config.user_file)
+        for name in file.tables
         if name not in known
     )
 
 
-def table_defaults(command: click.Command, config: Config) -> dict[str, object]:
-    """Return a command's defaults; raises UsageError for names and values that it does not accept."""
-    table = config.file.tables.get(command.name or "", {})
-    options = options_of(command)
-    return dict(
-        _default(name.replace("_", "-"), value, options, f"{config.file.path}: {command.name}")
-        for name, value in table.items()
-    )
+def table_defaults(command: click.Command, config: Config) -> dict[str, tuple[object, Path]]:
+    """Return a command's defaults, and the files that they are from, by name in Python.
+
+    The project's file overrides the user's. Raises UsageError for names and values that are not accepted.
+    """
+    options, found = options_of(command), dict[str, tuple[object, Path]]()
+    for file in (config.user_file, config.file):
+        for name, value in file.tables.get(command.name or "", {}).items():
+            name = name.replace("_", "-")
+            if file is config.file and name in OF_USERS:
+                variable = variable_of(command.name or "", name)
+                raise NotForProjects(f"{file.path}: {command.name}.{name}", OF_USERS[name], variable)
+            option, given = _default(name, value, options, f"{file.path}: {command.name}")
+            found[option] = given, file.path or Path()
+    return found
+
+
+_WRITES, _RUNS, _READS = "writes files", "runs code", "reads files"
+OF_USERS: Mapping[str, str] = {
+    "output": _WRITES, "markdown": _WRITES, "open": _RUNS, "ab": _RUNS, "git": _RUNS, "setup": _RUNS,
+    "global-setup": _RUNS, "imports": _RUNS, "env": _RUNS, "python": _RUNS, "source-cmd": _RUNS,
+    "source-root": _READS, "input": _READS,
+}  # fmt: skip
+"""Options that a project's file does not set, with what they do."""
 
 
 def options_of(command: click.Command) -> Mapping[str, click.Option]:

@@ -83,7 +83,13 @@ def _endings(name: str) -> Iterable[str]:
 
 def refuse_terminal(name: str, file: Path | None) -> None:
     """Raise UsageError for a binary format on a terminal."""
-    if file is None and name != WHOLE and FORMATS[name].binary and sys.stdout.isatty():
+    if (
+        file is None
+        and name != WHOLE
+        and FORMATS[name].binary
+        and sys.stdout is not None
+        and sys.stdout.isatty()
+    ):
         raise UsageError(
             f"{name} is a binary format, and stdout is a terminal", "name a file with -o, or write to a pipe"
         )

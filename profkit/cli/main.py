@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +18,10 @@ from click.core import ParameterSource
 from click.exceptions import NoArgsIsHelpError
 
 from profkit.cli.defaults import command_defaults, let_variables_set
-from profkit.cli.output import ReaderGone, say
+from profkit.cli.failures import FAILURES, report_failure
+from profkit.cli.output import say
 from profkit.config import CONFIG, Config
-from profkit.errors import ProfkitError, UsageError
+from profkit.errors import UsageError
 from profkit.version import VERSION
 
 COMMANDS: Mapping[str, str] = {
@@ -47,14 +47,6 @@ _ALWAYS = ("config", "doctor")
 """Commands that run even if the project's file is wrong, without defaults from it."""
 
 EXIT_USAGE = 2
-EXIT_UNEXPECTED = 70
-TRACEBACK = "PROFKIT_TRACEBACK"
-"""Environment variable that shows the traceback of an unexpected error."""
-REPORT_AT = "the project's issue tracker"
-EXIT_INTERRUPTED = 130
-"""128 + SIGINT, as shells report it."""
-EXIT_READER_GONE = 141
-"""128 + SIGPIPE: exit code of a program that writes to a closed pipe."""
 
 
 class _Commands(click.Group):
@@ -126,44 +118,31 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
 
     `config` has the places of the runs: commands get it as their context's object.
     """
+    _fill_closed_streams()
     try:
         # The status of --help and --version, or a command's return value: None.
         status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False, obj=config)
-    except ProfkitError as error:
-        say("error", str(error))
-        return error.exit_code
     except NoArgsIsHelpError as error:
         error.show()
         return EXIT_USAGE
     except click.ClickException as error:
         say("error", _sentence(error))
         return EXIT_USAGE
-    except (click.Abort, KeyboardInterrupt):
-        return EXIT_INTERRUPTED
-    except ReaderGone:
-        return EXIT_READER_GONE
-    except MemoryError:
-        say("error", "memory ran out; free some, raise the limit (`ulimit -v`), or ask about fewer runs")
-        return EXIT_UNEXPECTED
-    except Exception as error:  # noqa: BLE001 - an unexpected error is one line too
-        _say_unexpected(error)
-        return EXIT_UNEXPECTED
+    except FAILURES as error:
+        return report_failure(error)
     return status or 0
 
 
-def _say_unexpected(error: Exception) -> None:
-    import traceback  # seldom needed
+def _fill_closed_streams() -> None:
+    """Give closed standard streams a descriptor: a file that got their number would get what they are sent.
 
-    if os.environ.get(TRACEBACK, "") not in ("", "0"):
-        sys.stderr.write("".join(traceback.format_exception(error)))
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    words = " ".join(str(error).split())
-    what = f"{type(error).__name__}{f': {words}' if words else ''}"
-    say(
-        "error",
-        f"{what} (at {Path(last.filename).name}:{last.lineno}) is a defect of profkit; set {TRACEBACK}=1 to "
-        f"see the traceback, and report it at {REPORT_AT}",
-    )
+    Programs that are started do not inherit it.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)  # gets the lowest free one
 
 
 def _user_id(user: str) -> int:

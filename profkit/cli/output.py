@@ -51,7 +51,7 @@ class ReaderGone(Exception):
 
 def terminal() -> Terminal:
     """Return the terminal layout for stdout."""
-    return Terminal() if sys.stdout is None else terminal_of(sys.stdout, os.environ)
+    return terminal_of(sys.stdout, os.environ)
 
 
 def write(text: str) -> None:

@@ -34,6 +34,14 @@ class CommandLine:
         return first not in (*_PYTHON_OPTIONS, _END, "-") and not os.path.exists(first)
 
     @property
+    def reads_once(self) -> bool:
+        """Whether the script is a pipe or device, such as of `<(command)`: only one execution can read it."""
+        first = self.given[0]
+        return first not in (*_PYTHON_OPTIONS, _END, "-") and (
+            os.path.exists(first) and not os.path.isfile(first) and not os.path.isdir(first)
+        )
+
+    @property
     def name(self) -> str:
         """The name of the program, for labels: a script's or a command's without folders, or a module's."""
         from profkit.program.target import program_of

@@ -177,11 +177,10 @@ def program_order(line: CommandLine, mode: str, given: Mapping[str, object]) -> 
 
 def _environ() -> dict[str, str]:
     """Return the environment without the variables that would make the program be sampled."""
-    from profkit.program.environment import take_compilations, take_options
+    from profkit.program.environment import remove_switch
 
     environ = dict(os.environ)
-    take_options(environ)
-    take_compilations(environ)
+    remove_switch(environ)
     return environ
 
 

@@ -52,7 +52,7 @@ def held_settings(
 
 def _of_config(config: Config) -> Iterator[HeldSetting]:
     from profkit.measuring.decorated.program import EXIT_TIMEOUT_S
-    from profkit.store.database import hide_password
+    from profkit.store.urls import hide_password
 
     values: Mapping[str, object] = {
         "store": hide_password(config.store_url),
@@ -74,4 +74,5 @@ def _of_command(command: click.Command, config: Config, environ: Mapping[str, st
         if environ.get(variable):
             yield HeldSetting(name, text, environ[variable], variable)
         elif option.name in given:
-            yield HeldSetting(name, text, given[option.name], str(config.file.path))
+            value, file = given[option.name]
+            yield HeldSetting(name, text, value, str(file))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from profkit.formats.json_members import member, number
 from profkit.formats.limits import Budget
+from profkit.formats.numbers import period_of
 from profkit.formats.pprof.schema import escape_text, unescape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 from profkit.units import Unit
@@ -74,12 +75,13 @@ def _runs(profile: Profile) -> list[int]:
 def read_description(holder: object, where: str) -> Exact:
     """Parse what `describe` wrote, from the member of this object; raises ValueError for anything else."""
     about = member(holder, where, MEMBER, dict)
+    place = f"{MEMBER}.period_ns"
     turns = member(about, MEMBER, "turns", list)
     flat = [int(number(turn, f"{MEMBER}.turns")) for turn in turns]
     listed = member(about, MEMBER, "threads", list)
     return Exact(
         unit=Unit(member(about, MEMBER, "unit", str)),
-        period_ns=float(number(about.get("period_ns"), f"{MEMBER}.period_ns")),
+        period_ns=period_of(number(about.get("period_ns"), place), place),
         ordered=member(about, MEMBER, "ordered", bool),
         threads=tuple(_thread(entry, f"{MEMBER}.threads[{n}]") for n, entry in enumerate(listed)),
         turns=list(zip(flat[::2], flat[1::2], strict=True)),

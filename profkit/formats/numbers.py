@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,8 +98,17 @@ def sample_time_ns(profile: Profile) -> int | float | None:
     return period if all(_is_multiple(weight, period) for weight in weights) else None
 
 
+def period_of(value: float, where: str) -> float:
+    """Return the time that a sample represents, in nanoseconds; raises ValueError if it cannot be one."""
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{where} is {value}, not a time")
+    return float(value)
+
+
 def weight_of(time_ns: float, period_ns: float) -> int:
-    """Return the weight of samples with this total time."""
+    """Return the weight of samples with this total time; raises ValueError if the period is 0."""
+    if not period_ns:
+        raise ValueError("its samples have times, but its period_ns is 0")
     if isinstance(time_ns, int) and period_ns == int(period_ns):
         return time_ns // int(period_ns)
     return round(time_ns / period_ns)

@@ -6,6 +6,7 @@ that `--help` does not load it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -262,13 +263,15 @@ def _selected(
 
 
 def _checked(profile: Profile, source: Path) -> Profile:
-    """Return the profile; raise DamagedFile if its numbers or its time exceed 64 bits."""
+    """Return the profile; raise DamagedFile if its numbers or its time exceed 64 bits, or time goes back."""
     numbers = (
         (sample.weight for sample in profile.samples),
         (frame.line for frame in profile.frames),
         (total for total in profile.totals if total is not None),
         (number for thread in profile.threads for number in (thread.pid, thread.tid)),
     )
+    if not 0 <= profile.period_ns < math.inf:
+        raise DamagedFile(source, f"its sampling period of {profile.period_ns:g} ns is no time")
     most = max(map(abs, chain.from_iterable(numbers)), default=0)
     if most > _INT64_MAX or not 0 <= profile.period_ns * profile.total_weight <= _INT64_MAX:
         raise DamagedFile(source, "it has numbers of more than 64 bits")

@@ -195,7 +195,7 @@ class _SessionData:
 def _read_session(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
     """Return the session and whether it is live; if it is not, it was read after its last change."""
     session = read_session_in(folder)
-    live = is_live(session.manifest)
+    live = is_live(session.manifest, folder)
     if live or session.manifest.ended_ns is not None:
         return session, live
     return read_session_in(folder), False

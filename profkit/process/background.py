@@ -52,6 +52,7 @@ class BackgroundThread:
         self._ended = REAL.allocate_lock()
         """Held while the thread runs. After that, a wait that is interrupted may leave it held."""
         self._has_begun = self._is_over = False
+        self._pid = 0
         self._native_id: int | None = None
         self._ident: int | None = None
 
@@ -60,7 +61,7 @@ class BackgroundThread:
         _load_unwinder()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._ended.acquire()
-        self._has_begun = True
+        self._has_begun, self._pid = True, os.getpid()
         try:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             self._ident = REAL.start_new_thread(self._run, ())
@@ -71,20 +72,24 @@ class BackgroundThread:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def is_alive(self) -> bool:
-        """Return whether the thread was started and has not ended."""
-        return self._has_begun and not self._is_over
+        """Return whether the thread was started in this process and has not ended."""
+        return self._has_begun and not self._is_over and self._pid == os.getpid()
 
     def is_current(self) -> bool:
         """Return whether the caller runs in this thread."""
         return self._ident == REAL.get_ident()
 
-    def await_end(self) -> None:
-        """Wait until the thread has ended in the kernel too, which may be later than in Python."""
+    def await_end(self, timeout_s: float | None = None) -> bool:
+        """Wait until the thread has ended in the kernel too, which may be later; return whether it has."""
+        start_ns = REAL.perf_counter_ns()
         while self.is_alive():
+            if timeout_s is not None and REAL.perf_counter_ns() - start_ns >= timeout_s * 1e9:
+                return False
             if self._ended.acquire(timeout=_LONGEST_WAIT_S):
                 self._ended.release()
         while self._native_id is not None and os.path.exists(f"/proc/self/task/{self._native_id}"):
             REAL.sleep(0)
+        return True
 
     def _run(self) -> None:
         try:

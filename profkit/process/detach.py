@@ -53,8 +53,9 @@ def start_detached(
     """Start `argv` (an absolute path first) in its own session; return None if it has already ended.
 
     With a watchdog, files that the program creates are readable by its user only. `mark` is an argument
-    that no other process has, such as an output path. stdout, stderr and the watchdog's reports are
-    appended to `log`. `options` are the watchdog's. The pid is that of the program itself, after its exec.
+    that no other process has: an output path, which the watchdog may make relative.
+    stdout, stderr and the watchdog's reports are appended to `log`. `options` are the watchdog's. The pid is
+    that of the program itself, after its exec.
     Raises OSError if it cannot be started, TimeoutError at the deadline, and then leaves nothing running.
     """
     if mark not in argv:  # a slow start would seem to have failed, and the program be started again
@@ -208,8 +209,9 @@ def _marked(mark: bytes) -> Iterator[int]:
 
 def _has_mark(pid: int, mark: bytes) -> bool:
     """Return whether a process, not a thread with its own pid, has the mark among its arguments."""
+    forms = (mark, b"/".join((b"..", *mark.rsplit(b"/", 2)[-2:])))  # as the watchdog makes it
     return (
-        mark in procfs.command_line(pid)
+        any(word in forms for word in procfs.command_line(pid))
         and pid != posix.getpid()
         and procfs.status(pid).get("Tgid") == str(pid)
     )

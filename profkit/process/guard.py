@@ -53,8 +53,13 @@ LOG = logging.getLogger("profkit")
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_OWN_PACKAGES = frozenset({"profkit", "psutil", "wrapt", "torch"})
-"""Packages whose exceptions profkit's own calls can raise, besides the standard library."""
+_OWN_PACKAGES = frozenset(
+    {
+        "profkit", "psutil", "wrapt", "torch", "sqlalchemy", "psycopg", "psycopg_binary", "memray",
+        "cloudpickle", "click", "rich", "textual", "IPython",
+    }
+)  # fmt: skip
+"""Packages whose exceptions profkit's own calls can raise, besides the standard library: all it imports."""
 
 _LOGGED: set[str] = set()
 

@@ -1,8 +1,8 @@
 """Run a command in this process's terminal, as if it had been started in its place.
 
 The command shares the process group, so signals to the whole group, such as those of the terminal, reach it
-directly. Signals that others send to this process alone are passed on. A stop of the command stops this
-process, too, as job control expects.
+directly. Those to this process alone are passed on, whoever sent them. If this process is killed, so is the
+command. A stop of the command stops this process, too, as job control expects.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from profkit.errors import ProfkitError
 from profkit.process.procfs import state_and_start
 from profkit.process.witness import Witness, witness_of
 
-_KERNEL = 0x80
-"""`si_code` of signals that the kernel sends, such as those of the terminal (sigaction(2): SI_KERNEL)."""
 _OF_TERMINALS = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD})
 _UNTOUCHABLE = frozenset(
     {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
@@ -51,6 +49,7 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
         except (OSError, ValueError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise CommandNotStarted(command[0], reason) from error
+        witness.guard(pid)
         return os.waitstatus_to_exitcode(_await_end(pid, witness))
 
 
@@ -96,17 +95,14 @@ def _await_end(pid: int, witness: Witness) -> int:
                 os.kill(os.getpid(), signal.SIGSTOP)
             elif ended:
                 return status
-        elif _is_for_this_process_alone(received, pid, witness):
+        elif _is_for_command(received.si_signo, pid, witness):
             os.kill(pid, received.si_signo)
 
 
-def _is_for_this_process_alone(received: signal.struct_siginfo, pid: int, witness: Witness) -> bool:
-    if received.si_signo == signal.SIGCONT:  # a shell continues the whole group
+def _is_for_command(number: int, pid: int, witness: Witness) -> bool:
+    """Return whether the command has not received a signal that this process has."""
+    if number == signal.SIGCONT:  # a shell continues the whole group
         found = state_and_start(pid)
         return found is not None and found[0] == "T"
-    if witness.has_received(received.si_signo) or received.si_code == _KERNEL:
-        return False
-    try:
-        return os.getpgid(received.si_pid) != os.getpgrp()
-    except OSError:  # the sender has ended
-        return True
+    is_in_group = os.getpgid(pid) == os.getpgrp()
+    return not (witness.has_received(number) and is_in_group)

@@ -1,10 +1,13 @@
 """Watchdog of a sampler: ends it if it would hold the profiled process stopped forever.
 
-    python -I -S watchdog.py [--fork] [--target=PID] [--rounds=JOURNAL --helper=FOLDER [--stops] [--children]]
-        PROGRAM …
+    python -I -S watchdog.py [--fork] [--folder=FOLDER] [--target=PID]
+        [--rounds=JOURNAL --helper=FOLDER [--stops] [--children]] PROGRAM …
 
 Starts PROGRAM and waits for its end. Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it
 ends. With --fork it first orphans itself, as `setsid --fork` does. PROGRAM's files are private to its user.
+
+With --folder, paths below FOLDER become relative to it, if nobody else can exchange what is in it: while
+PROGRAM runs, someone could exchange a folder above it.
 
 PROGRAM may briefly stop process PID, as samplers do (ptrace(2)). The watchdog interrupts it if it would
 hold PID forever: if PROGRAM itself is stopped (SIGSTOP), or if PID is killed while stopped. In that case
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
 PREFIX = "profkit-watchdog: "
 """Prefix of each printed line."""
-FORK = "--fork"
+FORK, FOLDER = "--fork", "--folder="
 TARGET, ROUNDS, HELPER = "--target=", "--rounds=", "--helper="
 STOPS, CHILDREN = "--stops", "--children"
 STARTED = "started {} under {}"
@@ -54,6 +57,10 @@ UNOBSERVED = "cannot observe rounds: "
 
 UMASK = 0o077
 
+_OF_OTHERS, _WRITABLE = 0o1002, 0o002
+"""Bits of a mode, and their values if others can exchange files in a folder: no sticky bit (inode(7))."""
+_REFUSED = 1
+"""EPERM."""
 _STOP_POLLS, _PAUSE_S = 10, 0.05
 """Checks and pauses, half a second, before a stop is final: some tools stop programs to slow them down."""
 _POLL_S = 0.5
@@ -83,6 +90,14 @@ def _main(argv: list[str]) -> int:
     while argv[0].startswith("--"):
         name, equals, value = argv.pop(0).partition("=")
         options[name + equals] = value
+    if FOLDER in options:
+        errno = _enter(options[FOLDER])
+        if errno:
+            _print(CANNOT_START.format(errno))
+            return 1
+        above = options[FOLDER].rpartition("/")[0]
+        argv = [_relative(word, options[FOLDER], above) for word in argv]
+        options = {name: _relative(value, options[FOLDER], above) for name, value in options.items()}
     target = int(options.get(TARGET, 0))
     _close_all_but(0, 1, 2)
     for number in _SET_BY_PYTHON:
@@ -97,6 +112,25 @@ def _main(argv: list[str]) -> int:
     _print(STARTED.format(pid, posix.getpid()))
     _await_end(pid, target, _Pauses(pid, options))
     return 0
+
+
+def _enter(folder: str) -> int:
+    """Make a folder the current one if only this user can change it; return an error number, or 0."""
+    flags = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    try:
+        descriptor = posix.open(folder, flags)
+        posix.chdir(descriptor)
+        posix.close(descriptor)
+        own, above, user = posix.stat("."), posix.stat(".."), posix.geteuid()
+    except OSError as error:
+        return error.errno or -1
+    is_safe = own.st_uid == user and above.st_uid in (0, user)
+    return 0 if is_safe and above.st_mode & _OF_OTHERS != _WRITABLE else _REFUSED
+
+
+def _relative(word: str, folder: str, above: str) -> str:
+    """Return a path in the current folder, of this name before, as a relative one that has its name."""
+    return f"..{word.removeprefix(above)}" if word.startswith(f"{folder}/") else word
 
 
 def _start(argv: list[str], handlers: dict[int, int], *, logs_errors: bool) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from profkit.calls.options import MEMORY, MemoryOptions, ProfilerOptions, memory_settings, settings
 from profkit.errors import UsageError
@@ -22,8 +22,21 @@ HOOK = str(Path(__file__).parent / "hook")
 """Folder of the `sitecustomize`."""
 MODE = "mode"
 """Member of the options: `MEMORY`, or missing for samples."""
+EACH = "each"
+"""Member of the options if each Python with this environment is to be profiled, and not only the first."""
 ProgramOptions: TypeAlias = Mapping[str, object]
 """Options of a program, as `ProfilerOptions` or `MemoryOptions` has them, and perhaps its mode."""
+
+
+class Switch(NamedTuple):
+    """What the environment asks for."""
+
+    options: ProgramOptions | None
+    """Options of the program, None if it is not to be profiled."""
+    compilations: bool
+    """Whether its compilations are profiled, too."""
+
+
 _OFF = ("", "0", "false", "no", "off")
 
 
@@ -38,14 +51,17 @@ def launching(
 
 
 def switch(
-    environ: Mapping[str, str], options: ProgramOptions, *, compilations: bool = False
+    environ: Mapping[str, str], options: ProgramOptions, *, compilations: bool = False, each: bool = False
 ) -> dict[str, str]:
-    """Return the variables that make Python profile its program; raises UsageError for invalid options."""
+    """Return the variables that make Python profile its program, or `each` Python that it starts does.
+
+    Raises UsageError for invalid options.
+    """
     if options.get(MODE) == MEMORY:
         memory_settings(memory_options(options))
     else:
         settings(cast(ProfilerOptions, options))
-    path = environ.get(PATH)
+    path, options = environ.get(PATH), {**options, EACH: True} if each else options
     return {
         RUN: json.dumps(options) if options else "1",
         **({COMPILE: "1"} if compilations else {}),
@@ -58,22 +74,35 @@ def memory_options(options: ProgramOptions) -> MemoryOptions:
     return cast(MemoryOptions, {name: value for name, value in options.items() if name != MODE})
 
 
-def take_compilations(environ: MutableMapping[str, str]) -> bool:
-    """Return whether compilations are profiled, and remove that from the environment."""
-    return environ.pop(COMPILE, "") not in _OFF
-
-
-def take_options(environ: MutableMapping[str, str]) -> ProgramOptions | None:
-    """Return the options, and remove what `launching` added; None if the program is not to be profiled.
+def take_switch(environ: MutableMapping[str, str]) -> Switch:
+    """Return what is switched on, and remove what `launching` added, unless it is for each Python.
 
     Raises UsageError for a value that is neither a switch such as 1 nor options.
     """
-    text = environ.pop(RUN, "").strip()
-    environ.pop(LAUNCH, None)
+    try:
+        options = _parsed(environ.get(RUN, ""))
+    except UsageError:
+        remove_switch(environ)
+        raise
+    compilations = environ.get(COMPILE, "") not in _OFF
+    if options is None or EACH not in options:
+        remove_switch(environ)
+        return Switch(options, compilations)
+    return Switch({name: value for name, value in options.items() if name != EACH}, compilations)
+
+
+def remove_switch(environ: MutableMapping[str, str]) -> None:
+    """Remove all that makes Python profile its program."""
+    for name in (RUN, LAUNCH, COMPILE):
+        environ.pop(name, None)
     folders = environ.pop(PATH, "").split(os.pathsep)
     hook = os.path.realpath(HOOK)
     if others := [folder for folder in folders if not folder or os.path.realpath(folder) != hook]:
         environ[PATH] = os.pathsep.join(others)
+
+
+def _parsed(text: str) -> ProgramOptions | None:
+    text = text.strip()
     if text.lower() in _OFF:
         return None
     if not text.startswith("{"):

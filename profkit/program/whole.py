@@ -19,9 +19,9 @@ from profkit.program.environment import (
     MODE,
     ProgramOptions,
     memory_options,
-    take_compilations,
-    take_options,
+    take_switch,
 )
+from profkit.regular_files import read_regular
 from profkit.session.activity import OPEN_BLOCKS
 from profkit.session.counters import Counters
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from profkit.session.memory import MemoryRecorder
 
 _CODE, _MODULE, _STDIN = "-c", "-m", "-"
+_OWN = "profkit"
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "")
+_HELPERS = ("from multiprocessing.resource_tracker import ", "from multiprocessing.forkserver import ")
+"""Code of processes that only serve others."""
 _LARGEST_BYTES = 2**24
 """Maximum size of a script that is read for its digest."""
 
@@ -59,8 +63,8 @@ def begin() -> None:
 
     Raises UsageError for invalid options, and what a start raises with `stop_at_error`.
     """
-    options, compilations = take_options(os.environ), take_compilations(os.environ)
-    if options is None or _is_missing(_name(sys.argv, sys.orig_argv)):
+    options, compilations = take_switch(os.environ)
+    if options is None or _is_left_out(_name(sys.argv, sys.orig_argv), sys.orig_argv):
         return
     if compilations:
         _profile_compilations(options)
@@ -130,9 +134,14 @@ def _is_script(name: str) -> bool:
     return name not in (_CODE, _STDIN) and not name.startswith(f"{_MODULE} ")
 
 
-def _is_missing(name: str) -> bool:
-    """Return whether this is a script that does not exist: Python is about to say so."""
-    return _is_script(name) and not os.path.exists(name)
+def _is_left_out(name: str, orig_argv: Sequence[str]) -> bool:
+    """Return whether a program is not profiled: a missing script, profkit itself, or a helper of Python's."""
+    if _is_script(name):
+        folder, file = os.path.split(os.path.realpath(name))
+        return not os.path.exists(name) or file == _OWN or f"{folder}{os.sep}".startswith(_PACKAGE)
+    if name == _CODE:
+        return any(word.startswith(_HELPERS) for word in orig_argv)
+    return name == f"{_MODULE} {_OWN}"
 
 
 def _name(argv: Sequence[str], orig_argv: Sequence[str]) -> str:
@@ -147,9 +156,8 @@ def _name(argv: Sequence[str], orig_argv: Sequence[str]) -> str:
 
 
 def _digest(script: Path) -> str:
-    """Return a digest of a script in eight hexadecimal digits; empty if it cannot be read."""
+    """Return a digest of a script in eight hexadecimal digits; empty if it is no file that can be read."""
     try:
-        with script.open("rb") as file:
-            return hashlib.blake2b(file.read(_LARGEST_BYTES), digest_size=4).hexdigest()
+        return hashlib.blake2b(read_regular(script, _LARGEST_BYTES), digest_size=4).hexdigest()
     except OSError:
         return ""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
-from profkit.calls.markers import Marker, make_marker
+from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
 from profkit.calls.options import Settings
 from profkit.calls.regions import recorded
 from profkit.calls.slow_path import results_of

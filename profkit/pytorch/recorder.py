@@ -16,6 +16,7 @@ from profkit.errors import ProfkitError, UsageError
 from profkit.model.region import Region, RegionKind
 from profkit.process.guard import ignore, say_once
 from profkit.pytorch.errors import ProfilerActive, TorchMissing
+from profkit.regular_files import own_folder
 from profkit.samplers.options import check_positive
 from profkit.session.counters import Counters
 from profkit.store.trace_files import UNFINISHED_TRACE, trace_name
@@ -101,8 +102,9 @@ class TorchRecording:
         _synchronize()
         self._profiler.stop()
         unfinished = self._file.with_name(f"{self._file.name}{UNFINISHED_TRACE}")
-        self._profiler.export_chrome_trace(str(unfinished))
-        os.replace(unfinished, self._file)
+        with own_folder(unfinished.parent) as folder:
+            self._profiler.export_chrome_trace(f"/proc/self/fd/{folder}/{unfinished.name}")
+            os.replace(unfinished.name, self._file.name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _start(counters: Counters, number: int) -> TorchRecording:

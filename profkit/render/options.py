@@ -68,11 +68,13 @@ class Terminal:
 PIPE = Terminal()
 
 
-def terminal_of(stream: TextIO, environ: Mapping[str, str]) -> Terminal:
-    """Return the layout for a stream; only text for a terminal is cut to a width.
+def terminal_of(stream: TextIO | None, environ: Mapping[str, str]) -> Terminal:
+    """Return the layout for a stream, None if it is closed; only text for a terminal is cut to a width.
 
     NO_COLOR (https://no-color.org) wins over FORCE_COLOR (https://force-color.org), both over the terminal.
     """
+    if stream is None:
+        return PIPE
     is_terminal = stream.isatty()
     width = max(_NARROWEST, shutil.get_terminal_size().columns) if is_terminal else None
     return Terminal(width, _wants_color(is_terminal, environ))

@@ -14,7 +14,7 @@ from typing import Protocol
 from profkit.clock import Clock
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.session import Segment, SessionState
-from profkit.process import procfs
+from profkit.process import procfs, watchdog
 from profkit.process.detach import Detached, kill_marked, start_detached
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
@@ -187,7 +187,8 @@ def _await_report(watchdog: Watched | None, clock: Clock, timeout_s: float) -> N
 
 
 def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -> Detached | None:
-    options = program.watchdog_options(attempt)
+    folder = f"{watchdog.FOLDER}{attempt.output.parent}"
+    options = (folder, *program.watchdog_options(attempt))
     try:
         return start_detached(attempt.command, str(attempt.output), attempt.log, clock, timeout_s, options)
     except OSError as error:

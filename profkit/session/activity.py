@@ -161,6 +161,15 @@ def is_spawned() -> bool:
     return inheriting or process.parent_process() is not None
 
 
+_WORKERS = ("default_worker",)
+"""Names of the scripts of Ray's workers, which are ended by a signal as those of multiprocessing are."""
+
+
+def is_worker() -> bool:
+    """Return whether this process works for another one, which may terminate it at any time."""
+    return is_spawned() or os.path.basename(sys.argv[0] if sys.argv else "").partition(".")[0] in _WORKERS
+
+
 def all_counters() -> Iterator[Counted]:
     """Yield the counters of all regions in this process."""
     for known in list(_COUNTERS.values()):

@@ -63,7 +63,8 @@ class Counters:
 
     `live` is all that the hot path checks: it is true while a session counts this region. `refused`
     is true if the last call that asked for a session got none. `ranged` is true while calls are ranges in a
-    trace: they are not `live` then, and the slow path has to leave them.
+    trace: they are not `live` then. `flushes` is true if a call's end is written at once, because this
+    process may be terminated any time. `leaves` is true if either is: the slow path has to leave the calls.
     """
 
     __slots__ = (
@@ -72,6 +73,8 @@ class Counters:
         "callers",
         "code",
         "durations",
+        "flushes",
+        "leaves",
         "live",
         "looks",
         "nested",
@@ -95,7 +98,7 @@ class Counters:
         self.region, self.options, self.policy = region, options, policy
         self.code = code
         """Code object that contains a block."""
-        self.live = self.refused = self.ranged = False
+        self.live = self.refused = self.ranged = self.flushes = self.leaves = False
         self.tracer: Tracer | None = None
         """What traces the region's calls; None for most."""
         self.callers: dict[Caller, None] = {}
@@ -124,7 +127,7 @@ class Counters:
 
     def forget(self) -> None:
         """Drop all counts: in a forked child they are the parent's."""
-        self.live = False
+        self.live = self.flushes = self.leaves = False
         for counter in self._counters():
             counter.clear()
         self.sessions.clear()

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from profkit.errors import ProfkitError
-from profkit.process.guard import LOG, call_back
+from profkit.process.background import BackgroundThread
+from profkit.process.guard import LOG, call_back, guarded
 from profkit.session.counters import Counters
 from profkit.session.results import runs_in
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
+
+
+LONGEST_PAUSE_S = 1.0
+"""Maximum time for which a fork waits for a callback."""
+LONGEST_CALL_S = 60.0
+"""Maximum time for which the end of the program waits for a callback that has begun."""
 
 
 class EndedSession(Protocol):
@@ -23,13 +31,14 @@ class EndedSession(Protocol):
 
 
 class Deliveries:
-    """Callbacks that are due: the end of a session adds them, and a thread that holds no lock calls them."""
+    """Callbacks that are due: the end of a session adds them, and a thread of their own calls them."""
 
     def __init__(self, store_url: str) -> None:
         self._store_url = store_url
         self._due: deque[tuple[Path, Counters]] = deque()
         self.used = False
         """True if there ever was one."""
+        self._thread: BackgroundThread | None = None
 
     def add(self, session: EndedSession) -> None:
         """Add the callbacks of a session's regions; it has ended."""
@@ -37,6 +46,24 @@ class Deliveries:
             if counters.policy.on_run is not None:
                 self._due.append((session.folder, counters))
                 self.used = True
+
+    def call_in_background(self) -> None:
+        """Start a thread that calls those that are due, unless one does."""
+        if self._due and (self._thread is None or not self._thread.is_alive()):
+            self._thread = BackgroundThread(guarded("calling on_run", self.call))
+            with suppress(RuntimeError):  # the interpreter is ending: `finish` calls them
+                self._thread.start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until no thread calls one any more; return whether that is so."""
+        thread = self._thread
+        return thread is None or thread.is_current() or thread.await_end(timeout_s)
+
+    def finish(self) -> None:
+        """Call those that are left, at the end of the program."""
+        if not self.wait(LONGEST_CALL_S):
+            LOG.warning("a callback `on_run` still runs %g s after the end; it is left", LONGEST_CALL_S)
+        self.call()
 
     def call(self) -> None:
         """Call the callbacks that are due; what one raises is logged."""
@@ -50,6 +77,7 @@ class Deliveries:
     def forget(self) -> None:
         """Drop all: in a forked child they are the parent's."""
         self._due.clear()
+        self._thread = None
 
     def _call(self, folder: Path, counters: Counters) -> None:
         label, on_run = counters.region.key.label, counters.policy.on_run

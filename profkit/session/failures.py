@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import ProfilerBusy, ProfkitError, SamplerError, SpoolUnavailable
+from profkit.errors import ProfilerBusy, ProfkitError, SamplerError, SamplerFailed, SpoolUnavailable
 from profkit.model.session import Unprofiled, UnprofiledReason
 from profkit.process.guard import explained, reraise_signal_error
 from profkit.samplers.options import SamplerOptions
@@ -106,3 +106,10 @@ class Failures:
         if message not in self._logged:
             self._logged.add(message)
             LOG.warning(message)
+
+
+def ended_early(sampler: str, early_s: float) -> SamplerFailed:
+    """Return the failure of a sampler that ended soon after its start; another would likely end, too."""
+    detail = f"it ended within {early_s:g} s of its start"
+    fix = f"make sure that nothing ends it; profkit retries after {RETRY_AFTER_S:g} s"
+    return SamplerFailed(sampler, "sampling", detail, fix)

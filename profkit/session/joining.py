@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import RegionKind
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
+
+_SEPARATE_S = 1.0
+"""Minimum age of a session before another starts only to separate two versions of a block."""
+_MOST_SEPARATIONS = 5
+"""Sessions that start only for that, for one block: more labels than that are made from data."""
 
 
 class Decision(enum.Enum):
@@ -68,6 +75,42 @@ def _conflict(one: Counters, other: Counters) -> bool:
     if not in_one_place or set(one_region.body).isdisjoint(other_region.body):
         return False
     return one_region.key.line == other_region.key.line or one.code != other.code
+
+
+class Separable(Protocol):
+    """A session, as far as `Separations` needs it."""
+
+    counters: list[Counters]
+    indistinct: set[tuple[int, int]]
+
+    def add_note(self, note: Note) -> None:
+        """Add a note for the report."""
+
+
+class Separations:
+    """Sessions that are started only to separate two versions of a block."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[int, int]] = Counter()
+        """By the block's code and line."""
+
+    def is_due(self, session: Separable, counters: Counters, age_s: float) -> bool:
+        """Return whether to end a session of this age for such a block; else note in it that there are two.
+
+        The age of a session that cannot end now is 0.
+        """
+        place = id(counters.code), counters.region.key.line
+        if counters.code is None or place in session.indistinct:
+            return False
+        conflicting = conflicting_block(counters, session.counters)
+        if conflicting is None:
+            return False
+        if age_s >= _SEPARATE_S and self._counts[place] < _MOST_SEPARATIONS:
+            self._counts[place] += 1
+            return True
+        session.indistinct.add(place)
+        session.add_note(conflict_note(counters, conflicting))
+        return False
 
 
 def conflict_note(counters: Counters, rival: Counters) -> Note:

@@ -56,6 +56,10 @@ class Refusals:
         wait_s = min(LONGEST_WAIT_S, 2 * waited_s)
         self._seen[_way(rung)] = self._clock.monotonic_s() + wait_s, wait_s, error
 
+    def drop(self, rung: Rung) -> None:
+        """Forget that a way failed, because it works now."""
+        self._seen.pop(_way(rung), None)
+
     def recent(self, rung: Rung) -> SamplerError | None:
         """Return why a way is not tried again yet, None if it may be."""
         until_s, _, error = self._seen.get(_way(rung), (0.0, 0.0, None))
@@ -110,6 +114,10 @@ class Ladder:
     def refuse(self, failure: SamplerError) -> None:
         """Remember that the sampler in use failed: the next session begins with another way."""
         self._refusals.note(self._rungs[0], failure)
+
+    def succeed(self) -> None:
+        """Remember that the sampler in use works: if it fails again, the next wait is short."""
+        self._refusals.drop(self._rungs[0])
 
     def step_down(self, failure: SamplerError, folder: Path) -> None:
         """Take the next way because a start failed; raise the failure if there is none.

@@ -6,7 +6,6 @@ entering (see `process.locks`), so a KeyboardInterrupt cannot leak it. The hot p
 
 from __future__ import annotations
 
-import atexit
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,23 +14,21 @@ from pathlib import Path
 import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
-from profkit.errors import ProfilerBusy, SamplerError, SamplerFailed
+from profkit.errors import ProfilerBusy, SamplerError
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import Cover
-from profkit.process.fork_hooks import HOOKS, Hooks
-from profkit.process.guard import guarded, reraise_program_error, reraise_signal_error
+from profkit.process.guard import reraise_program_error, reraise_signal_error
 from profkit.process.locks import new_rlock
 from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks before those of this module
 from profkit.samplers.registry import rungs
 from profkit.session import activity
-from profkit.session.activity import is_spawned
 from profkit.session.counters import Counters, Policy
 from profkit.session.delivery import Deliveries
-from profkit.session.failures import RETRY_AFTER_S, Failures
+from profkit.session.failures import Failures, ended_early
+from profkit.session.installation import install
 from profkit.session.joining import (
     Decision,
-    conflict_note,
-    conflicting_block,
+    Separations,
     decide,
     is_of_program,
     sharing_message,
@@ -39,13 +36,9 @@ from profkit.session.joining import (
 from profkit.session.ladder import Refusals, Rungs
 from profkit.session.opening import open_session
 from profkit.session.session import Session
-from profkit.session.ticker import Ticker
+from profkit.session.ticker import EARLY_S
 
 _POLL_S = 0.001
-EARLY_S = 5.0
-"""Age of a segment below which a sampler that ends without a request counts as a failed start."""
-_SEPARATE_S = 1.0
-"""Minimum age of a session before another starts only to separate two versions of a block."""
 
 
 class SessionManager:
@@ -69,6 +62,7 @@ class SessionManager:
         self._refusals = Refusals(clock, self._failures.say_once)
         self._ended: Session | None = None
         """Last session; calls that outlive it are still counted there."""
+        self._separations = Separations()
         self._covering: list[Cover] = []
         """Active regions to which whole segments belong."""
 
@@ -101,6 +95,9 @@ class SessionManager:
 
     def must_wait(self, counters: Counters) -> bool:
         """Return whether `enter` may block longer than an event loop should."""
+        if not self.lock.acquire(blocking=False):  # as while the ticker begins a new segment
+            return True
+        self.lock.release()
         session = self.session
         joins = session is not None and session.options == counters.options and session.attachment
         return self._busy_starting or counters.covers or not joins
@@ -124,6 +121,22 @@ class SessionManager:
             exclusive = session is not None and session.options.scope == "process"
             is_last = exclusive and not self._covering
             self._guarded(None, self._end_session if is_last else self._recover)
+
+    def may_flush(self) -> bool:
+        """Return whether to write a call that has ended takes only a small part of the time."""
+        session = self.session
+        return session is not None and session.calls.may_flush()
+
+    def flush(self, counters: Counters) -> None:
+        """Write what a region has counted, if nobody else is in here."""
+        if self.lock_is_mine() or not self.lock.acquire(blocking=False):
+            return
+        try:
+            session = self.session
+            if session is not None and session.id in counters.sessions[-1:]:
+                self._guarded(None, lambda: session.flush(counters))
+        finally:
+            self.lock.release()
 
     def mention(self, counters: Counters) -> None:
         """Record a region that a compiler traced through in the session, if there is one."""
@@ -162,7 +175,7 @@ class SessionManager:
             if session is None:
                 return
             if self._clock.monotonic_s() - session.segment_started_s < EARLY_S:
-                session.ladder.refuse(_ended_early(session))  # the next session says so
+                session.ladder.refuse(ended_early(session.plan.sampler, EARLY_S))  # the next session says so
             self._end_session("the sampler ended unexpectedly")
 
     def close(self) -> None:
@@ -171,6 +184,8 @@ class SessionManager:
         with suppress(KeyboardInterrupt), self.lock:  # the program has ended: nothing is left to interrupt
             self._guarded(None, self._end_session)
             self._guarded(None, self._count_late_calls)
+        if self.deliveries.used:
+            self.deliveries.finish()
 
     def become_child(self) -> None:
         """Reset in a forked child: the session and the thread with the lock are the parent's."""
@@ -237,13 +252,10 @@ class SessionManager:
             if not is_of_program(session.counters):  # its code knows nothing of that session
                 self._failures.say_once(sharing_message(label, session.holder))
             session.add_note(Note.of(NoteCode.OTHER_OPTIONS, label=label))
-        conflicting = conflicting_block(counters, session.counters)
-        if conflicting is not None:
-            is_young = self._clock.monotonic_s() - session.started_s < _SEPARATE_S
-            if not busy and not nested and not is_young:
-                self._end_session()
-                return self._start(counters, cover)
-            session.add_note(conflict_note(counters, conflicting))
+        age_s = self._clock.monotonic_s() - session.started_s if not busy and not nested else 0.0
+        if self._separations.is_due(session, counters, age_s):
+            self._end_session()
+            return self._start(counters, cover)
         return self._join(session, counters, cover)
 
     def _join(self, session: Session, counters: Counters, cover: Cover | None) -> bool:
@@ -364,37 +376,5 @@ class SessionManager:
             self._failures.of_session(None, later)
 
 
-def _ended_early(session: Session) -> SamplerFailed:
-    """Return the failure of a sampler that ended soon after its start; another would likely end, too."""
-    detail = f"it ended within {EARLY_S:g} s of its start"
-    fix = f"make sure that nothing ends it; profkit retries after {RETRY_AFTER_S:g} s"
-    return SamplerFailed(session.plan.sampler, "sampling", detail, fix)
-
-
 MANAGER = SessionManager()
-_TICKER = Ticker(MANAGER)
-
-
-def _end() -> None:
-    MANAGER.close()
-    if MANAGER.deliveries.used:
-        _TICKER.stop()  # it may be in a callback
-        MANAGER.deliveries.call()
-
-
-_close = guarded("ending the session at exit", _end)
-
-
-def _begin() -> None:
-    """Start the ticker, and ensure that the session ends."""
-    _TICKER.start()
-    if is_spawned():  # forked workers of multiprocessing run its finalizers, but no exit handlers
-        sys.modules["multiprocessing.util"].Finalize(None, _close, exitpriority=0)
-
-
-MANAGER.on_start = _begin
-
-# Since 3.12 CPython warns if a process with several threads forks. The ticker is stopped first, so that a
-# single-threaded program gets no warning. Its thread may be waiting for the lock that `forks` takes then.
-HOOKS.add(Hooks(_TICKER.stop, _TICKER.restart, MANAGER.become_child))
-atexit.register(_close)
+install(MANAGER)

@@ -43,11 +43,13 @@ class _Tracked:
     capture: Capture
     tracking: Tracking
 
-    @property
-    def is_under_way(self) -> bool:
-        """Whether the call goes on; if not, an interrupt came between its start and its body."""
-        blocks = any(block.counters is self.counters for block in list(OPEN_BLOCKS))
-        return bool(self.counters.callers) or blocks
+    def is_under_way(self, entering: Counters) -> bool:
+        """Return whether the call goes on; if not, an interrupt came between its start and its body.
+
+        The call of `entering` that is about to begin is none.
+        """
+        blocks = sum(block.counters is self.counters for block in list(OPEN_BLOCKS))
+        return len(self.counters.callers) + blocks > (self.counters is entering)
 
 
 class MemoryRecorder:
@@ -125,7 +127,7 @@ class MemoryRecorder:
         self._closed = True
         with suppress(KeyboardInterrupt), self.lock:
             self._end()
-        self._deliveries.call()
+        self._deliveries.finish()
 
     def become_child(self) -> None:
         """Reset in a forked child: session and capture are the parent's."""
@@ -139,7 +141,7 @@ class MemoryRecorder:
         self._failures.forget()
 
     def _enter(self, counters: Counters) -> bool:
-        if self._tracked is not None and not self._tracked.is_under_way:
+        if self._tracked is not None and not self._tracked.is_under_way(counters):
             self._tracked.tracking.stop()
             self._finish(self._tracked)
         if self._tracked is not None:
@@ -186,7 +188,7 @@ class MemoryRecorder:
         """Return the session, a new one if there is none with room for another capture."""
         if self.session is not None and self.session.captures >= MOST_CAPTURES:
             self._end()
-            self._deliveries.call()
+            self._deliveries.call_in_background()
         if self.session is None:
             self.session = MemorySession.open(self._config, self._clock, self._failures.say_once)
             _register()

@@ -16,7 +16,6 @@ from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import (
-    CallDelta,
     Cover,
     Ending,
     Lines,
@@ -33,11 +32,13 @@ from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
+from profkit.session.activity import is_worker
+from profkit.session.call_journal import CallJournal
 from profkit.session.counters import Counters, Policy
 from profkit.session.ladder import Ladder
 from profkit.session.resources import ResourceMeter
 from profkit.session.segments import evenly_spread, next_index, with_last
-from profkit.session.starting import Start, socket_message, start_sampler
+from profkit.session.starting import Start, now_live, socket_message, start_sampler
 from profkit.store import spool as files
 from profkit.store.spool_files import failure_text, make_reserve, note_ending
 
@@ -70,11 +71,15 @@ class Session:
         """Value of `_elapsed_ns` when sampling paused."""
         self._why_ended: str | None = None
         """The sampler's warning, if any."""
+        self._mentioned: set[int] = set()
+        """Identities of `counters`."""
+        self.indistinct: set[tuple[int, int]] = set()
+        """Code objects, by identity, and lines of blocks that have several labels in this session."""
         self._written: set[str] = set()
         self._lines = Lines()
         self._every = 1
         """Of the session's minutes, one in so many is kept."""
-        self._undelivered: list[CallDelta] = []
+        self.calls = CallJournal(lambda deltas: self._append("calls", files.append_calls, deltas), clock)
         """Counts that are not on disk yet."""
         self._reserved = False
         self._failure: str | None = None
@@ -169,21 +174,25 @@ class Session:
                 self.ladder.step_down(failure, self.folder)
             self._write(**self.ladder.facts(self._live))
 
-    def check_sockets(self) -> bool:
-        """Look for sockets whose timeouts blocking samples restart; return whether to rotate.
+    def check_stops(self) -> bool:
+        """Look for what the stops of blocking samples cost or break by now; return whether to rotate.
 
-        The next segment then samples without blocking at the same rate, even if blocking was requested,
-        unless the sampler cannot. Both exceptions are logged once. Call it every second.
+        Stacks may be deeper and the machine busier than at the start, and stops restart the timeouts of
+        sockets. The next segment then samples without blocking at the same rate, unless the sampler cannot;
+        for sockets even if blocking was requested. Both exceptions are logged once. Call it every second.
         """
-        if not self.plan.blocking or self._live.timed_sockets or not self._sockets.timed():
+        if not self.plan.blocking:
             return False
-        self._live = replace(self._live, timed_sockets=True)
-        plan = self.ladder.plan(self._live)
+        new_sockets = not self._live.timed_sockets and self._sockets.timed()
+        live = now_live(self._live, timed_sockets=new_sockets or self._live.timed_sockets)
+        plan = self.ladder.plan(live)
+        if plan.blocking and not new_sockets:
+            return False
+        self._live = live
         new = [note for note in plan.notes if note not in self.plan.notes]
-        if new and (plan.blocking or self.options.blocking is True):
+        if new and new_sockets and (plan.blocking or self.options.blocking is True):
             self._say(socket_message(blocking=plan.blocking))
-        notes = (*self.plan.notes, *new)
-        self._write(plan=replace(self.plan, blocking=plan.blocking, notes=notes))
+        self._write(plan=replace(self.plan, blocking=plan.blocking, notes=(*self.plan.notes, *new)))
         return not plan.blocking
 
     def end_segment(self, policy: Policy) -> None:
@@ -230,10 +239,12 @@ class Session:
         self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
         self.mention(counters)
         counters.live = not counters.covers
+        counters.flushes = counters.leaves = is_worker()
 
     def mention(self, counters: Counters) -> None:
         """Record a region, so that it has a run in this session even if it is never called."""
-        if counters not in self.counters:
+        if id(counters) not in self._mentioned:
+            self._mentioned.add(id(counters))
             self.counters.append(counters)
             counters.sessions.append(self.id)
         if counters.region.id not in self._written:
@@ -247,30 +258,18 @@ class Session:
 
     def drain(self) -> None:
         """Move the counts of the hot path to the folder."""
-        now_ns = self._clock.unix_ns()
         # A region that has joined another session is counted there.
-        here = [counters for counters in self.counters if counters.sessions[-1] == self.id]
-        deltas = [delta for counters in here if (delta := counters.drain(now_ns)) is not None]
-        if deltas:
-            self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
-        self._undelivered += deltas
-        if self._undelivered:
-            self._deliver()
+        self._write_calls(counters for counters in self.counters if counters.sessions[-1] == self.id)
         if self._unsaved and not self.open:
             self.save()
 
-    def _deliver(self) -> None:
-        """Write the counts; keep them for another try only if the disk refused them."""
-        refused = False
-        try:
-            self._append("calls", files.append_calls, tuple(self._undelivered))
-        except OSError as error:
-            reraise_signal_error(error)
-            refused = True
-            raise
-        finally:
-            if not refused:  # an interrupt may come after the lines are written
-                self._undelivered.clear()
+    def flush(self, counters: Counters) -> None:
+        """Move the counts of one region to the folder."""
+        self._write_calls([counters])
+
+    def _write_calls(self, counted: Iterable[Counters]) -> None:
+        if self.calls.write(counted):
+            self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
 
     def write_resources(self, names: Iterable[ThreadName] = (), *, is_last: bool = False) -> None:
         """Record what the process and its children use now, and names of its threads."""
@@ -389,7 +388,7 @@ class Session:
         if self._failure is None:
             self._failure = failure_text(error, now_ns)
         manifest = replace(self._manifest, lines=self._lines)
-        ending = Ending.of(manifest, self._failure, now_ns, tuple(self._undelivered))
+        ending = Ending.of(manifest, self._failure, now_ns, tuple(self.calls.unwritten))
         try:
             note_ending(self.folder, ending)
         except OSError as later:  # the folder is gone, or its disk is read-only now

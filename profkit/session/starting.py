@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posix
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -91,6 +91,18 @@ def live_facts(sockets: SocketWatch, other: tuple[int, int, int] | None = None) 
         other_samplers=count_samplers(),
         processor_wait_s=processor_wait_s(pid),
         timed_sockets=sockets.timed(),
+    )
+
+
+def now_live(before: LiveStacks, *, timed_sockets: bool) -> LiveStacks:
+    """Return the figures of this process that may have changed since a session's start."""
+    threads, frames = live_stacks()
+    return replace(
+        before,
+        threads=threads,
+        frames=frames,
+        processor_wait_s=processor_wait_s(posix.getpid()),
+        timed_sockets=timed_sockets,
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.model.session import SessionState, ThreadName
 from profkit.originals import REAL
 from profkit.process.background import BackgroundThread
-from profkit.process.guard import ignore, reraise_program_error
+from profkit.process.guard import LOG, ignore, reraise_program_error
 from profkit.samplers.options import UNLIMITED_S
 from profkit.session import activity
 from profkit.session.session import Session
@@ -22,9 +23,15 @@ if TYPE_CHECKING:
     from profkit.session.counters import Policy
     from profkit.session.delivery import Deliveries
 
+_T = TypeVar("_T")
+
 TICK_S = 1.0
 IDLE_END_S = 10.0
 SEGMENT_S = 60.0
+EARLY_S = 5.0
+"""Age of a segment below which a sampler that ends without a request counts as a failed start."""
+LONGEST_STOP_S = 5.0
+"""Maximum time for which a fork waits for a tick, such as on a slow disk."""
 SAMPLER_BYTES = 100 * 2**20
 
 
@@ -39,7 +46,7 @@ class Ticked(Protocol):
 
     @property
     def deliveries(self) -> Deliveries:
-        """Callbacks to call; these need no lock."""
+        """Callbacks to call; they are the program's, and must hold up nothing."""
 
     @property
     def policy(self) -> Policy:
@@ -56,6 +63,15 @@ class Ticked(Protocol):
 
     def fail(self, error: Exception) -> None:
         """End a session after an error."""
+
+
+def _attempt(duty: Callable[[], _T], doing: str) -> _T | None:
+    """Do one duty; return None if it fails, which is logged: the others go on."""
+    try:
+        return duty()
+    except Exception as error:  # noqa: BLE001 - logged
+        ignore(error, doing)
+        return None
 
 
 class Ticker:
@@ -84,7 +100,7 @@ class Ticker:
             self._thread = None
 
     def stop(self) -> None:
-        """End the thread and wait for it; call it again if something interrupts it."""
+        """End the thread and wait some seconds for it; call it again if something interrupts it."""
         thread = self._thread
         if thread is None:
             return
@@ -92,7 +108,7 @@ class Ticker:
             if self._stop.locked():
                 self._stop.release()
         if not thread.is_current():
-            thread.await_end()
+            thread.await_end(LONGEST_STOP_S)
         if self._thread is thread:  # else another one has been started meanwhile
             self._thread = None
 
@@ -123,16 +139,16 @@ class Ticker:
         try:
             while not stop.acquire(timeout=min(looks.pause_s, TICK_S - waited_s)):
                 waited_s += min(looks.pause_s, TICK_S - waited_s)
-                looks.look(self._manager.session)
+                _attempt(lambda: looks.look(self._manager.session), "looking at tasks")
                 if waited_s < TICK_S:
                     continue
                 waited_s = 0.0
-                has_session = self.tick()
-                self._manager.deliveries.call()
-                if not has_session:
+                has_session = _attempt(self.tick, "counting calls in the background")
+                _attempt(self._manager.deliveries.call_in_background, "calling on_run")
+                if has_session is False:
                     return
-        except Exception as error:  # noqa: BLE001 - logged
-            ignore(error, "counting calls in the background")
+        except Exception as error:  # noqa: BLE001 - the program's, thrown into this thread
+            LOG.debug("profkit's thread was ended", exc_info=error)
 
     def _check(self, session: Session) -> None:
         session.drain()
@@ -150,13 +166,16 @@ class Ticker:
             return
         # Polling a remote sampler starts a process, and its samples are kept elsewhere: only limit its time.
         here = attachment.segment().remote_id is None
-        if here and attachment.poll() is not SessionState.RUNNING:
+        is_running = not here or attachment.poll() is SessionState.RUNNING
+        if is_running and now_s - session.segment_started_s >= EARLY_S:
+            session.ladder.succeed()
+        if not is_running:
             session.end_segment(self._manager.policy)
             self._manager.end_without_sampler()
         elif now_s - session.started_s >= session.plan.max_duration_s:
             session.truncate(self._manager.policy)
         elif here and (
-            session.check_sockets()
+            session.check_stops()
             or now_s - session.segment_started_s >= SEGMENT_S
             or attachment.resident_bytes() >= SAMPLER_BYTES
         ):

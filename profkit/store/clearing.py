@@ -262,7 +262,7 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
             dropped.append(Dropped(name, clock.unix_ns(), sizes[name], limit_bytes))
             total -= sizes[name]
     if dropped:
-        append_records(spool.path / FILE, dropped)
+        append_records(spool.path.resolve() / FILE, dropped)
         say(dropped_message(spool.path, dropped))
     if total > limit_bytes:
         limit = format_bytes(limit_bytes)
@@ -342,10 +342,11 @@ def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
     try:
         with spool.folder(name) as folder:
             manifest = read_manifest_in(folder)
+            live = is_live(manifest, folder)
     except (FileNotFoundError, DamagedFile) as error:  # a command sets damaged files aside
         reraise_signal_error(error)
         return False
-    return not is_live(manifest) or (manifest.ended_ns is not None and not is_newest)
+    return not live or (manifest.ended_ns is not None and not is_newest)
 
 
 def _process(name: str) -> str:

@@ -6,7 +6,6 @@ SQL can search; a run's document has everything.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,15 +28,14 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
-    make_url,
     select,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import StoreUnavailable
-from profkit.process.redaction import HIDDEN, without_secrets
-from profkit.store.files import make_file, make_folder
+from profkit.store.files import make_file, make_folder, refuse_other_owner
+from profkit.store.urls import parse_url, shown_url
 
 METADATA = MetaData()
 
@@ -194,18 +192,13 @@ _SIZE = ("page_count", "page_size")
 _WHOLE = "ok"
 """SQLite's result for a file without damage."""
 
-_SQLITE = "sqlite:///"
-_QUERY = re.compile(r"\?\w+=[^/&?]*(&\w+=[^/&?]*)*")
-_PASSWORD = re.compile(r"((?://|^(?!.*://))[^:/@]*:).*@")
-_POSTGRES = re.compile(r"postgres(?=(\+\w+)?://)")
-
 
 class Database:
     """Database with the tables of this module; `name` is its URL without the password."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._checked = engine, False
-        self.name = _shown_url(engine.url)
+        self.name = shown_url(engine.url)
 
     @property
     def is_shared(self) -> bool:
@@ -221,6 +214,8 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Yield a connection as the only writer; others wait. Raises StoreUnavailable as `reading` does."""
+        if not self.is_shared:
+            refuse_other_owner(Path(self._engine.url.database or ""), self.name)
         engine = self._engine.execution_options(begin="BEGIN IMMEDIATE")
         with _clear_errors(self.name), engine.begin() as connection:
             if connection.dialect.name == "postgresql":
@@ -289,8 +284,11 @@ def _bring_up_to_date(database: Database) -> None:
     # Check first, so that a current store can be read even if it cannot be written.
     with database.reading() as connection:
         newer, behind = unknown(connection), missing(connection)
+        others = inspect(connection).get_table_names() if behind == MIGRATIONS else []
     if newer:
         raise _newer(database.name, newer)
+    if others and not database.is_shared:
+        raise StoreUnavailable(database.name, f"it is another program's, with a table {others[0]!r}")
     if behind:
         with database.writing() as connection:
             migrate(connection)
@@ -301,8 +299,8 @@ def _newer(name: str, steps: tuple[str, ...]) -> StoreUnavailable:
 
 
 def _engine(text: str) -> Engine:
-    url = _parse_url(text)
-    name = _shown_url(url)
+    url = parse_url(text)
+    name = shown_url(url)
     with _clear_errors(name):
         match url.get_backend_name():
             case "sqlite":
@@ -311,38 +309,6 @@ def _engine(text: str) -> Engine:
                 return _postgresql(url, name)
             case other:
                 raise StoreUnavailable(name, f"only sqlite and postgresql are supported, not {other!r}")
-
-
-def _parse_url(text: str) -> URL:
-    """Parse a store's URL; read `postgres://`, as hosting services write it, as `postgresql://`.
-
-    The path of a SQLite database is used literally: `?` and `%20` may be part of it. Raises
-    StoreUnavailable.
-    """
-    text = _POSTGRES.sub("postgresql", text, count=1)
-    path, mark, query = text.removeprefix(_SQLITE).partition("?")
-    if text.startswith(_SQLITE) and not _QUERY.fullmatch(mark + query):
-        return URL.create("sqlite", database=path + mark + query)
-    try:
-        return make_url(text)
-    except ArgumentError as error:
-        detail = "it is not a database URL such as sqlite:////home/me/runs.db"
-        raise StoreUnavailable(hide_password(text), detail) from error
-    except ValueError as error:
-        raise StoreUnavailable(hide_password(text), "its port is not a number") from error
-
-
-def _shown_url(url: URL) -> str:
-    """Return a URL for display: without its password, and with a literal path."""
-    if url.get_backend_name() == "sqlite":
-        query = "&".join(f"{name}={value}" for name, value in url.query.items())
-        return f"{url.drivername}:///{url.database or ''}" + (f"?{query}" if query else "")
-    return hide_password(url.render_as_string(hide_password=True))
-
-
-def hide_password(text: str) -> str:
-    """Hide the password of a URL, even of one that cannot be parsed."""
-    return without_secrets(_PASSWORD.sub(rf"\1{HIDDEN}@", text))
 
 
 def _sqlite(url: URL, name: str) -> Engine:

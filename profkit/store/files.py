@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from profkit.config import HOME, NO_FOLDER, is_nowhere
-from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
+from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable, StoreUnavailable
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
@@ -49,12 +49,12 @@ def _ignore(path: Path) -> None:
 
 
 VARIABLE = "PROFKIT_FILES"
-_UMASK = "umask"
+UMASK = "umask"
 
 
 def follows_umask(environ: Mapping[str, str] = os.environ) -> bool:
     """Return whether the umask sets permissions of stores, pages and exports (PROFKIT_FILES=umask)."""
-    return environ.get(VARIABLE, "").strip().lower() == _UMASK
+    return environ.get(VARIABLE, "").strip().lower() == UMASK
 
 
 def file_mode(environ: Mapping[str, str] = os.environ) -> int:
@@ -73,6 +73,8 @@ def make_file(path: Path) -> None:
     SQLite gives its journal files the mode of the database.
     """
     if os.path.lexists(path):
+        if os.lstat(path).st_uid != os.geteuid() and not os.path.exists(path):
+            raise PermissionError(errno.EPERM, "it is a link of another user's that leads nowhere")
         return
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, file_mode()))
@@ -87,6 +89,43 @@ def is_exposed(path: Path) -> bool:
     except OSError:
         return False
     return file.st_uid == os.geteuid() and bool(file.st_mode & 0o004) and bool(folder.st_mode & 0o001)
+
+
+def check_unshared(folder: Path) -> None:
+    """Raise SpoolUnavailable if a folder belongs to another user, or others can exchange what is in it."""
+    status = os.stat(folder)
+    if status.st_uid != os.geteuid():
+        name = user_name(status.st_uid)
+        raise SpoolUnavailable(
+            folder, f"it belongs to user {name}", "set PROFKIT_SPOOL to a folder of your own"
+        )
+    if status.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
+        raise SpoolUnavailable(
+            folder, "other users can change it", f"`chmod o-w {folder}`, or set PROFKIT_SPOOL to another one"
+        )
+
+
+def own_file(folder: Path, name: str) -> Path:
+    """Return the path of a file in a spool, which is made if missing and may be a configured link.
+
+    Raises OSError and SpoolUnavailable.
+    """
+    make_folder(folder)
+    check_unshared(folder)
+    return folder.resolve() / name
+
+
+def refuse_other_owner(path: Path, store: str) -> None:
+    """Raise StoreUnavailable if a store's file, or a link to it, is another user's and not shared."""
+    if follows_umask() or not os.path.lexists(path):
+        return
+    owners = {os.lstat(path).st_uid, os.stat(path).st_uid} - {os.geteuid()}
+    if owners:
+        raise StoreUnavailable(
+            store,
+            f"it belongs to user {user_name(owners.pop())}, who could read what is added to it; keep runs in "
+            f"your own, or share this one with {VARIABLE}={UMASK}",
+        )
 
 
 _CHUNK = 2**20
@@ -129,6 +168,11 @@ class OwnedFolder:
         except FileNotFoundError:
             return None
 
+    def changed_ns(self) -> int:
+        """Return when a file in the folder was last changed, as Unix time; 0 if it is empty."""
+        found = (self.status(name) for name in self.names())
+        return max((status.st_mtime_ns for status in found if status is not None), default=0)
+
     def refusal(self, name: str) -> RefusedFile | None:
         """Return why an entry must not be touched; None if it may be, or is missing."""
         status = self.status(name)
@@ -154,6 +198,9 @@ class OwnedFolder:
         try:
             descriptor = self._open(name, 0)
             try:
+                # A sparse file would take long to read up to the limit.
+                if os.fstat(descriptor).st_size > most_bytes:
+                    raise DamagedFile(path, f"it is larger than the limit of {most_bytes} bytes")
                 while chunk := os.read(descriptor, _CHUNK):
                     left -= len(chunk)
                     if left < 0:

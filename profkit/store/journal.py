@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from profkit.errors import DamagedFile
 from profkit.process.guard import reraise_signal_error
+from profkit.regular_files import open_own
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.records import from_file, load_json, to_json
 
@@ -21,7 +22,7 @@ LARGEST_BYTES = 2**30
 """Size of the largest journal that is read."""
 LONGEST_LINE = 2**20
 
-_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 _T = TypeVar("_T")
 
@@ -77,7 +78,7 @@ class Lines(Generic[_T]):
 
 
 def append_records(path: Path, records: Iterable[object]) -> int:
-    """Append dataclasses to a file, which is created if missing, and return their number.
+    """Append dataclasses to a file as `open_own` opens it, and return their number.
 
     Raises OSError if they do not fit. Then none of them is in the file, unless another process appended to it
     meanwhile: what was written by then stays.
@@ -86,7 +87,7 @@ def append_records(path: Path, records: Iterable[object]) -> int:
     if not lines:
         return 0
     data = b"".join(lines)
-    descriptor = os.open(path, _APPEND, 0o600)
+    descriptor = open_own(path, _APPEND)
     try:
         written = os.write(descriptor, data)
         if written < len(data):

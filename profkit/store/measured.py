@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from profkit.model.measurement import MeasuredRun
-from profkit.store.files import OwnedFolder, make_folder
+from profkit.store.files import OwnedFolder, own_file
 from profkit.store.records import (
     UNFINISHED,
     read_document,
@@ -22,8 +22,7 @@ _SUFFIX = ".measured.json"
 
 def keep_measured(spool: Path, run: MeasuredRun) -> Path:
     """Write a run into the spool, which is created if missing; raises OSError if that fails."""
-    make_folder(spool)
-    path = spool / f"{run.info.id}{_SUFFIX}"
+    path = own_file(spool, f"{run.info.id}{_SUFFIX}")
     write_document(path, SCHEMA, run)
     return path
 

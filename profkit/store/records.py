@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -15,6 +16,7 @@ from typing import TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from profkit.errors import DamagedFile
 from profkit.model.histogram import LARGEST_BUCKET, Histogram
+from profkit.regular_files import own_folder
 from profkit.store.files import OwnedFolder, open_spool
 
 _T = TypeVar("_T")
@@ -182,22 +184,24 @@ def document_bytes(schema: str, value: object, indent: int | None = None) -> byt
 def write_document(
     path: Path, schema: str, value: object, indent: int | None = None, *, sync: bool = False
 ) -> None:
-    """Replace a document atomically, with `sync` also in case of a power loss.
+    """Replace a document in a folder of this user's atomically, with `sync` also in case of a power loss.
 
     Raises OSError, and leaves nothing behind, if the disk is full.
     """
     data = document_bytes(schema, value, indent)
-    new = path.with_name(path.name + UNFINISHED)
-    try:
-        with open(new, "wb", opener=_for_the_owner) as file:
-            file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    new = path.name + UNFINISHED
+    with own_folder(path.parent) as folder:
+        try:
+            with open(os.open(new, _NEW, 0o600, dir_fd=folder), "wb") as file:
+                file.write(data)
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+            os.replace(new, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(new, dir_fd=folder)
+            raise
 
 
 def read_document(path: Path, schema: str, kind: type[_T]) -> _T:
@@ -242,7 +246,3 @@ def _int64(digits: str) -> int:
     if not -_INT64 <= number < _INT64:
         raise ValueError("it has a number of more than 64 bits")
     return number
-
-
-def _for_the_owner(path: str, flags: int) -> int:
-    return os.open(path, _NEW, 0o600)

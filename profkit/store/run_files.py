@@ -23,7 +23,7 @@ from profkit.model.run import Run
 from profkit.store.database import RUN_SCHEMA
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import to_json
-from profkit.store.runs import info_of, run_of
+from profkit.store.rows import info_of, run_of
 
 SCHEMA = "profkit.runs-file/1"
 

@@ -54,7 +54,7 @@ from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
 from profkit.store import spool_files
-from profkit.store.files import OwnedFolder, make_folder, open_spool
+from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_spool
 from profkit.store.journal import Lines as JournalLines
 from profkit.store.journal import append_records
 from profkit.store.records import UNFINISHED, read_document_in, write_document
@@ -122,9 +122,11 @@ def pids_of_later_sessions(folder: Path) -> set[int]:
 def create_folder(spool: Path, session: str) -> Path:
     """Make the folder of a new session, for its owner alone, and the spool if it is missing.
 
-    Raises OSError if that fails, FileExistsError for a session that has a folder.
+    Raises OSError if that fails, FileExistsError for a session that has a folder, and SpoolUnavailable if
+    another user can change the spool.
     """
     make_folder(spool)
+    check_unshared(spool)
     folder = spool / session
     folder.mkdir(mode=0o700)
     return folder
@@ -323,17 +325,17 @@ def _is_early(spool: OwnedFolder, name: str) -> bool:
         return False
 
 
-def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:
+def is_live(manifest: Manifest, folder: OwnedFolder | None = None, clock: Clock = SYSTEM_CLOCK) -> bool:
     """Return whether the profiled process or one of its samplers still runs and may still write.
 
     A process that records another one writes nothing after the session's end.
 
-    Only the process's host can check that. On other hosts a session counts as live until it has ended,
-    or until its longest duration is over.
+    Only the process's host can check that. On other hosts a session counts as live until it has ended, or
+    nothing in its folder has changed for ten minutes: it writes each second.
     """
     if manifest.process.host != os.uname().nodename:
-        limit_s = manifest.plan.max_duration_s + _CLOCKS_APART_S
-        return manifest.ended_ns is None and clock.unix_ns() < manifest.created_ns + limit_s * 1e9
+        seen_ns = max(manifest.created_ns, 0 if folder is None else folder.changed_ns())
+        return manifest.ended_ns is None and clock.unix_ns() < seen_ns + _CLOCKS_APART_S * 1e9
     process = manifest.process
     processes: list[tuple[int, ...]] = []
     if not process.recorder or manifest.ended_ns is None:

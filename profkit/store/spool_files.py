@@ -12,7 +12,8 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile
 from profkit.model.session import Ending, Manifest, Unprofiled
-from profkit.store.files import OwnedFolder, make_folder
+from profkit.regular_files import open_own
+from profkit.store.files import OwnedFolder, own_file
 from profkit.store.journal import append_records, read_records
 from profkit.store.records import (
     document_bytes,
@@ -25,14 +26,13 @@ SIZE_BYTES = 4096
 _SCHEMA = "profkit.spool-ending/1"
 _LONGEST_ERROR = 1000
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-_OVERWRITE = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def make_reserve(folder: Path) -> None:
     """Reserve the space; raises OSError if there is none, and leaves no file behind then."""
     path = folder / NAME
-    descriptor = os.open(path, _NEW, 0o600)
+    descriptor = open_own(path, _NEW)
     try:
         _take(descriptor)
     except OSError:
@@ -65,7 +65,7 @@ def failure_text(error: OSError, at_ns: int) -> str:
 def note_ending(folder: Path, ending: Ending) -> None:
     """Write the session's ending into the reserve; raises OSError if even that fails."""
     data = _fitting(replace(ending, error=ending.error[:_LONGEST_ERROR]))
-    descriptor = os.open(folder / NAME, _OVERWRITE)
+    descriptor = open_own(folder / NAME, os.O_WRONLY)
     try:
         os.pwrite(descriptor, data.ljust(SIZE_BYTES), 0)
     finally:
@@ -121,10 +121,9 @@ LARGEST_BYTES = 2**20
 def append_unprofiled(spool: Path, entry: Unprofiled) -> bool:
     """Add an entry to the spool's journal and return whether there was room.
 
-    Raises OSError if the spool cannot be written.
+    Raises OSError and SpoolUnavailable if the spool cannot be written.
     """
-    make_folder(spool)
-    path = spool / FILE
+    path = own_file(spool, FILE)
     with suppress(FileNotFoundError):
         if path.stat().st_size >= LARGEST_BYTES:
             return False
@@ -146,7 +145,7 @@ def read_unprofiled(spool: Path, clock: Clock = SYSTEM_CLOCK) -> tuple[Unprofile
 
 def _without_old(spool: Path, entries: tuple[Unprofiled, ...], oldest_ns: int) -> tuple[Unprofiled, ...]:
     """Remove old entries from the journal, and return the remaining ones."""
-    path = spool / FILE
+    path = spool.resolve() / FILE
     if any(entry.at_ns < oldest_ns for entry in entries):
         with suppress(FileNotFoundError):
             path.rename(path.with_name(f".{FILE}.{os.getpid()}"))

@@ -23,15 +23,17 @@ _RECORDING = (
 )
 # Recording code that runs users' functions; the rest works only for profkit.
 _CALLING = (
-    "profkit.calls.markers",
-    "profkit.calls.stepping",
-    "profkit.calls.carrying",
+    "profkit.calls.importlib_bootstrap.markers",
+    "profkit.calls.importlib_bootstrap.stepping",
+    "profkit.calls.importlib_bootstrap.carrying",
     "profkit.integrations.web.asgi",
     "profkit.integrations.web.wsgi",
     "profkit.integrations.web.django",
     "profkit.integrations.web.following",
 )
-_MARKERS = ("profkit.calls.markers", "profkit.calls.carrying")
+_MARKERS = ("profkit.calls.importlib_bootstrap.markers", "profkit.calls.importlib_bootstrap.carrying")
+_ADDED = "/importlib_bootstrap"
+"""Folder that these paths did not have in recordings of earlier versions."""
 _THREADS = ("profkit.process.background",)
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
@@ -60,7 +62,8 @@ class OwnCode:
 
     def calls_for_program(self, file: str) -> bool:
         """Return whether frames above this recording file are the program's, including library frames."""
-        return any(file == f"{package}/{path}" for package in self.packages for path in _paths_of(_CALLING))
+        paths = _with_former(_paths_of(_CALLING))
+        return any(file == f"{package}/{path}" for package in self.packages for path in paths)
 
     def holds(self, file: str) -> bool:
         """Return whether the file belongs to profkit."""
@@ -83,7 +86,11 @@ OWN_CODE = OwnCode((str(Path(__file__).parents[1]),))
 
 def is_markers_file(file: str) -> bool:
     """Return whether a file defines the markers, in any installation of profkit."""
-    return file.endswith(tuple(f"/profkit/{path}" for path in _paths_of(_MARKERS)))
+    return file.endswith(tuple(f"/profkit/{path}" for path in _with_former(_paths_of(_MARKERS))))
+
+
+def _with_former(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return (*paths, *(path.replace(_ADDED, "") for path in paths if _ADDED in path))
 
 
 def is_threads_file(file: str) -> bool:

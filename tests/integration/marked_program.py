@@ -76,7 +76,7 @@ def marked(wrapped: Region, function: Callable[[], None]) -> Callable[[], None]:
     source = "def marker():\n    start = now()\n    function()\n    note(now() - start)\n"
     noted = DURATIONS.setdefault(wrapped.id, [])
     names = {"function": function, "now": time.perf_counter_ns, "note": noted.append}
-    exec(compile(source, f"{OWN_CODE.packages[0]}/calls/markers.py", "exec"), names)
+    exec(compile(source, f"{OWN_CODE.packages[0]}/calls/importlib_bootstrap/markers.py", "exec"), names)
     code = names["marker"].__code__.replace(co_name=wrapped.marker, co_qualname=wrapped.marker)  # type: ignore[attr-defined]
     return types.FunctionType(code, names, wrapped.marker)
 

@@ -69,6 +69,18 @@ class StoreSuite:
         assert store.load(run.info.id) == run
         assert store.runs() == (run.info,)
 
+    def test_a_fuller_copy_of_a_run_replaces_a_part_of_it(self, store: Store) -> None:
+        run = made_run()
+        fewer = replace(run.info, samples=run.info.samples - 1)
+        part = replace(run, info=fewer, profile=ProfileBuilder().build())
+        assert store.add([part]) == (part.info,)
+        assert store.add([run]) == (run.info,)
+        assert store.load(run.info.id) == run
+        assert store.add([part]) == store.add([run]) == ()
+        assert store.load(run.info.id) == run
+        store.remove([run.info.id])
+        assert store.add([run]) == (), "it was removed"
+
     def test_a_run_without_samples_or_resources_comes_back(self, store: Store) -> None:
         run = Run(INFO)
         store.add([run])

@@ -42,9 +42,9 @@ def test_no_children_where_that_is_switched_off(tmp_path: Path, method: str) -> 
     assert parent["calls"] == 1
 
 
-def test_a_worker_that_is_terminated_leaves_its_samples(tmp_path: Path) -> None:
-    child, parent = runs(tmp_path, "terminated pool")
-    assert (parent["calls"], child["calls"]) == (1, 0)
+def test_a_worker_that_is_terminated_leaves_its_calls_and_samples(tmp_path: Path) -> None:
+    parent, child = runs(tmp_path, "terminated pool")
+    assert (parent["calls"], child["calls"]) == (1, 5)
     assert child["samples"] > 10
     assert (parent["state"], child["state"]) == ("SUCCESS", "ENDED_EARLY")
     assert [note for note in child["notes"] if note["code"] == "process-ended"]

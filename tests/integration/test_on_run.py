@@ -30,6 +30,11 @@ def test_runs_of_a_session_that_ends_earlier_in_a_thread(tmp_path: Path) -> None
     assert last == [["work", 1, True, "main"]]
 
 
+def test_a_callback_that_waits_for_the_thread_that_forks(tmp_path: Path) -> None:
+    (found,) = got(tmp_path, "waiting_for_a_lock")
+    assert sorted(label for label, *_ in found) == ["waits", "work"]
+
+
 def test_a_callback_that_fails_is_logged_and_the_others_are_called(tmp_path: Path) -> None:
     found = got(tmp_path, "failing", "on_run of 'fails' raised ValueError: fails")
     assert found == [[["work", 1, True, "main"]]]

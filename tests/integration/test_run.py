@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import psutil
 import pytest
 from _pytest.mark import ParameterSet
 
@@ -170,88 +167,6 @@ def test_a_program_that_dies_of_a_signal(app: Path, number: int) -> None:
     done = run(app, "-c", code)
     assert done.returncode == -number
     assert "burn" in done.stderr
-
-
-def started(folder: Path, code: str, *options: str) -> tuple[subprocess.Popen[str], psutil.Process]:
-    """Start a program that says when it runs; return `profkit run` and the program."""
-    (folder / "program.py").write_text(code)
-    launcher = subprocess.Popen(
-        [sys.executable, "-m", "profkit", "run", *options, "program.py"],
-        cwd=folder, env=environment(), start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert launcher.stdout is not None
-    assert launcher.stdout.readline() == "ready\n"
-    _witness, program = psutil.Process(launcher.pid).children()
-    return launcher, program
-
-
-LISTENING = """
-import signal, sys, time
-got = []
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGCONT):
-    signal.signal(number, lambda number, frame: got.append(number))
-print("ready", flush=True)
-end = time.monotonic() + 60
-while time.monotonic() < end and 15 not in got:
-    time.sleep(0.01)
-time.sleep(0.3)
-print(*got, flush=True)
-"""
-
-
-def test_signals_reach_the_program_once(tmp_path: Path) -> None:
-    launcher, program = started(tmp_path, LISTENING, "-q")
-    os.kill(launcher.pid, signal.SIGUSR1)  # to the launcher alone: it is passed on
-    time.sleep(0.2)
-    program.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    os.kill(launcher.pid, signal.SIGTERM)
-    output, errors = launcher.communicate(timeout=60)
-    assert (output.split(), launcher.returncode) == (["10", "2", "15"], 0), errors
-
-
-def test_signals_to_the_group_reach_the_program_once(tmp_path: Path) -> None:
-    launcher, program = started(tmp_path, LISTENING, "-q")
-    for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGTERM):
-        os.killpg(launcher.pid, number)  # from another group, as by supervisors
-        time.sleep(0.2)
-    output, errors = launcher.communicate(timeout=60)
-    assert (output.split(), launcher.returncode) == (["2", "10", "15"], 0), errors
-    assert not program.is_running()
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_what_runs_beside_the_program_ends_with_it(tmp_path: Path, number: int) -> None:
-    launcher, program = started(tmp_path, LISTENING, "-q")
-    witness, _program = psutil.Process(launcher.pid).children()
-    files = [os.readlink(file) for file in Path(f"/proc/{witness.pid}/fd").iterdir()]
-    assert len(files) == 2
-    assert all(file.startswith("pipe:") for file in files)
-    if number == signal.SIGSTOP:
-        witness.send_signal(number)
-    else:
-        launcher.send_signal(number)
-    program.send_signal(signal.SIGTERM)
-    launcher.communicate(timeout=60)
-    witness.wait(20)
-
-
-def test_stopping_and_continuing(tmp_path: Path) -> None:
-    launcher, program = started(tmp_path, LISTENING, "-q")
-    program.send_signal(signal.SIGSTOP)
-    deadline = time.monotonic() + 20
-    while psutil.Process(launcher.pid).status() != psutil.STATUS_STOPPED:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    os.kill(launcher.pid, signal.SIGCONT)
-    while program.status() == psutil.STATUS_STOPPED:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    program.send_signal(signal.SIGTERM)
-    output, errors = launcher.communicate(timeout=60)
-    # Python runs the handlers of pending signals in any order.
-    assert ("15" in output.split(), launcher.returncode) == (True, 0), errors
 
 
 POOLS = """

@@ -17,6 +17,7 @@ from tests.integration.harness import FORKING, PROGRAMS, await_samplers_end, env
 pytestmark = pytest.mark.sampler
 
 SCENARIOS = {
+    "callables.py": ["functions", "async", "methods", "again"],
     "children.py": ["wait", "waitpid", "forks", "popen", "fork_in_a_region"],
     "endings.py": [
         "falls_off", "os_exit", "sys_exit_number", "sys_exit_text", "sys_exit_from_a_generator",

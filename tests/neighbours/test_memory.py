@@ -425,3 +425,11 @@ def test_the_import_of_profkit_and_samples_load_no_memray(tmp_path: Path) -> Non
     assert script(tmp_path, text).stdout == "[]\nTrue\n"
     code = "import sys, profkit; profkit.profile(mode='memory')(lambda: 0); print('memray' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+
+
+def test_a_call_after_an_interrupted_one_is_tracked(tmp_path: Path) -> None:
+    done = run_program(tmp_path, program("interrupted_tracking.py"), environ=environ())
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["problems"] == []
+    assert found["places"] > 50

@@ -30,6 +30,8 @@ class Script:
     warning: str | None = None
     lives: list[LiveStacks] = field(default_factory=list)
     """What each plan was made for."""
+    most_frames: int = 10**9
+    """Frames above which it does not stop the program."""
     resident: int = 0
     attached: int = 0
     stopped: int = 0
@@ -103,7 +105,7 @@ class ScriptedSampler:
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         self.script.lives.append(live)
-        blocking = options.native or not live.timed_sockets
+        blocking = options.native or not (live.timed_sockets or live.frames > self.script.most_frames)
         notes = (Note(_socket_code(options, blocking=blocking)),) if live.timed_sockets else ()
         return SamplerPlan(
             "scripted", options.rate_hz or 100.0, blocking, options.idle, options.native,

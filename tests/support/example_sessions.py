@@ -30,7 +30,7 @@ from profkit.transforms.origin import OWN_CODE
 START_NS = 1_763_725_743_000_000_000
 SECOND_NS = 10**9
 USER = "/home/ann/app.py"
-MARKERS = f"{OWN_CODE.packages[0]}/calls/markers.py"
+MARKERS = f"{OWN_CODE.packages[0]}/calls/importlib_bootstrap/markers.py"
 
 F = Region(RegionKey("app", "f", 3, "f"), RegionKind.FUNCTION, USER, expected=("f", USER))
 G = Region(RegionKey("app", "g", 9, "g"), RegionKind.FUNCTION, USER, expected=("g", USER))

@@ -122,8 +122,43 @@ def test_a_files_settings_hold_unless_a_variable_does() -> None:
 def test_paths_in_a_file_are_relative_to_it() -> None:
     config = read_config({}, HERE / "below", in_file({"spool": "build/spool", "store": "sqlite:///runs.db"}))
     assert (config.spool, config.store_url) == (HERE / "build/spool", f"sqlite:///{HERE}/runs.db")
-    for url in ("sqlite:////there/runs.db", "sqlite:///:memory:", "postgresql:///x"):
-        assert read_config({}, HERE, in_file({"store": url})).store_url == url
+    own = ProjectFile(Path("/home/ann/config.toml"), {"store": "sqlite:///x.db"})
+    assert read_config({}, HERE, user_file=own).store_url == "sqlite:////home/ann/x.db"
+
+
+def test_the_users_file_may_say_anything_and_yields_to_the_projects() -> None:
+    own = ProjectFile(
+        Path("/home/ann/config.toml"), {"store": "postgresql:///x", "spool": "/there", "children": False}
+    )
+    config = read_config({}, HERE, in_file({"children": True}), own)
+    assert (config.store_url, config.spool) == ("postgresql:///x", Path("/there"))
+    assert (config.children, config.problems) == (True, ())
+    assert config.sources["store"] == "/home/ann/config.toml"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"store": "postgresql:///x"},
+        {"store": "sqlite:////there/runs.db"},
+        {"store": "sqlite:///../runs.db"},
+        {"store": "sqlite:///file:x?mode=memory"},
+        {"spool": "/there"},
+        {"spool": "../there"},
+        {"spool": "."},
+        {"spool": "out/spool"},
+    ],
+    ids=str,
+)
+def test_a_projects_file_leads_nowhere_else(tmp_path: Path, settings: dict[str, object]) -> None:
+    """It may be part of a repository that someone else wrote."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "out").symlink_to(tmp_path)
+    config = read_config({}, project, ProjectFile(project / "pyproject.toml", settings))
+    (problem,) = config.problems
+    assert "leads out of the project, and a project's file may be someone else's" in str(problem)
+    assert replace(config, file=NO_FILE, problems=()) == read_config({}, project)
 
 
 @pytest.mark.parametrize(

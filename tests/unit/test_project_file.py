@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.project_file import NO_FILE, ProjectFile, as_words, find_project_file
+from profkit.project_file import (
+    NO_FILE,
+    ProjectFile,
+    as_words,
+    find_project_file,
+    read_user_file,
+    user_path,
+)
 
 PYPROJECT = '[tool.profkit]\nspool-limit = "2GB"\n[tool.profkit.report]\nlimit = 7\n'
 SETUP_CFG = "[profkit]\nspool-limit = 2GB\n[profkit:report]\nlimit = 7\n"
@@ -104,3 +111,37 @@ def test_a_pipe_does_not_stop_the_program(root: Path) -> None:
 def test_words_of_a_list_and_of_a_text_are_the_same(words: list[str]) -> None:
     assert as_words(words) == as_words(", ".join(words)) == as_words("\n".join(words)) == words
     assert as_words([1]) is as_words(1) is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "path"),
+    [
+        ({"HOME": "/home/ann"}, "/home/ann/.config/profkit/config.toml"),
+        ({"HOME": "/home/ann", "XDG_CONFIG_HOME": "/etc/ann"}, "/etc/ann/profkit/config.toml"),
+        ({"HOME": "/home/ann", "XDG_CONFIG_HOME": "relative"}, "/home/ann/.config/profkit/config.toml"),
+        ({}, "/.config/profkit/config.toml"),
+    ],
+)
+def test_where_the_users_file_is(environ: dict[str, str], path: str) -> None:
+    assert user_path(environ) == path
+
+
+def test_the_users_file_has_the_same_settings_at_its_top(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    assert read_user_file(str(file)) == NO_FILE
+    file.write_text('spool-limit = "2GB"\n[report]\nlimit = 7\n')
+    expected = ProjectFile(file, {"spool-limit": "2GB"}, {"report": {"limit": 7}})
+    assert read_user_file(str(file)) == expected
+    file.write_text("[report\n")
+    assert "cannot be read" in str(read_user_file(str(file)).error)
+
+
+def test_a_pipe_in_place_of_a_file_is_not_opened(root: Path) -> None:
+    os.mkfifo(root / "pyproject.toml")
+    writer = os.open(root / "pyproject.toml", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(writer, PYPROJECT.encode())
+        assert find_project_file(root) == NO_FILE
+        assert os.read(writer, 4096) == PYPROJECT.encode(), "nobody else has read it"
+    finally:
+        os.close(writer)

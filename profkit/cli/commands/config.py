@@ -28,14 +28,14 @@ def config_command(config: Config, as_json: bool) -> int:
     """Show all settings that hold in the current folder, and where each is from.
 
     Settings are in the table [tool.profkit] of a pyproject.toml, or the section [profkit] of a setup.cfg, in
-    the current folder or above it. Variables override them, and options override variables. Exits with 2 if
-    something in the file is wrong.
+    the current folder or above it, or in the user's own ~/.config/profkit/config.toml. Variables override
+    them, and options override variables. Exits with 2 if something in a file is wrong.
     """
     from profkit.cli.main import COMMANDS, command_named
 
     held = held_settings(config, [command_named(name) for name in COMMANDS])
     write(_json(held, config) if as_json else _text(held, config))
-    for path in config.file.skipped:
+    for path in (*config.file.skipped, *config.user_file.skipped):
         say("note", f"{path} is not read: it belongs to another user")
     for problem in held.problems:
         say("error", str(problem))
@@ -49,6 +49,7 @@ def _json(held: HeldSettings, config: Config) -> str:
         SCHEMA,
         {
             "file": None if config.file.path is None else str(config.file.path),
+            "user_file": None if config.user_file.path is None else str(config.user_file.path),
             "settings": [
                 {"table": one.table, "name": one.name, "value": one.value, "from": one.source}
                 for one in held.settings
@@ -64,7 +65,8 @@ def _text(held: HeldSettings, config: Config) -> str:
     from profkit.render.text.layout import FAINT, compose, section
 
     found = "no file here or above has settings" if config.file.path is None else str(config.file.path)
-    parts: list[RenderableType] = [Text(f"Project's file: {found}", style=FAINT)]
+    own = "" if config.user_file.path is None else f"\nUser's file: {config.user_file.path}"
+    parts: list[RenderableType] = [Text(f"Project's file: {found}{own}", style=FAINT)]
     for title in dict.fromkeys(one.table for one in held.settings):
         parts.append(section(_TITLES.get(title, f"profkit {title}")))
         parts.append(_rows([one for one in held.settings if one.table == title], config.file.path))

@@ -16,7 +16,7 @@ import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.measured_spool import MeasuredSpool
-from profkit.cli.output import terminal, write
+from profkit.cli.output import terminal, write, write_message
 from profkit.cli.workspace import current_folder
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
@@ -78,7 +78,9 @@ def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
         argv = [sys.executable, "-P", orders_process.__file__]
         ended = run_child(argv, Path(output.name), _LONGEST_S, stdin=theirs.fileno())
         theirs.close()
-        sys.stderr.write(said := output.read().decode("utf-8", "replace"))
+        said = output.read().decode("utf-8", "replace")
+        if said:
+            write_message([said.removesuffix("\n")])
         descriptors = list(_received(ours, receive_descriptors))
     if ended.code != 0 or not descriptors:
         last = (said.strip().splitlines() or [""])[-1]

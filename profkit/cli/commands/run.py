@@ -13,6 +13,7 @@ import click
 
 from profkit.calls.options import MEMORY
 from profkit.cli.compilations import of_launch
+from profkit.cli.failures import FAILURES, report_failure
 from profkit.cli.measured_spool import MeasuredSpool
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import sampling_options
@@ -38,10 +39,11 @@ from profkit.cli.program_reports import (
 )
 from profkit.cli.workspace import Workspace, open_workspace
 from profkit.config import Config
-from profkit.errors import ProfkitError, StoreEmpty
+from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.program.environment import MODE
+from profkit.samplers.memray.errors import TrackerMissing
 
 if TYPE_CHECKING:
     from profkit.program.environment import ProgramOptions
@@ -102,16 +104,26 @@ def run_command(
     if print_environment:
         from profkit.program.environment import switch
 
-        variables = switch(os.environ, program_options(mode, given), compilations=torch_compile)
+        variables = switch(os.environ, program_options(mode, given), compilations=torch_compile, each=True)
         write("\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items()))
         return 0
     line = cast(CommandLine, context.meta[ProgramCommand.COMMAND_LINE])
     shown, config = Output.of(name, output), cast(Config, context.obj)
     if mode in (SAMPLES, MEMORY):
+        if mode == MEMORY:
+            _check_tracker(line)
         options = program_options(mode, given)
         return _profile(line, options, shown, config, quiet=quiet, compilations=torch_compile)
     _measure(line, mode, given, shown, config, quiet=quiet)
     return 0
+
+
+def _check_tracker(line: CommandLine) -> None:
+    """Raise TrackerMissing if this Python is to run the program, and has no memray."""
+    from importlib.util import find_spec
+
+    if line.command[0] == sys.executable and find_spec("memray") is None:
+        raise TrackerMissing("No module named 'memray'")
 
 
 def _measure(
@@ -122,6 +134,11 @@ def _measure(
     from profkit.measuring.programs.run import measure_program
     from profkit.measuring.runner.progress import ProgressLine
 
+    if line.reads_once:
+        raise UsageError(
+            f"{line.given[0]} can be read only once, and --mode {mode} executes it repeatedly",
+            "write the script to a file",
+        )
     if mode == "timer":
         refuse_stacks(shown, mode)
     spool = MeasuredSpool(config.spool)
@@ -157,13 +174,16 @@ def _profile(
     exit_code = run_in_terminal(line.command, environ)
     if not quiet and not line.is_missing:
         why_not = _WHY_NOT_TRACKED if options.get(MODE) == MEMORY else _WHY_NOT
-        _show(launch, shown, config, why_not, compilations=compilations)
+        try:
+            _show(launch, shown, config, why_not, compilations=compilations)
+        except FAILURES as error:
+            report_failure(error)  # the exit code is the program's
     end_as(exit_code)
     return exit_code
 
 
 def _show(launch: str, output: Output, config: Config, why_not: str, *, compilations: bool) -> None:
-    """Show the program's run; problems are messages, since the exit code is the program's."""
+    """Show the program's run, or why there is none; raises as `write_report`."""
     try:
         with open_workspace(config) as workspace, for_large_profiles():
             infos = _of_launch(launch, workspace)
@@ -175,9 +195,6 @@ def _show(launch: str, output: Output, config: Config, why_not: str, *, compilat
                 return
     except StoreEmpty:
         pass
-    except ProfkitError as error:
-        say("error", str(error))
-        return
     say("warning", f"the program was not profiled: {why_not}")
 
 

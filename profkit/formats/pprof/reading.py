@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from profkit.errors import DamagedFile
 from profkit.formats import wire
 from profkit.formats.limits import Budget, unlimited
-from profkit.formats.numbers import look_up_each
+from profkit.formats.numbers import look_up_each, period_of
 from profkit.formats.pprof.locations import Locations, read_locations
 from profkit.formats.pprof.messages import Fields, bytes_of, fields_of, integer, integers_of
 from profkit.formats.pprof.schema import (
@@ -248,7 +248,11 @@ def _about(fields: Fields, strings: Sequence[str]) -> _About:
                 turns = bool(about.get("turns", False))
                 values = tuple(map(Value, about.get("values", ())))
                 return _About(
-                    Unit(about["unit"]), float(about["period_ns"]), bool(about["ordered"]), turns, values
+                    Unit(about["unit"]),
+                    period_of(float(about["period_ns"]), "period_ns"),
+                    bool(about["ordered"]),
+                    turns,
+                    values,
                 )
             except (KeyError, TypeError) as error:
                 raise ValueError(f"the comment {comment!r} is incomplete") from error

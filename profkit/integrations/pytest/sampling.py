@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.calls.defaults import settings_over_defaults
-from profkit.calls.markers import make_marker
+from profkit.calls.importlib_bootstrap.markers import make_marker
 from profkit.calls.options import ProfilerOptions, Settings
 from profkit.ingest.read import run_id
 from profkit.integrations.pytest.settings import MarkSettings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from hmac import compare_digest
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, unquote_to_bytes
 
 from profkit.errors import UsageError
 
@@ -56,40 +56,43 @@ class Access:
 
     def asked_in_scope(self, scope: Scope) -> Answer | None:
         """Return what a request with the token asks for, and hide the token in its scope; else None."""
-        wanted = TOKEN_HEADER
+        wanted, query = TOKEN_HEADER, scope["query_string"]
         for name, value in scope["headers"]:  # faster than any way without a loop
             if name == wanted:
                 return self._asked_in_scope(scope, value)
-        if _IN_QUERY in scope["query_string"]:
+        if _IN_QUERY in query or (b"%" in query and TOKEN in unquote_plus(query.decode("latin-1"))):
             return self._asked_in_scope(scope, None)
         return None
 
     def asked_in_environ(self, environ: Environ) -> Answer | None:
         """Return what a request with the token asks for, and hide the token in its environment; else None."""
-        if _TOKEN_KEY in environ:
-            given = environ[_TOKEN_KEY].encode("utf-8", "surrogateescape")
-        elif TOKEN in environ.get("QUERY_STRING", ""):
-            given = _parameter(environ["QUERY_STRING"], TOKEN)
-        else:
-            return None
-        if given is None or not self._is_token(given):
-            return None
         query = environ.get("QUERY_STRING", "")
+        given = environ.get(_TOKEN_KEY)
+        if given is None and TOKEN not in query and not ("%" in query and TOKEN in unquote_plus(query)):
+            return None
+        if not self._is_given(None if given is None else given.encode("utf-8", "surrogateescape"), query):
+            return None
         answer = environ.get(_ANSWER_KEY, "").encode() or _parameter(query, ANSWER)
         _hide_in_environ(environ)
         return _answer(answer)
 
     def _asked_in_scope(self, scope: Scope, token: bytes | None) -> Answer | None:
         query = scope["query_string"].decode("latin-1")
-        given = _parameter(query, TOKEN) if token is None else token
-        if given is None or not self._is_token(given):
+        if not self._is_given(token, query):
             return None
         answers = [value for name, value in scope["headers"] if name == ANSWER_HEADER]
         answer = answers[0] if answers else _parameter(query, ANSWER)
         # In place: the server's access log uses this very object.
         scope["query_string"] = without_parameters(query).encode("latin-1")
         scope["headers"] = _without_headers(scope["headers"])
+        if TOKEN.encode() in unquote_to_bytes(raw := scope.get("raw_path") or b""):
+            scope["raw_path"] = raw.partition(b"?")[0]  # some servers keep the query there, too
         return _answer(answer)
+
+    def _is_given(self, header: bytes | None, query: str) -> bool:
+        """Return whether the token is in the header, or anywhere in the query."""
+        given = [*(() if header is None else (header,)), *_parameters(query, TOKEN)]
+        return any(self._is_token(one) for one in given)
 
     def _is_token(self, given: bytes) -> bool:
         return self.is_open and compare_digest(given, self._token)
@@ -107,7 +110,7 @@ def _hide_in_environ(environ: Environ) -> None:
         environ["QUERY_STRING"] = without_parameters(environ["QUERY_STRING"])
     for key in _URI_KEYS:
         uri = environ.get(key)
-        if isinstance(uri, str) and TOKEN in uri:
+        if isinstance(uri, str) and TOKEN in unquote_plus(uri):
             path, _, query = uri.partition("?")
             left = without_parameters(query)
             environ[key] = f"{path}?{left}" if left else path
@@ -119,10 +122,14 @@ def _without_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes
 
 def _parameter(query: str, name: str) -> bytes | None:
     """Return the first value of a query parameter, None if there is none."""
+    return next(_parameters(query, name), None)
+
+
+def _parameters(query: str, name: str) -> Iterator[bytes]:
+    """Yield all values of a query parameter."""
     for part in query.split("&"):
         if _name_of(part) == name:
-            return unquote_plus(part.partition("=")[2]).encode()
-    return None
+            yield unquote_plus(part.partition("=")[2]).encode()
 
 
 def _name_of(part: str) -> str:

@@ -10,7 +10,7 @@ from profkit.errors import UsageError
 from profkit.integrations.web.access import Answer, Scope
 from profkit.integrations.web.following import following
 from profkit.integrations.web.options import WebOptions, web_settings
-from profkit.integrations.web.pages import RUN_HEADER, Page, page_of
+from profkit.integrations.web.pages import Page, answer_headers, page_of
 from profkit.integrations.web.requests import Profiled, Requests, end_session
 from profkit.integrations.web.routes import route_of_scope, shown_in_scope
 from profkit.model.region import RegionKind
@@ -94,10 +94,11 @@ async def _discard(_message: Message) -> None:
 
 def _with_run(profiled: Profiled, send: Send) -> Send:
     async def send_with_run(message: Message) -> None:
-        run_id = profiled.run_id if message["type"] == "http.response.start" else None
-        if run_id is not None:
-            header = RUN_HEADER.lower().encode(), run_id.encode()
-            message = {**message, "headers": [*message.get("headers", ()), header]}
+        if message["type"] == "http.response.start":
+            added = [
+                (name.lower().encode(), value.encode()) for name, value in answer_headers(profiled.run_id)
+            ]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
         await send(message)
 
     return send_with_run

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from profkit.integrations.web.access import Answer
 from profkit.integrations.web.following import following
 from profkit.integrations.web.options import WebOptions, web_settings
-from profkit.integrations.web.pages import RUN_HEADER, Page, page_of
+from profkit.integrations.web.pages import Page, answer_headers, page_of
 from profkit.integrations.web.requests import Profiled, Requests
 from profkit.integrations.web.routes import django_route
 from profkit.model.region import RegionKind
@@ -100,7 +100,7 @@ def _page_response(page: Page) -> HttpResponseBase:
 
 def _with_run(response: HttpResponseBase, profiled: Profiled) -> HttpResponseBase:
     """Return a response with the run's id, if its client asked for that."""
-    run_id = profiled.run_id if profiled.answer is Answer.RESPONSE else None
-    if run_id is not None:
-        response[RUN_HEADER] = run_id
+    if profiled.answer is Answer.RESPONSE:
+        for name, value in answer_headers(profiled.run_id):
+            response[name] = value
     return response

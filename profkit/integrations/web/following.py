@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
-from profkit.calls.carrying import Carrier
+from profkit.calls.importlib_bootstrap.carrying import Carrier
 from profkit.calls.slow_path import running_loop
 from profkit.originals import REAL
 from profkit.process.fork_hooks import HOOKS, Hooks

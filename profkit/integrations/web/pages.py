@@ -15,15 +15,23 @@ from profkit.process.guard import LOG
 if TYPE_CHECKING:
     from profkit.model.run import Run
 
+PRIVATE_HEADERS: Sequence[tuple[str, str]] = (
+    ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")
+)  # fmt: skip
+"""Headers of each answer to who has the token, which may be in its URL."""
 PAGE_HEADERS: Sequence[tuple[str, str]] = (
     ("Content-Type", "text/html; charset=utf-8"),
-    ("Cache-Control", "no-store"),
-    ("Referrer-Policy", "no-referrer"),
+    *PRIVATE_HEADERS,
     ("X-Content-Type-Options", "nosniff"),
 )
 RUN_HEADER = "Profkit-Run"
 _FAILED = "503 Service Unavailable"
 _LOGGED = "The server's log says why."
+
+
+def answer_headers(run_id: str | None) -> list[tuple[str, str]]:
+    """Return the headers to add to an application's own answer to who has the token."""
+    return [*PRIVATE_HEADERS, *(() if run_id is None else ((RUN_HEADER, run_id),))]
 
 
 class Page:

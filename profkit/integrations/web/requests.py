@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
 from profkit import tracing
-from profkit.calls.carrying import Carrier
-from profkit.calls.markers import Marker, make_marker
+from profkit.calls.importlib_bootstrap.carrying import Carrier
+from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
 from profkit.calls.slow_path import results_of
 from profkit.clock import SYSTEM_CLOCK
 from profkit.integrations.web.access import Answer
@@ -153,16 +154,27 @@ def _renew_session() -> None:
     if session is None:
         return
     age_s = SYSTEM_CLOCK.monotonic_s() - session.started_s
-    if age_s >= _LONGEST_SESSION_S or (age_s >= _SESSION_S and not calls_under_way()):
-        BackgroundThread(lambda: _replace(session)).start()
+    is_due = age_s >= _LONGEST_SESSION_S or (age_s >= _SESSION_S and not calls_under_way())
+    if is_due and not (_renewals and _renewals[-1].is_alive()) and _may_end(session):
+        _renewals.append(BackgroundThread(lambda: _replace(session)))
+        _renewals[-1].start()
+
+
+_renewals: deque[BackgroundThread] = deque(maxlen=1)
+"""The thread that ends a session, or has ended the last one."""
+
+
+def _may_end(session: Session) -> bool:
+    """Return whether a session has no regions to which all of its samples belong."""
+    return not session.covers and not is_of_program(session.counters)
 
 
 def _end(session: Session) -> bool:
-    """End a session unless it is over, or has regions to which all of its samples belong."""
+    """End a session that may end, unless it is over."""
     from profkit.session.manager import MANAGER
 
     with MANAGER.lock:
-        if MANAGER.session is not session or session.covers or is_of_program(session.counters):
+        if MANAGER.session is not session or not _may_end(session):
             return False
         MANAGER.end_session()
         return True

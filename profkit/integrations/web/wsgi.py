@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 from profkit.integrations.web.access import Answer, Environ
 from profkit.integrations.web.following import following
 from profkit.integrations.web.options import WebOptions, web_settings
-from profkit.integrations.web.pages import RUN_HEADER, page_of
+from profkit.integrations.web.pages import answer_headers, page_of
 from profkit.integrations.web.requests import Profiled, Requests
 from profkit.integrations.web.routes import route_of_environ, shown_in_environ
 from profkit.model.region import RegionKind
@@ -144,9 +144,7 @@ def _with_run(profiled: Profiled, start_response: StartResponse) -> StartRespons
     def start_with_run(
         status: str, headers: list[tuple[str, str]], *error: object
     ) -> Callable[[bytes], object]:
-        run_id = profiled.run_id
-        added = [] if run_id is None else [(RUN_HEADER, run_id)]
-        return start_response(status, [*headers, *added], *error)
+        return start_response(status, [*headers, *answer_headers(profiled.run_id)], *error)
 
     return start_with_run
 

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import CodeType
 
 from profkit.errors import MeasuringError
@@ -20,6 +19,7 @@ from profkit.measuring.worker.trampoline import map_path, named_stubs
 from profkit.model.function_counts import PythonCounts, PythonFunctionCount
 from profkit.model.measurement import InstructionCounts
 from profkit.process.launch import CommandNotStarted
+from profkit.regular_files import open_regular, read_regular
 from profkit.transforms.python_counts import Stub, add_python_counts, python_counts_of_run
 
 _BINDING = {"LD_BIND_NOW": "1"}
@@ -88,7 +88,7 @@ class _Maps:
 def _taken(path: str) -> dict[int, Stub]:
     """Read and remove a map, if this user has made it; return its stubs by address."""
     with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = open_regular(path, os.O_NOFOLLOW)
         with open(descriptor, encoding="utf-8", errors="surrogateescape") as file:
             if os.fstat(descriptor).st_uid != os.geteuid():
                 return {}
@@ -114,12 +114,12 @@ def _lines_in(file: str) -> dict[str, int]:
     """Return first lines by qualified name; none if the file cannot be read or compiled by this Python."""
     found: dict[str, int] = {}
     try:
-        path = Path(file)
-        if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:
+        source = read_regular(file, _LARGEST_BYTES + 1)
+        if len(source) > _LARGEST_BYTES:
             return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about its syntax
-            code = compile(path.read_bytes(), file, "exec", dont_inherit=True)
+            code = compile(source, file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     for one in _codes(code):

@@ -8,10 +8,10 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from profkit.process.captured import capture
 from profkit.process.child import plain_python
+from profkit.regular_files import read_regular
 
 _VERSION = "import platform; print(platform.python_version())"
 _ENV, _SPLIT = "env", "-S"
@@ -69,8 +69,7 @@ def _version(python: str) -> str:
 def _first_words(program: str) -> list[str]:
     """Return the words of a script's first line; none if it is no script."""
     try:
-        with Path(program).open("rb") as file:
-            line = file.readline(_LONGEST)
+        line = read_regular(program, _LONGEST).partition(b"\n")[0]
     except OSError:
         return []
     return os.fsdecode(line[len(_SHEBANG) :]).split() if line.startswith(_SHEBANG) else []

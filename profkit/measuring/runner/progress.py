@@ -169,9 +169,10 @@ class Counted:
 class ProgressLine:
     """Line with `done/total`, elapsed time, the time left once it can be estimated, and the current label."""
 
-    def __init__(self, stream: TextIO, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, stream: TextIO | None, clock: Clock = SYSTEM_CLOCK) -> None:
+        """Write to a stream; None, as of closed ones, shows nothing."""
         self._stream, self._clock = stream, clock
-        self._terminal = stream.isatty()
+        self._terminal = stream is not None and stream.isatty()
         self._lock = threading.Lock()
         self._started_s = clock.monotonic_s()
         self._written_s = float("-inf")
@@ -216,6 +217,8 @@ class ProgressLine:
         return " · ".join([*parts, "".join(c if c.isprintable() else "?" for c in short)])
 
     def _write(self, text: str) -> None:
+        if self._stream is None:
+            return
         encoding = self._stream.encoding or "utf-8"
         try:
             self._stream.write(text.encode(encoding, "replace").decode(encoding))

@@ -33,7 +33,8 @@ def _begin() -> None:
 
         begin()
     except Exception as error:  # noqa: BLE001 - the program runs unprofiled
-        sys.stderr.write(f"profkit: the program runs unprofiled: {type(error).__name__}: {error}\n")
+        if sys.stderr is not None:
+            sys.stderr.write(f"profkit: the program runs unprofiled: {type(error).__name__}: {error}\n")
     finally:
         sys.path[:] = path
 

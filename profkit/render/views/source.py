@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 import os
 import re
-import stat
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from profkit.model.run import Run, RunInfo
 from profkit.process.manifest import is_sealed_here, key_file
+from profkit.regular_files import open_regular
 from profkit.transforms.cells import lines_of_cell
 from profkit.transforms.origin import from_import_root
 
@@ -23,7 +23,6 @@ _LARGEST_BYTES = 8 * 2**20
 _MAX_FOLDERS = 20
 """Maximum number of a path's suffixes that are tried below a source root."""
 _SOURCE = re.compile(r"\.(py|pyx|go|rs|c|cc|cpp|cxx|cu|h|hpp|js|ts|java|rb)$")
-_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class SourceLines:
@@ -103,12 +102,12 @@ class SourceLines:
     def _read(self, path: Path, file: str | None) -> tuple[str, ...]:
         """Return the lines of a regular file; with `file`, its name in the profile, only if unchanged."""
         try:
-            descriptor = os.open(path, _OPEN)
-        except (OSError, ValueError):  # missing, unreadable, or an invalid path
+            descriptor = open_regular(path)
+        except (OSError, ValueError):  # missing, unreadable, no regular file, or an invalid path
             return ()
         try:
             found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_BYTES:
+            if found.st_size > _LARGEST_BYTES:
                 return ()
             if file is None and not self._is_below(descriptor):
                 return ()

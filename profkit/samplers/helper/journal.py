@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 VERSION = 1
-_APPEND = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
+_APPEND = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC | posix.O_NOFOLLOW
+_FOLDER = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC | posix.O_NOFOLLOW
 UNKNOWN, WORKING, WAITING, GIL = "r", "k", "z", "y"
 LETTERS = {"UNKNOWN": UNKNOWN, "WORKING": WORKING, "WAITING": WAITING, "GIL": GIL}
 """First letters of the lines of samples, by state."""
@@ -154,10 +155,22 @@ def _samples(thread: int, stack: int, letter: str, weight: int) -> str:
     return f"{letter} {thread} {stack} {weight}"
 
 
+def _open(path: str) -> int:
+    """Open a file as `profkit.regular_files.open_own` does, which cannot be imported here."""
+    above, _, name = path.rpartition("/")
+    folder = posix.open(above or ".", _FOLDER)
+    try:
+        if posix.fstat(folder).st_uid != posix.geteuid():
+            raise PermissionError(f"{above} belongs to another user")
+        return posix.open(name, _APPEND, 0o600, dir_fd=folder)
+    finally:
+        posix.close(folder)
+
+
 def append(path: str, data: bytes) -> None:
-    """Append to a file; if that fails, the file is as before."""
+    """Append to a file in a folder of this user's; if that fails, the file is as before."""
     # Not kept open: inside the sampled process, the program may close it and reuse its number.
-    file = posix.open(path, _APPEND, 0o600)
+    file = _open(path)
     try:
         size = posix.fstat(file).st_size
         try:

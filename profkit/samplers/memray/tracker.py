@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.sampler_names import MEMRAY
 from profkit.process.guard import reraise_signal_error
+from profkit.regular_files import own_folder
 from profkit.samplers.memray.errors import TrackerBusy, TrackerMissing
 
 if TYPE_CHECKING:
@@ -93,9 +94,11 @@ def start_tracking(file: Path, *, python_allocators: bool) -> Tracking:
             "end that profiler before the call",
         )  # fmt: skip
     # Not compressed: that would hold the program up. Not buffered: a killed program leaves what it wrote.
-    destination = FileDestination(file, overwrite=False, compress_on_exit=False)
     try:
-        tracker = Tracker(destination=destination, trace_python_allocators=python_allocators)
+        with own_folder(file.parent) as folder:
+            path = f"/proc/self/fd/{folder}/{file.name}"
+            destination = FileDestination(path, overwrite=False, compress_on_exit=False)
+            tracker = Tracker(destination=destination, trace_python_allocators=python_allocators)
     except Exception as error:
         raise _failure(error, file) from error
     _stop_in_children()

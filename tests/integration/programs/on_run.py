@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import threading
 import time
@@ -47,6 +48,27 @@ def after_the_session() -> None:
     print_all()
     got.clear()
     work()
+
+
+def waiting_for_a_lock() -> None:
+    from profkit.session.manager import MANAGER
+
+    lock, called = threading.Lock(), threading.Event()
+
+    def wait(run) -> None:
+        called.set()
+        with lock:
+            keep(run)
+
+    profile(spin, label="waits", on_run=wait)(0.05)
+    with lock:
+        MANAGER.end_session()
+        called.wait()
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+        work()  # the session that begins is ticked, too
 
 
 def failing() -> None:

@@ -103,7 +103,9 @@ async def check_on_demand(stream: asgi.ProfkitMiddleware) -> None:
     scope = scope_of("/own", profkit_token=TOKEN, profkit_answer="response")
     start, *parts = await answered(stream, scope)
     assert parts == PARTS
-    assert [name for name, _ in start["headers"]] == [b"content-length", b"profkit-run"]
+    assert [name for name, _ in start["headers"]] == [
+        *(b"content-length", b"cache-control", b"referrer-policy"), b"profkit-run"
+    ]  # fmt: skip
 
 
 async def check_errors() -> None:
@@ -228,7 +230,9 @@ def check_wsgi_on_demand() -> None:
     environ = environ_of("/own", HTTP_PROFKIT_TOKEN=TOKEN, HTTP_PROFKIT_ANSWER="response")
     started = Started()
     assert list(profiled(Body(parts()), token=TOKEN)(environ, started)) == [b"ab", b"cd"]
-    assert [name for name, _ in started.calls[0][1]] == ["X", "Profkit-Run"]
+    assert [name for name, _ in started.calls[0][1]] == [
+        *("X", "Cache-Control", "Referrer-Policy"), "Profkit-Run"
+    ]  # fmt: skip
 
 
 if sys.argv[1:] == ["asgi"]:

@@ -183,7 +183,8 @@ def test_a_few_targets_are_killed_in_each_way_from_outside_and_from_inside() -> 
 
 
 def test_lines_of_profkit_on_stderr_are_odd_but_its_frames_are_not() -> None:
-    frame = '  File "/x/profkit/calls/markers.py", line 78, in profkit:f\n    return wrapped()\n'
+    file = "/x/profkit/calls/importlib_bootstrap/markers.py"
+    frame = f'  File "{file}", line 78, in profkit:f\n    return wrapped()\n'
     assert list(odd_lines(f"Traceback\n{frame}ValueError: mine\n")) == []
     handled = "KeyError: '/x/profkit/formats'"
     chained = "During handling of the above exception, another exception occurred:"

@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from profkit.cli.main import TRACEBACK, cli, main
+from profkit.cli.failures import TRACEBACK
+from profkit.cli.main import cli, main
 from profkit.config import Config
 from profkit.errors import StoreUnavailable
 from profkit.model.histogram import LARGEST_BUCKET

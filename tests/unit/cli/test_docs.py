@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from profkit import errors
-from profkit.cli.main import COMMANDS, EXIT_INTERRUPTED, EXIT_READER_GONE, EXIT_USAGE
+from profkit.cli.failures import EXIT_INTERRUPTED, EXIT_READER_GONE
+from profkit.cli.main import COMMANDS, EXIT_USAGE
 from profkit.comparing.gate import check_calls
 from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured

@@ -16,8 +16,8 @@ from profkit.cli.files import runs_of_file
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.registry import FORMATS
 from profkit.model.run import Run
+from profkit.store.rows import rows_of
 from profkit.store.run_files import encode_runs
-from profkit.store.runs import rows_of
 from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_profile, made_run
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from profkit.calls.options import ProfilerOptions
 from profkit.errors import UsageError
-from profkit.program.environment import HOOK, LAUNCH, PATH, RUN, launching, switch, take_options
+from profkit.program.environment import HOOK, LAUNCH, PATH, RUN, launching, remove_switch, switch, take_switch
 
 folders = st.lists(st.text("abc/.", max_size=4), max_size=3).map(os.pathsep.join)
 environments = st.fixed_dictionaries({"HOME": st.just("/home/ann")}, optional={PATH: folders})
@@ -24,27 +24,39 @@ def test_a_program_finds_its_environment_as_it_was(environ: dict[str, str], give
     found = launching(environ, given, "id")
     assert found[PATH].split(os.pathsep)[0] == HOOK
     assert found[LAUNCH] == "id"
-    assert take_options(found) == given
+    assert take_switch(found) == (given, False)
     assert found == environ
+
+
+@given(environments, options, st.booleans())
+def test_a_switch_for_each_python_stays(
+    environ: dict[str, str], given: ProfilerOptions, compilations: bool
+) -> None:
+    environ |= switch(environ, given, compilations=compilations, each=True)
+    before = dict(environ)
+    assert take_switch(environ) == (given, compilations)
+    assert environ == before
+    remove_switch(environ)
+    assert RUN not in environ
 
 
 @pytest.mark.parametrize("text", ["1", "on", "yes", " true "])
 def test_a_switch_without_options(text: str) -> None:
     environ = {RUN: text, PATH: HOOK}
-    assert take_options(environ) == {}
+    assert take_switch(environ) == ({}, False)
     assert environ == {}
 
 
 @pytest.mark.parametrize("text", ["", "0", "off", "FALSE", "no"])
 def test_switched_off(text: str) -> None:
     environ = {RUN: text, PATH: f"{HOOK}:/lib"}
-    assert take_options(environ) is None
+    assert take_switch(environ) == (None, False)
     assert environ == {PATH: "/lib"}
 
 
 def test_options_that_are_no_json() -> None:
     with pytest.raises(UsageError, match="no valid options"):
-        take_options({RUN: "{nonsense", PATH: HOOK})
+        take_switch({RUN: "{nonsense", PATH: HOOK})
 
 
 def test_invalid_options_are_refused_before_anything_starts() -> None:

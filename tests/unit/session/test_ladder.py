@@ -205,3 +205,16 @@ def test_a_folder_that_cannot_be_written_is_no_failure_of_the_sampler(house: Hou
     assert not os.path.exists(gone)
     assert ladder.sampler.name == "reader"
     assert house.said == []
+
+
+def test_a_way_that_works_again_is_retried_soon_when_it_fails_next(house: House, tmp_path: Path) -> None:
+    for _ in range(8):  # the wait doubles each time
+        ladder = house.ladder(LADDER[:1])
+        ladder.step_down(failed(), tmp_path)
+        house.clock.advance(LONGEST_WAIT_S)
+    house.ladder(LADDER[:1]).succeed()
+    ladder = house.ladder(LADDER[:1])
+    ladder.step_down(failed(), tmp_path)
+    assert not ladder.may_retry()
+    house.clock.advance(RETRY_AFTER_S)
+    assert ladder.may_retry()

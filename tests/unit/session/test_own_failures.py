@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import signal
 import sys
@@ -19,10 +20,13 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.process import guard as shared_guard
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import Rung
+from profkit.session import ticker as ticker_module
 from profkit.session.counters import Counters, Policy
 from profkit.session.manager import SessionManager
+from profkit.session.tasks import TaskLooks
 from profkit.session.ticker import Ticker
 from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.support.folders import ROOT
 
 
 class OfTheProgram(Exception):
@@ -154,6 +158,45 @@ def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCa
     assert session.manifest.error is not None
     assert "profkit failed while profiling" in session.manifest.error
     assert not counters.live
+
+
+def test_a_duty_that_fails_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(5, "the disk failed")
+
+    monkeypatch.setattr(ticker_module, "TICK_S", 0.001)
+    monkeypatch.setattr(TaskLooks, "look", fail)
+    clock, script = ManualClock(), Script()
+    manager = SessionManager(read_config({}, tmp_path), clock, scripted_rungs(script))
+    monkeypatch.setattr(manager.deliveries, "call_in_background", fail)
+    counters = counters_of()
+    assert manager.enter(counters, 1)
+    ticker = Ticker(manager, clock)
+    ticker.start()
+    for _ in range(3):
+        counters.durations.append(1)
+        while counters.durations:
+            threading.Event().wait(0.001)
+    ticker.stop()
+    assert "the disk failed" in caplog.text
+    manager.close()
+
+
+def test_all_packages_that_are_imported_are_known() -> None:
+    """An exception of one of them, on a path of profkit's own, is not the program's."""
+    trees = (ast.parse(path.read_bytes()) for path in (ROOT / "profkit").rglob("*.py"))
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    names |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    packages = {(name or "").partition(".")[0] for name in names} - set(sys.stdlib_module_names)
+    of_the_program = {
+        "asgiref", "django", "gevent", "greenlet", "matplotlib", "numpy", "pandas", "pytest", "_pytest",
+        "starlette", "werkzeug", "xdist",
+    }  # fmt: skip
+    of_newer_pythons = {name for name in packages if name.startswith("_")}
+    assert packages - of_the_program - of_newer_pythons <= shared_guard._OWN_PACKAGES
 
 
 def test_internal_errors_say_what_to_do() -> None:

@@ -101,23 +101,35 @@ def test_sockets_with_a_timeout_at_the_start(opened: Open, script: Script) -> No
 
 def test_sockets_that_get_a_timeout_later(opened: Open, said: list[str]) -> None:
     session = opened()
-    assert not session.check_sockets()
+    assert not session.check_stops()
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert not session.check_sockets()
+        assert not session.check_stops()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, TIMEOUT)
-        assert session.check_sockets()
-        assert not session.check_sockets()
+        assert session.check_stops()
+        assert not session.check_stops()
     assert not session.plan.blocking
     assert session.plan.notes == (Note(NoteCode.NONBLOCKING_SOCKETS),)
     assert said == []
 
 
+def test_blocking_is_decided_again_when_stacks_are_deeper(opened: Open, script: Script) -> None:
+    session = opened()
+
+    def deep(frames: int) -> bool:
+        return deep(frames - 1) if frames else session.check_stops()
+
+    script.most_frames = 800
+    assert not session.check_stops()
+    assert deep(900)
+    assert not session.plan.blocking
+
+
 def test_blocking_that_was_requested_is_not_kept_and_that_is_said(opened: Open, said: list[str]) -> None:
     session = opened(blocking=True)
     with timed_socket():
-        assert session.check_sockets()
-        assert not session.check_sockets()
+        assert session.check_stops()
+        assert not session.check_stops()
     assert not session.plan.blocking
     assert said == [socket_message(blocking=False)]
 
@@ -143,8 +155,8 @@ def test_blocking_that_calls_alone_do_not_need_is_no_matter_of_sockets(
 def test_blocking_of_a_sampler_that_cannot_do_without_is_warned_about(opened: Open, said: list[str]) -> None:
     session = opened(native=True)
     with timed_socket():
-        assert not session.check_sockets()
-        assert not session.check_sockets()
+        assert not session.check_stops()
+        assert not session.check_stops()
     assert session.plan.blocking
     assert session.plan.notes == (Note(NoteCode.TIMEOUTS_RESTART),)
     assert said == [socket_message(blocking=True)]

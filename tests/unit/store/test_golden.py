@@ -15,7 +15,7 @@ from profkit.errors import DamagedFile
 from profkit.model.run import Imported, RunInfo
 from profkit.store.measured import read_measured
 from profkit.store.records import to_json
-from profkit.store.runs import info_of
+from profkit.store.rows import info_of
 from profkit.store.spool import read_session
 from profkit.units import Unit
 from tests.support.folders import GOLDEN

@@ -32,6 +32,7 @@ from profkit.model.session import (
 from profkit.process.procfs import start_ticks
 from profkit.stats import histogram_of
 from profkit.store import clearing, spool, spool_files
+from profkit.store.files import open_spool
 from profkit.store.journal import append_records
 from tests.support.spool_folders import open_folder, set_aside
 
@@ -186,6 +187,7 @@ def test_a_full_disk_is_reported() -> None:
 def test_a_line_that_the_disk_took_in_part_is_reported(tmp_path: Path) -> None:
     code = """
 import pathlib, resource, sys
+from profkit.store.files import open_spool
 from profkit.store.journal import append_records
 from profkit.model.session import ResourcePoint
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
@@ -307,16 +309,23 @@ def test_a_zombie_is_not_live() -> None:
         assert not spool.is_live(manifest_of(pid=child.pid, ticks=ticks))
 
 
-def test_on_another_host_a_session_is_live_until_it_ended_or_must_have() -> None:
+@pytest.mark.parametrize("limit_s", [1200.0, float("inf")])
+def test_on_another_host_a_session_is_live_until_it_ended_or_writes_no_more(
+    tmp_path: Path, limit_s: float
+) -> None:
     manifest = manifest_of(host="another")
+    manifest = replace(manifest, plan=replace(manifest.plan, max_duration_s=limit_s))
     clock = ManualClock(start_unix_ns=manifest.created_ns)
-    clock.advance(600)
-    assert spool.is_live(manifest, clock)
-    assert not spool.is_live(replace(manifest, ended_ns=1), clock)
-    clock.advance(3600)
-    assert not spool.is_live(manifest, clock)
-    endless = replace(manifest, plan=replace(manifest.plan, max_duration_s=float("inf")))
-    assert spool.is_live(endless, clock)
+    journal = tmp_path / spool.RESOURCES
+    journal.touch()
+    with open_spool(tmp_path, None) as folder:
+        clock.advance(5000)
+        os.utime(journal, ns=(0, clock.unix_ns()))
+        clock.advance(590)
+        assert spool.is_live(manifest, folder, clock)
+        assert not spool.is_live(replace(manifest, ended_ns=1), folder, clock)
+        clock.advance(20)
+        assert not spool.is_live(manifest, folder, clock)
 
 
 def test_damaged_files_are_set_aside_and_never_overwritten(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from profkit.transforms.trees import call_tree
 from tests.support.profile_strategies import LIBRARY, USER, profiles
 
 PACKAGE = "/opt/env/lib/python3.11/site-packages/profkit"
-MARKERS = f"{PACKAGE}/calls/markers.py"
+MARKERS = f"{PACKAGE}/calls/importlib_bootstrap/markers.py"
 OWN_FILE = f"{PACKAGE}/calls/slow_path.py"
-STEPS = f"{PACKAGE}/calls/stepping.py"
+STEPS = f"{PACKAGE}/calls/importlib_bootstrap/stepping.py"
 OWN = OwnCode((PACKAGE,))
 C_FILE = "/opt/env/lib/python3.11/site-packages/wrapt/_wrappers.cpython-311-x86_64-linux-gnu.so"
 

@@ -7,7 +7,7 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.transforms.attribution import cut_regions
 from profkit.transforms.origin import OWN_CODE
 
-MARKERS = f"{OWN_CODE.packages[0]}/calls/markers.py"
+MARKERS = f"{OWN_CODE.packages[0]}/calls/importlib_bootstrap/markers.py"
 REGION = Region(
     RegionKey("test_it", "test_one", 4, "test_it.py::test_one[a]"), RegionKind.TEST, "/p/test_it.py"
 )

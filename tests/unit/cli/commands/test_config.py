@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.cli.defaults import options_of, variable_of
+from profkit.cli.defaults import OF_USERS, options_of, variable_of
 from profkit.cli.main import COMMANDS, command_named, main
 from profkit.config import SETTINGS, read_config
 from profkit.project_file import find_project_file
@@ -154,3 +154,43 @@ def test_the_example_in_the_docs(called: Called) -> None:
     assert (said.code, said.err) == (0, "")
     assert words_of_lines("limit 30 pyproject.toml") <= words_of_lines(said.out)
     assert {row for row in SETTINGS if f"| `{row}` | `{SETTINGS[row]}` |" in page} == set(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("[tool.profkit.report]\noutput = '/home/ann/.bashrc'", "report.output writes files"),
+        ("[tool.profkit.measure]\nsetup = 'import evil'", "measure.setup runs code"),
+        ("[tool.profkit.compare]\nglobal_setup = 'x'", "compare.global-setup runs code"),
+        ("[tool.profkit.report]\nsource-root = '/'", "report.source-root reads files"),
+    ],
+)
+def test_a_projects_file_sets_nothing_that_acts(
+    called: Called, tmp_path: Path, table: str, words: str
+) -> None:
+    """It may be part of a repository that someone else wrote."""
+    kept(tmp_path)
+    command = words.partition(".")[0]
+    said = called(command, "x", file=table)
+    assert (said.code, said.out) == (2, "")
+    assert f"{words}, and a project's file may be someone else's; set it in " in said.err
+    assert f"or as PROFKIT_{command.upper()}_" in said.err
+
+
+HARMLESS = {
+    "baseline", "label", "max-bytes", "max-depth", "max-frames", "max-records", "max-seconds", "max-slowdown",
+    "max-time", "memory-limit", "min-run-time", "older-than", "precision", "sampler", "session", "simulate",
+    "since", "thread", "threads", "timeout", "value", "waiting", "working",
+}  # fmt: skip
+"""Options with a text that neither write, run, read nor send anything."""
+
+
+def test_each_option_with_a_text_is_known_to_act_or_not() -> None:
+    numbers_and_choices = ("integer", "float", "choice", "integer range", "float range", "boolean")
+    texts = {
+        name
+        for command in map(command_named, COMMANDS)
+        for name, option in options_of(command).items()
+        if option.type.name not in numbers_and_choices
+    }
+    assert texts - HARMLESS == OF_USERS.keys() - {"open"}

@@ -101,3 +101,22 @@ def test_other_parameters_stay(parameters: list[tuple[str, str]]) -> None:
     left = [pair for pair in parameters if pair[0] not in (access.TOKEN, access.ANSWER)]
     for text in (f"{own}&{query}", f"{query}&{own}"):
         assert parse_qsl(without_parameters(text), keep_blank_values=True) == left
+
+
+FORMS = {
+    "encoded name": f"profkit%5Ftoken={quote_plus(TOKEN)}&a=1",
+    "encoded letter": f"a=1&%70rofkit_token={quote_plus(TOKEN)}",
+    "after a wrong one": f"profkit_token=wrong&profkit_token={quote_plus(TOKEN)}&a=1",
+}
+
+
+@pytest.mark.parametrize("header", [None, "wrong" * 5], ids=["no header", "wrong header"])
+@pytest.mark.parametrize("query", FORMS.values(), ids=FORMS)
+def test_a_token_is_found_and_hidden_in_each_form(query: str, header: str | None) -> None:
+    headers = {} if header is None else {"profkit_token": header}
+    scope = {**scope_of(query, **headers), "raw_path": f"/path?{query}".encode()}
+    assert Access(TOKEN).asked_in_scope(scope) is Answer.PAGE
+    assert scope == {**scope_of("a=1"), "raw_path": b"/path"}
+    environ = environ_of(query, **headers)
+    assert Access(TOKEN).asked_in_environ(environ) is Answer.PAGE
+    assert environ == environ_of("a=1")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from profkit.calls.carrying import Carrier
+from profkit.calls.importlib_bootstrap.carrying import Carrier
 from profkit.integrations.web.following import following
 from profkit.model.region import Region, RegionKey, RegionKind
 

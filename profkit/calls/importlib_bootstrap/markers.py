@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from inspect import CO_ITERABLE_COROUTINE
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
+from profkit.calls.importlib_bootstrap.stepping import Steps, awaited, first_step
 from profkit.calls.slow_path import enter, enter_off_loop, leave, leave_off_loop
-from profkit.calls.stepping import Steps, awaited, first_step
-from profkit.model.region import RegionKind
+from profkit.model.region import RegionKind, code_of
 from profkit.originals import REAL
 from profkit.session import activity
 from profkit.session.activity import is_within, remember_marker
@@ -51,6 +52,19 @@ def make_marker(counters: Counters, function: Call, every: int = 1, kind: Region
     return marker if every == 1 else _some(counters, marker, every)
 
 
+WraptMarker = Callable[[Call, object, tuple[Any, ...], dict[str, Any]], Any]
+"""Function that calls another, in wrapt's form: `marker(bound function, instance, args, kwargs)`."""
+
+
+def by_wrapt(marker: Marker) -> WraptMarker:
+    """Return a marker in wrapt's form."""
+
+    def call(wrapped: Call, _instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        return marker(wrapped, *args, **kwargs)
+
+    return call
+
+
 def distinguish_greenlets(greenlets: ModuleType) -> None:
     """Identify callers by their greenlet from now on; `greenlets` is the package greenlet."""
     global current_caller
@@ -64,7 +78,10 @@ def _named(function: _F, counters: Counters, public: Call | None = None) -> _F:
     """
     marker = counters.region.marker
     source = cast(FunctionType, function)
-    code = source.__code__.replace(co_name=marker, co_qualname=marker)
+    # As of `types.coroutine`: its generators can be awaited.
+    awaitable = getattr(code_of(public), "co_flags", 0) & CO_ITERABLE_COROUTINE
+    flags = source.__code__.co_flags | awaitable
+    code = source.__code__.replace(co_name=marker, co_qualname=marker, co_flags=flags)
     remember_marker(code, counters)
     named = FunctionType(code, source.__globals__, marker, source.__defaults__, source.__closure__)
     named.__name__ = getattr(public, "__name__", marker)
@@ -86,17 +103,19 @@ def _function(counters: Counters, function: Call) -> Marker:
         try:
             if not counters.live and not enter(counters, sys._getframe()):
                 return called(*args, **kwargs)
-            start = now()
             try:
-                if kwargs:
-                    return called(*args, **kwargs)
-                return called(*args)
-            except BaseException:
-                raised(None)
-                raise
+                start = now()
+                try:
+                    if kwargs:
+                        return called(*args, **kwargs)
+                    return called(*args)
+                except BaseException:
+                    raised(None)
+                    raise
+                finally:
+                    record(now() - start)
             finally:
-                record(now() - start)
-                if covers or counters.ranged:
+                if covers or counters.leaves:
                     leave(counters)
         finally:
             del callers[caller]

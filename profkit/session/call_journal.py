@@ -1,0 +1,53 @@
+"""Counts of a session's calls on their way to its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from profkit.clock import Clock
+from profkit.process.guard import reraise_signal_error
+from profkit.session.counters import Counters
+
+if TYPE_CHECKING:
+    from profkit.model.session import CallDelta
+
+_FLUSHING, _FLUSHING_S = 0.02, 0.05
+"""Part of the time, and time besides, in which calls may be written at their end."""
+
+
+class CallJournal:
+    """Writer of counts, which keeps those that the disk refused."""
+
+    def __init__(self, append: Callable[[tuple[CallDelta, ...]], None], clock: Clock) -> None:
+        """Take a function that appends to the journal and raises OSError."""
+        self._append, self._clock = append, clock
+        self.unwritten: list[CallDelta] = []
+        self._since_s, self._spent_s = clock.monotonic_s(), 0.0
+
+    def may_flush(self) -> bool:
+        """Return whether writing each call at its end has taken only a small part of the time."""
+        elapsed_s = self._clock.monotonic_s() - self._since_s
+        return self._spent_s <= _FLUSHING_S + _FLUSHING * elapsed_s
+
+    def write(self, counted: Iterable[Counters]) -> bool:
+        """Write what regions have counted; return whether that was anything. Raises OSError."""
+        now_s, now_ns = self._clock.monotonic_s(), self._clock.unix_ns()
+        deltas = [delta for counters in counted if (delta := counters.drain(now_ns)) is not None]
+        self.unwritten += deltas
+        if self.unwritten:
+            self._deliver()
+        self._spent_s += self._clock.monotonic_s() - now_s
+        return bool(deltas)
+
+    def _deliver(self) -> None:
+        refused = False
+        try:
+            self._append(tuple(self.unwritten))
+        except OSError as error:
+            reraise_signal_error(error)
+            refused = True
+            raise
+        finally:
+            if not refused:  # an interrupt may come after the lines are written
+                self.unwritten.clear()

@@ -1,0 +1,128 @@
+"""Rows of a run in the store's tables, and the run from its rows."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import TypeVar
+
+from profkit.errors import DamagedFile
+from profkit.formats import pprof
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, Measurement
+from profkit.model.profile import Profile
+from profkit.model.run import Run, RunInfo
+from profkit.model.session import ResourcePoint
+from profkit.model.trace import Trace
+from profkit.store.database import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, RUNS, TRACES
+from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
+from profkit.store.records import from_file, to_json
+
+Values = dict[str, object]
+_T = TypeVar("_T")
+
+
+def rows_of(run: AnyRun) -> dict[str, Values]:
+    """Return the run's rows by table name; tables without a row for it are omitted."""
+    if isinstance(run, MeasuredRun):
+        rows = {RUNS.name: _run_row(run.info, run.info.batch, MEASURED_SCHEMA)}
+        if run.measurement is not None:
+            rows[MEASUREMENTS.name] = {"run": run.info.id, "document": _compressed(run.measurement)}
+        return rows
+    rows = {RUNS.name: _run_row(run.info, run.info.session, RUN_SCHEMA)}
+    if run.profile is not None:
+        rows[PROFILES.name] = {"run": run.info.id, "pprof": pprof.encode(run.profile)}
+    if run.resources:
+        rows[RESOURCES.name] = {"run": run.info.id, "points": _compressed(run.resources)}
+    if run.trace is not None:
+        document, file = _compressed(run.trace), run.trace_file or b""
+        rows[TRACES.name] = {"run": run.info.id, "document": document, "file": file}
+    return rows
+
+
+def searchable(text: str) -> str:
+    """Escape NUL and lone surrogates, so that any database can hold and compare the text."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
+
+
+def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
+    """Return the info in a row's document; raises DamagedFile."""
+    try:
+        if not isinstance(document, str) or not document.isascii():  # SQLite accepts any type in any column
+            raise ValueError("it is not ASCII text")
+        if schema == MEASURED_SCHEMA:
+            return from_file(MeasuredInfo, json.loads(document))
+        if schema == RUN_SCHEMA:
+            return from_file(RunInfo, json.loads(document))
+    except (ValueError, RecursionError) as error:
+        fix = f"all other runs are intact; `profkit rm {run_id}` removes this one"
+        raise DamagedFile(_place(run_id, "document"), str(error), fix=fix) from error
+    known = f"{RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
+    detail = f"its schema is {schema!r}, and this profkit reads {known}"
+    raise DamagedFile(_place(run_id, "document"), detail, fix="upgrade profkit")
+
+
+def run_of(
+    info: AnyInfo,
+    samples: bytes | None,
+    points: bytes | None,
+    measurement: bytes | None,
+    trace: tuple[bytes, bytes | None] | None = None,
+    *,
+    in_order: bool = True,
+) -> AnyRun:
+    """Return the run with the data of its other rows, None for missing rows; raises DamagedFile."""
+    try:
+        if isinstance(info, MeasuredInfo):
+            return MeasuredRun(info, _part(Measurement, info.id, "measurement", measurement))
+        of_torch = _part(Trace, info.id, "trace", trace and trace[0])
+        profile, resources = _profile(info.id, samples, in_order), _resources(info.id, points)
+        return Run(info, profile, resources, trace=of_torch, trace_file=trace[1] if trace else None)
+    except DamagedFile as error:
+        fix = f"all other runs are intact; `profkit rm {info.id}` removes this one"
+        raise DamagedFile(error.path, error.detail, fix=fix) from error
+
+
+def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
+    return {
+        "id": info.id,
+        "session": searchable(session),
+        "label": searchable(info.label),
+        "started_ns": info.started_ns,
+        "schema": schema,
+        "document": json.dumps(to_json(info)),
+    }
+
+
+def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:
+    if data is not None and not isinstance(data, bytes):
+        raise DamagedFile(_place(run_id, "profile"), f"it is not a blob but {type(data).__name__}")
+    return None if data is None else pprof.decode(data, _place(run_id, "profile"), in_order=in_order)
+
+
+def _resources(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:
+    if data is None:
+        return ()
+    try:
+        return tuple(from_file(ResourcePoint, point) for point in json.loads(zlib.decompress(data)))
+    except (zlib.error, ValueError, TypeError, RecursionError) as error:
+        raise DamagedFile(_place(run_id, "resources"), str(error)) from error
+
+
+def _part(kind: type[_T], run_id: str, name: str, data: bytes | None) -> _T | None:
+    """Return the dataclass in a compressed document; None if there is none."""
+    if data is None:
+        return None
+    try:
+        return from_file(kind, json.loads(zlib.decompress(data)))
+    except (zlib.error, ValueError, TypeError, RecursionError) as error:
+        raise DamagedFile(_place(run_id, name), str(error)) from error
+
+
+def _compressed(value: object) -> bytes:
+    return zlib.compress(json.dumps(to_json(value)).encode("ascii"))
+
+
+def _place(run_id: str, name: str) -> Path:
+    """Return the path that an error shows for a damaged part of a run."""
+    return Path(f"the {name} of run {run_id}")
