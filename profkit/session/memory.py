@@ -23,7 +23,7 @@ from profkit.process.guard import guarded, reraise_program_error
 from profkit.process.locks import new_rlock
 from profkit.samplers.memray.captures import capture_name
 from profkit.samplers.memray.errors import TrackerBusy
-from profkit.samplers.memray.tracker import Tracking, start_tracking
+from profkit.samplers.memray.tracker import Tracking, start_tracking, stop_all
 from profkit.session import activity
 from profkit.session.activity import OPEN_BLOCKS, is_spawned
 from profkit.session.counters import Counters
@@ -147,6 +147,7 @@ class MemoryRecorder:
         if self._tracked is not None:
             self._refuse(counters, self._tracked.counters)
             return False
+        stop_all()
         session = self._current()
         session.mention(counters)
         capture = Capture(

@@ -28,7 +28,7 @@ _ONE_ONLY = "No more than one Tracker"
 _active: list[Tracking] = []
 """The tracking that goes on, if any."""
 _hooks: list[None] = []
-"""Not empty if `_stop_in_child` is registered."""
+"""Not empty if `stop_all` is registered for forks."""
 
 
 class Tracking:
@@ -42,15 +42,19 @@ class Tracking:
 
     def stop(self) -> None:
         """End the tracker and complete its file; do nothing if that is done."""
-        tracker, self._tracker = self._tracker, None
-        if self in _active:
-            _active.remove(self)
+        tracker = self._tracker
         if tracker is not None:
             tracker.__exit__(None, None, None)
+        self._tracker = None  # forgotten when it has ended: an interrupt may come before
+        if self in _active:
+            _active.remove(self)
 
 
-def _stop_in_child() -> None:
-    """Remove memray's hooks from a forked child; its file is the parent's, and memray leaves it alone."""
+def stop_all() -> None:
+    """End a tracker that is active, such as one whose caller an interrupt has made forget it.
+
+    In a forked child that removes memray's hooks; its file is the parent's, and memray leaves it alone.
+    """
     for tracking in list(_active):
         tracking.stop()
 
@@ -60,7 +64,7 @@ def _stop_in_children() -> None:
     # latter must come first.
     if not _hooks:
         _hooks.append(None)
-        os.register_at_fork(after_in_child=_stop_in_child)
+        os.register_at_fork(after_in_child=stop_all)
 
 
 def version() -> str | None:

@@ -6,6 +6,7 @@ CPython runs signal handlers after calls, at the beginning of functions and at t
 from __future__ import annotations
 
 import json
+import logging
 import opcode
 import sys
 from types import FrameType
@@ -22,6 +23,7 @@ OWN = tuple(f"{profkit.__path__[0]}/{part}" for part in ("calls", "session", "sa
 BEFORE = tuple(
     number for name, number in opcode.opmap.items() if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME"))
 )
+RETURN = opcode.opmap["RETURN_VALUE"]
 LEFT = [-1]
 """Number of places until one is interrupted."""
 PLACES: list[str] = []
@@ -36,8 +38,10 @@ def trace(frame: FrameType, event: str, argument: object) -> Any:
         LAST.pop(frame, None)
     if event != "opcode":
         return trace
-    before, LAST[frame] = LAST.get(frame, -1), frame.f_code.co_code[frame.f_lasti]
-    if before in BEFORE:
+    before, now = LAST.get(frame, -1), frame.f_code.co_code[frame.f_lasti]
+    LAST[frame] = now
+    # A handler runs at the end of the call, which a `try` around `return` still includes.
+    if before in BEFORE and now != RETURN:
         PLACES.append(f"{frame.f_code.co_name}:{frame.f_lineno}")
         LEFT[0] -= 1
         if LEFT[0] == -1:
@@ -73,6 +77,10 @@ def interrupted(place: int) -> bool:
 def main() -> None:
     work()
     problems: list[str] = []
+    said: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("profkit").addHandler(handler)
     for follower in (work, other):
         place = 0
         while interrupted(place):
@@ -80,8 +88,9 @@ def main() -> None:
             before = 0 if session is None else session.captures
             follower()
             session = RECORDER.session
-            if session is None or session.captures != before + 1 or RECORDER._tracked is not None:
-                problems.append(f"{follower.__name__} after {PLACES[-1]}")
+            if session is None or session.captures != before + 1 or RECORDER._tracked is not None or said:
+                problems.append(f"{follower.__name__} after {PLACES[-1]}: {said}")
+                said.clear()
             place += 1
     print(json.dumps({"problems": problems, "places": place}))
 
