@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from profkit.model.session import CallDelta
 
 _FLUSHING, _FLUSHING_S = 0.02, 0.05
-"""Part of the time, and time besides, in which calls may be written at their end."""
+"""Part of the time, and time besides, for which a processor may be used to write calls at their end."""
 
 
 class CallJournal:
@@ -32,12 +33,12 @@ class CallJournal:
 
     def write(self, counted: Iterable[Counters]) -> bool:
         """Write what regions have counted; return whether that was anything. Raises OSError."""
-        now_s, now_ns = self._clock.monotonic_s(), self._clock.unix_ns()
+        began_s, now_ns = time.thread_time(), self._clock.unix_ns()
         deltas = [delta for counters in counted if (delta := counters.drain(now_ns)) is not None]
         self.unwritten += deltas
         if self.unwritten:
             self._deliver()
-        self._spent_s += self._clock.monotonic_s() - now_s
+        self._spent_s += time.thread_time() - began_s
         return bool(deltas)
 
     def _deliver(self) -> None:

@@ -39,6 +39,7 @@ from profkit.session.session import Session
 from profkit.session.ticker import EARLY_S
 
 _POLL_S = 0.001
+_LONGEST_FLUSH_S = 0.1
 
 
 class SessionManager:
@@ -128,8 +129,8 @@ class SessionManager:
         return session is not None and session.calls.may_flush()
 
     def flush(self, counters: Counters) -> None:
-        """Write what a region has counted, if nobody else is in here."""
-        if self.lock_is_mine() or not self.lock.acquire(blocking=False):
+        """Write what a region has counted, unless another thread is in here for long."""
+        if self.lock_is_mine() or not self.lock.acquire(timeout=_LONGEST_FLUSH_S):
             return
         try:
             session = self.session
