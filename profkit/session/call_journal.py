@@ -20,9 +20,8 @@ _FLUSHING, _FLUSHING_S = 0.02, 0.05
 class CallJournal:
     """Writer of counts, which keeps those that the disk refused."""
 
-    def __init__(self, append: Callable[[tuple[CallDelta, ...]], None], clock: Clock) -> None:
-        """Take a function that appends to the journal and raises OSError."""
-        self._append, self._clock = append, clock
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self.unwritten: list[CallDelta] = []
         self._since_s, self._spent_s = clock.monotonic_s(), 0.0
 
@@ -31,20 +30,23 @@ class CallJournal:
         elapsed_s = self._clock.monotonic_s() - self._since_s
         return self._spent_s <= _FLUSHING_S + _FLUSHING * elapsed_s
 
-    def write(self, counted: Iterable[Counters]) -> bool:
-        """Write what regions have counted; return whether that was anything. Raises OSError."""
+    def write(self, counted: Iterable[Counters], append: Callable[[tuple[CallDelta, ...]], None]) -> bool:
+        """Write what regions have counted; return whether that was anything.
+
+        `append` appends to the journal, and raises OSError. It is not kept: sessions are not to be in cycles.
+        """
         began_s, now_ns = time.thread_time(), self._clock.unix_ns()
         deltas = [delta for counters in counted if (delta := counters.drain(now_ns)) is not None]
         self.unwritten += deltas
         if self.unwritten:
-            self._deliver()
+            self._deliver(append)
         self._spent_s += time.thread_time() - began_s
         return bool(deltas)
 
-    def _deliver(self) -> None:
+    def _deliver(self, append: Callable[[tuple[CallDelta, ...]], None]) -> None:
         refused = False
         try:
-            self._append(tuple(self.unwritten))
+            append(tuple(self.unwritten))
         except OSError as error:
             reraise_signal_error(error)
             refused = True

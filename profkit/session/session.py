@@ -79,7 +79,7 @@ class Session:
         self._lines = Lines()
         self._every = 1
         """Of the session's minutes, one in so many is kept."""
-        self.calls = CallJournal(lambda deltas: self._append("calls", files.append_calls, deltas), clock)
+        self.calls = CallJournal(clock)
         """Counts that are not on disk yet."""
         self._reserved = False
         self._failure: str | None = None
@@ -268,7 +268,7 @@ class Session:
         self._write_calls([counters])
 
     def _write_calls(self, counted: Iterable[Counters]) -> None:
-        if self.calls.write(counted):
+        if self.calls.write(counted, lambda deltas: self._append("calls", files.append_calls, deltas)):
             self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
 
     def write_resources(self, names: Iterable[ThreadName] = (), *, is_last: bool = False) -> None:

@@ -31,15 +31,15 @@ def test_what_the_disk_refused_is_written_later() -> None:
             raise OSError(28, "No space left on device")
         written.extend(deltas)
 
-    journal = CallJournal(append, ManualClock())
+    journal = CallJournal(ManualClock())
     with pytest.raises(OSError, match="No space"):
-        journal.write([counters_with(2)])
+        journal.write([counters_with(2)], append)
     assert [delta.durations.count for delta in journal.unwritten] == [2]
     full.clear()
-    assert journal.write([counters_with(3), counters_with(0)])
+    assert journal.write([counters_with(3), counters_with(0)], append)
     assert [delta.durations.count for delta in written] == [2, 3]
     assert journal.unwritten == []
-    assert not journal.write([counters_with(0)])
+    assert not journal.write([counters_with(0)], append)
 
 
 def test_calls_are_written_at_their_end_while_that_takes_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,10 +47,10 @@ def test_calls_are_written_at_their_end_while_that_takes_little_time(monkeypatch
     used_s = iter(0.01 * number for number in range(1000))
     monkeypatch.setattr(call_journal, "time", SimpleNamespace(thread_time=lambda: next(used_s)))
     clock = ManualClock()
-    journal = CallJournal(lambda _: None, clock)
+    journal = CallJournal(clock)
     allowed = 0
     while journal.may_flush():
-        journal.write([counters_with(1)])
+        journal.write([counters_with(1)], lambda _: None)
         allowed += 1
     assert 5 <= allowed <= 7
     clock.advance(0.4)
