@@ -61,7 +61,8 @@ def enter(counters: Counters, frame: FrameType, tid: int | None = None) -> bool:
     try:
         return tracing.unseen(_enter, counters, frame, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
-        leave(counters, tid)  # a signal handler may have raised when it was entered
+        if counters.options.tracks_memory:
+            leave(counters, tid)  # a signal handler may have raised when the tracker had begun
         return refuse(counters, error)
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final, NoReturn
 
-from profkit.process.procfs import is_same_process, state_and_start
+from profkit.process.procfs import is_same_process, state_and_start, status
 
 _POLL_MS: Final = 10
 _MOST_POLLS: Final = 200
@@ -69,10 +69,9 @@ class Witness:
 
 def _has_nothing_to_do(pid: int, number: int) -> bool:
     """Return whether a process sleeps or is stopped, and that signal is not pending (proc(5))."""
-    with open(f"/proc/{pid}/status", "rb") as file:
-        fields = dict(line.split(b":", 1) for line in file if b":" in line)
-    pending = int(fields[b"SigPnd"], 16) | int(fields[b"ShdPnd"], 16)
-    return fields[b"State"].split()[0] in (b"S", b"T", b"t") and not pending & 1 << number - 1
+    fields = status(pid)
+    pending = int(fields.get("SigPnd", "0"), 16) | int(fields.get("ShdPnd", "0"), 16)
+    return fields.get("State", "S")[0] in "STt" and not pending & 1 << number - 1
 
 
 @contextmanager
