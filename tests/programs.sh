@@ -20,6 +20,8 @@ command -v curl >/dev/null || missing+=(curl)
 command -v jq >/dev/null || missing+=(jq)
 command -v strace >/dev/null || missing+=(strace)
 command -v setsid >/dev/null || missing+=(util-linux)
+command -v mpirun >/dev/null || missing+=(openmpi-bin)
+command -v srun >/dev/null && [ -x /usr/sbin/slurmctld ] && [ -x /usr/sbin/slurmd ] || missing+=(slurm-client slurmctld slurmd)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then

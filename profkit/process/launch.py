@@ -14,14 +14,13 @@ from contextlib import ExitStack, contextmanager
 from resource import RLIMIT_CORE, setrlimit
 
 from profkit.errors import ProfkitError
-from profkit.process.procfs import state_and_start
 from profkit.process.witness import Witness, witness_of
 
 _OF_TERMINALS = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD})
 _UNTOUCHABLE = frozenset(
     {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 )
-_WITNESSED = signal.valid_signals() - _UNTOUCHABLE - {signal.SIGCHLD, signal.SIGCONT}
+_WITNESSED = signal.valid_signals() - _UNTOUCHABLE - {signal.SIGCHLD}
 
 
 class CommandNotStarted(ProfkitError):
@@ -101,8 +100,5 @@ def _await_end(pid: int, witness: Witness) -> int:
 
 def _is_for_command(number: int, pid: int, witness: Witness) -> bool:
     """Return whether the command has not received a signal that this process has."""
-    if number == signal.SIGCONT:  # a shell continues the whole group
-        found = state_and_start(pid)
-        return found is not None and found[0] == "T"
     is_in_group = os.getpgid(pid) == os.getpgrp()
     return not (witness.has_received(number) and is_in_group)

@@ -139,7 +139,7 @@ def test_stopping_and_continuing(tmp_path: Path) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.kill(launcher.pid, signal.SIGCONT)
-    while program.status() == psutil.STATUS_STOPPED:
+    while program.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     program.send_signal(signal.SIGTERM)
