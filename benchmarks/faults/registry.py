@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from benchmarks.faults import interrupts
+from benchmarks.faults import interrupts, repetition
 from benchmarks.faults.fuzz_worker import IMPORTERS
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.same_programs import CASES
@@ -45,6 +45,9 @@ FAULTS: Mapping[str, Fault] = {
     "pool": Fault("pool_calls", "an isolated call misbehaves, or its pool is killed or stopped", 240, 4),
     "disks": Fault("disks", "the disk fills up, becomes read-only, vanishes, has no inodes", 360, 9),
     "interrupts": Fault("interrupts", "Ctrl-C arrives at places of a profiled call", interrupts.COUNT, 4),
+    "repetition": Fault(
+        "repetition", "each use is repeated, up to 10,000 times", repetition.COUNT, repetition.COUNT
+    ),
     "clock": Fault("clock", "the target's clock is set back or ahead", 24, 2),
     "stores": Fault("stores", "the store is locked, damaged, newer, or not profkit's", 60, 5),
     "spool-damage": Fault("spool_damage", "spool files are cut or flipped at 10 places each time", 50, 2),

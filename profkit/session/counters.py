@@ -6,6 +6,7 @@ ticker takes entries from the other end.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -125,6 +126,11 @@ class Counters:
         region = self.region
         return region.detached or region.all_threads
 
+    @property
+    def is_empty(self) -> bool:
+        """True if there are no counts since the last drain."""
+        return not any(self._counters())
+
     def forget(self) -> None:
         """Drop all counts: in a forked child they are the parent's."""
         self.live = self.flushes = self.leaves = False
@@ -135,7 +141,7 @@ class Counters:
     def drain(self, at_ns: int) -> CallDelta | None:
         """Return and clear the counts since the last drain, None if there are none."""
         self.looks.renew()
-        if not any(self._counters()):
+        if self.is_empty:
             return None
         # Not needed to decorate a function.
         from profkit.model.session import CallDelta
@@ -157,6 +163,23 @@ class Counters:
         return (
             self.durations, self.nested, self.suspended, self.awaits, self.raised, self.skipped, self.traced
         )  # fmt: skip
+
+
+def forget_gone(known: list[Counters], identities: set[int]) -> None:
+    """Drop counters without counts that only `known` refers to: their function is gone, as a closure's.
+
+    Drop their identities, too. Some stay: the first one, which names the session, and those with a callback.
+    """
+    # How many references these lines make depends on Python's version: they are counted with an object.
+    *references, alone = [sys.getrefcount(each) for each in (*known, object())]
+    gone = {
+        index
+        for index, count in enumerate(references)
+        if count <= alone + 1 and index and known[index].is_empty and known[index].policy.on_run is None
+    }
+    if gone:
+        identities.difference_update(id(known[index]) for index in gone)
+        known[:] = [counters for index, counters in enumerate(known) if index not in gone]
 
 
 def _pop_entries(counter: deque[_T]) -> Iterator[_T]:

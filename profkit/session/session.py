@@ -34,7 +34,7 @@ from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.activity import is_worker
 from profkit.session.call_journal import CallJournal
-from profkit.session.counters import Counters, Policy
+from profkit.session.counters import Counters, Policy, forget_gone
 from profkit.session.ladder import Ladder
 from profkit.session.resources import ResourceMeter
 from profkit.session.segments import evenly_spread, next_index, with_last
@@ -260,6 +260,7 @@ class Session:
         """Move the counts of the hot path to the folder."""
         # A region that has joined another session is counted there.
         self._write_calls(counters for counters in self.counters if counters.sessions[-1] == self.id)
+        forget_gone(self.counters, self._mentioned)
         if self._unsaved and not self.open:
             self.save()
 

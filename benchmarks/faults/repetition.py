@@ -1,0 +1,66 @@
+"""Each public use of profkit, repeated: what is alive afterwards does not depend on how often."""
+
+from __future__ import annotations
+
+import subprocess
+
+from benchmarks.faults.checks import odd_lines
+from benchmarks.faults.moments import variant_of
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, CommandResult, sandbox
+
+_QUICK = (
+    "function", "raising", "method", "generator", "unfinished generator", "coroutine", "async generator",
+    "block", "new label", "decorating", "thread",
+)  # fmt: skip
+_TIMES = dict.fromkeys(_QUICK, 10_000) | dict.fromkeys(("reading", "sessions", "process", "fork"), 300)
+"""How often each use is repeated; those that start a sampler or a process each time less often."""
+COUNT = len(_TIMES)
+_SHORTER = 10
+"""The short form repeats so many times less what starts a sampler or a process."""
+_NAMES = ("objects", "blocks of memory", "threads", "descriptors", "bytes")
+_MOST_MORE = (4_000, 40_000, 0, 0, 16 << 20)
+"""What may be added from a tenth to the whole: counts of the last second are not on disk yet."""
+_TOO_MANY = (
+    "blocks have more than 1000 different labels or options: further ones are kept as 'other labels'; give "
+    "labels that name code, and no data\n"
+)
+_TIMEOUT_S = 480.0
+
+
+def inject(injection: Injection) -> Outcome:
+    """Repeat one use, and compare what is alive after a tenth of the times and after all."""
+    use, times = variant_of(injection, tuple(_TIMES.items()))
+    if injection.short and times < max(_TIMES.values()):
+        times //= _SHORTER
+    with sandbox() as box:
+        argv = [str(PROGRAMS / "repeated.py"), str(box.log), use, str(times)]
+        with box.started(argv) as target:
+            try:
+                status: int | None = target.wait(_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                status = None
+        outcome = Outcome(injected=times)
+        if status != 0:
+            outcome = outcome.with_problem(f"{use}: exit status {status}: {box.output()[-600:]}", changed=1)
+        for line in odd_lines(box.output().removeprefix(_TOO_MANY if use == "new label" else "")):
+            outcome = outcome.with_problem(f"{use}: stderr: {line}", changed=1)
+        for problem in _growth(box.log.read_text("utf-8").splitlines()):
+            outcome = outcome.with_problem(f"{use}, {times} times: {problem}")
+        box.await_end()
+        listed: CommandResult = box.command("list", "--json")
+        if (problem_of_list := listed.problem()) is not None:
+            outcome = outcome.with_problem(problem_of_list)
+        return box.counted(outcome)
+
+
+def _growth(lines: list[str]) -> list[str]:
+    """Return what grew beyond its bound."""
+    figures = [[int(word) for word in line.split()[1:]] for line in lines]
+    if len(figures) != 2:
+        return ["too little was seen of the program"]
+    return [
+        f"{name} grew from {early:,} to {late:,}"
+        for name, most, early, late in zip(_NAMES, _MOST_MORE, *figures, strict=True)
+        if late - early > most
+    ]

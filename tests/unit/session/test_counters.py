@@ -1,0 +1,54 @@
+"""Counters of functions that are gone: a session drops them."""
+
+from __future__ import annotations
+
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.samplers.options import SamplerOptions
+from profkit.session.counters import Counters, Policy, forget_gone
+
+
+def counters_of(label: str, policy: Policy = Policy()) -> Counters:  # noqa: B008 - frozen
+    region = Region(RegionKey("m", label, 1, label), RegionKind.FUNCTION, "m.py")
+    return Counters(region, SamplerOptions(), policy)
+
+
+def labels(known: list[Counters]) -> list[str]:
+    return [counters.region.key.label for counters in known]
+
+
+def test_only_counters_without_a_function_are_dropped() -> None:
+    held = counters_of("held")
+    known = [counters_of("first"), counters_of("gone"), held, counters_of("gone, too")]
+    identities = {id(counters) for counters in known}
+    forget_gone(known, identities)
+    assert labels(known) == ["first", "held"]
+    assert identities == {id(counters) for counters in known}
+    del held
+    forget_gone(known, identities)
+    assert labels(known) == ["first"]
+
+
+def test_counters_with_counts_or_a_callback_stay() -> None:
+    known = [counters_of("first"), counters_of("counted"), counters_of("callback", Policy(on_run=print))]
+    known[1].durations.append(5)
+    forget_gone(known, identities := {id(counters) for counters in known})
+    assert labels(known) == ["first", "counted", "callback"]
+    known[1].drain(1)
+    forget_gone(known, identities)
+    assert labels(known) == ["first", "callback"]
+    assert len(identities) == 2
+
+
+def test_functions_that_are_in_use_stay() -> None:
+    """Their markers refer to the counters, as closures do."""
+
+    def marker_of(counters: Counters) -> object:
+        return lambda: counters
+
+    known = [counters_of("first"), counters_of("function")]
+    marker = marker_of(known[1])
+    forget_gone(known, {id(counters) for counters in known})
+    assert labels(known) == ["first", "function"]
+    del marker
+    forget_gone(known, {id(counters) for counters in known})
+    assert labels(known) == ["first"]
