@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from benchmarks.faults import interrupts, repetition, streams
+from benchmarks.faults import interrupts, repetition, senders, streams
 from benchmarks.faults.fuzz_worker import IMPORTERS
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.same_programs import CASES
@@ -49,6 +49,7 @@ FAULTS: Mapping[str, Fault] = {
         "repetition", "each use is repeated, up to 10,000 times", repetition.COUNT, repetition.COUNT
     ),
     "streams": Fault("streams", "streams are closed or full, and scripts can be read once", streams.COUNT, 6),
+    "signals": Fault("senders", "signals, by sender, program and number", senders.COUNT, 8),
     "clock": Fault("clock", "the target's clock is set back or ahead", 24, 2),
     "stores": Fault("stores", "the store is locked, damaged, newer, or not profkit's", 60, 5),
     "spool-damage": Fault("spool_damage", "spool files are cut or flipped at 10 places each time", 50, 2),
