@@ -48,6 +48,7 @@ def inject(injection: Injection) -> Outcome:
         for line in wrong:
             outcome = outcome.with_problem(f"{kind}, {stage}, {sampler}: {line}", changed=1)
         box.await_end()
+        box.age()  # the folder of a session that was interrupted at its beginning is removed when it is old
         listed = box.command("list", "--json")
         if (problem_of_list := listed.problem()) is not None:
             outcome = outcome.with_problem(problem_of_list)
