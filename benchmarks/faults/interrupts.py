@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from itertools import product
 
 from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, await_status, sandbox
 
 _KINDS = ("function", "generator", "coroutine", "async generator", "task", "process", "block")
 _STAGES = ("warm", "starting")
@@ -34,10 +33,7 @@ def inject(injection: Injection) -> Outcome:
     with sandbox() as box:
         argv = [str(PROGRAMS / "interrupted.py"), str(box.log), kind, stage, sampler, *places]
         with box.started(argv) as target:
-            try:
-                status: int | None = target.wait(_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                status = None
+            status = await_status(target, _TIMEOUT_S)
         lines = box.log.read_text("utf-8").splitlines()
         interrupted = sum(line.startswith("interrupted ") for line in lines)
         wrong = [line for line in lines if not line.startswith("interrupted ") and line != "done"]

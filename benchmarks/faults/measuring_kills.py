@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +11,7 @@ from dataclasses import replace
 from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, await_status, sandbox
 
 _VARIANTS = tuple(
     (role, variant)
@@ -65,10 +64,7 @@ def _signalled(
             if victim == "program" and variant == "STOP":
                 time.sleep(_STOPPED_S)
                 os.kill(pid, signal.SIGCONT)
-        try:
-            return victim, program.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            return victim, None
+        return victim, await_status(program, _ENDS_WITHIN_S)
 
 
 def _one_of(box: Sandbox, role: str) -> MarkedProcess | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +12,7 @@ from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.programs.calling import BAD, DISTURBED
 from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, await_status, sandbox
 
 _SIGNALS = tuple(
     f"{number} {role}" for number in ("KILL", "STOP", "SEGV", "TERM") for role in ("zygote", "launcher")
@@ -45,10 +44,7 @@ def _run(box: Sandbox, how: str, disturb: Callable[[], None]) -> int | None:
     with box.started([str(PROGRAMS / "calling.py"), str(box.log), how]) as program:
         await_line(box.log, "begun")
         disturb()
-        try:
-            return program.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            return None
+        return await_status(program, _ENDS_WITHIN_S)
 
 
 def _disturb(box: Sandbox, injection: Injection, variant: str, moment_s: float) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-
 from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.moments import variant_of
 from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, CommandResult, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, await_status, sandbox
 
 _QUICK = (
     "function", "raising", "method", "generator", "unfinished generator", "coroutine", "async generator",
@@ -19,8 +17,8 @@ COUNT = len(_TIMES)
 _SHORTER = 10
 """The short form repeats so many times less what starts a sampler or a process."""
 _NAMES = ("objects", "blocks of memory", "threads", "descriptors", "bytes")
-_MOST_MORE = (4_000, 40_000, 0, 0, 16 << 20)
-"""What may be added from a tenth to the whole: counts of the last second are not on disk yet."""
+_MOST_MORE = (1_000, 10_000, 0, 0, 48 << 20)
+"""What may be added from a tenth to the whole. Resident bytes include what was alive between two ticks."""
 _TOO_MANY = (
     "blocks have more than 1000 different labels or options: further ones are kept as 'other labels'; give "
     "labels that name code, and no data\n"
@@ -36,10 +34,7 @@ def inject(injection: Injection) -> Outcome:
     with sandbox() as box:
         argv = [str(PROGRAMS / "repeated.py"), str(box.log), use, str(times)]
         with box.started(argv) as target:
-            try:
-                status: int | None = target.wait(_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                status = None
+            status = await_status(target, _TIMEOUT_S)
         outcome = Outcome(injected=times)
         if status != 0:
             outcome = outcome.with_problem(f"{use}: exit status {status}: {box.output()[-600:]}", changed=1)
@@ -48,7 +43,7 @@ def inject(injection: Injection) -> Outcome:
         for problem in _growth(box.log.read_text("utf-8").splitlines()):
             outcome = outcome.with_problem(f"{use}, {times} times: {problem}")
         box.await_end()
-        listed: CommandResult = box.command("list", "--json")
+        listed = box.command("list", "--json")
         if (problem_of_list := listed.problem()) is not None:
             outcome = outcome.with_problem(problem_of_list)
         return box.counted(outcome)

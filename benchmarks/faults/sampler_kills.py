@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ from itertools import pairwise
 from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, await_status, sandbox
 
 _VARIANTS = ("STOP", "KILL", "STOP", "TERM", "STOP", "INT", "STOP", "SEGV", "STOP", "HUP")
 _DURATION_S = 6.0
@@ -73,10 +72,7 @@ def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> t
         signalled = _signal_samplers(box, signal.Signals[f"SIG{variant}"])
         if not signalled:
             return 0, None
-        try:
-            return signalled, target.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            return signalled, None
+        return signalled, await_status(target, _ENDS_WITHIN_S)
 
 
 def _signal_samplers(box: Sandbox, number: signal.Signals) -> int:

@@ -213,6 +213,14 @@ def sandbox() -> Iterator[Sandbox]:
         shutil.rmtree(root, ignore_errors=True)
 
 
+def await_status(child: subprocess.Popen[str], timeout_s: float) -> int | None:
+    """Return the exit status of a program; None if it does not end in time."""
+    try:
+        return child.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def await_line(path: Path, word: str, timeout_s: float = 60.0) -> float:
     """Wait until a line of a log begins with `word`; return the monotonic time."""
     deadline_s = time.monotonic() + timeout_s

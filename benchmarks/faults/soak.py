@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from statistics import median
 
 from benchmarks.faults.checks import odd_lines, sampled_labels
 from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, await_line, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, await_line, await_status, sandbox
 
 _FULL_S, _SHORT_S = 600.0, 10.0
 _EVERY_S = 0.5
@@ -36,7 +35,7 @@ def inject(injection: Injection) -> Outcome:
         usages: list[Usage] = []
         with box.started([str(PROGRAMS / "soaking.py"), str(box.log), str(duration_s)]) as target:
             await_line(box.log, "begun")
-            while (status := _ended(target, _EVERY_S)) is None and len(usages) < 4 * duration_s:
+            while (status := await_status(target, _EVERY_S)) is None and len(usages) < 4 * duration_s:
                 usages.extend(_usage(target.pid))
         outcome = Outcome(taken=len(_LABELS))
         if status != 0 or box.output("stdout") != "done\n":
@@ -71,13 +70,6 @@ def growth_of(usages: Sequence[Usage]) -> list[str]:
         if after > before:
             problems.append(f"{name} grew from {before} to {after}")
     return problems
-
-
-def _ended(target: subprocess.Popen[str], timeout_s: float) -> int | None:
-    try:
-        return target.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        return None
 
 
 def _usage(pid: int) -> list[Usage]:

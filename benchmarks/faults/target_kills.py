@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from dataclasses import replace
 
 from benchmarks.faults.checks import odd_lines, sampled_labels
 from benchmarks.faults.moments import generator, moment_s, variant_of
 from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, await_status, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
 
 VARIANTS = {
@@ -81,10 +80,7 @@ def _ended(box: Sandbox, injection: Injection, variant: str, way: str, sampler: 
         if variant in _SIGNALS:
             time.sleep(after_s)
             target.send_signal(signal.Signals[f"SIG{variant}"])
-        try:
-            return target.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            return None
+        return await_status(target, _ENDS_WITHIN_S)
 
 
 def _was_importing(variant: str, way: str, log: dict[str, LabelLog]) -> bool:

@@ -165,21 +165,18 @@ class Counters:
         )  # fmt: skip
 
 
-def forget_gone(known: list[Counters], identities: set[int]) -> None:
+def forget_gone(known: list[Counters]) -> None:
     """Drop counters without counts that only `known` refers to: their function is gone, as a closure's.
 
-    Drop their identities, too. Some stay: the first one, which names the session, and those with a callback.
+    Some stay: the first one, which names the session, and those with a callback.
     """
     # How many references these lines make depends on Python's version: they are counted with an object.
     *references, alone = [sys.getrefcount(each) for each in (*known, object())]
-    gone = {
-        index
-        for index, count in enumerate(references)
-        if count <= alone + 1 and index and known[index].is_empty and known[index].policy.on_run is None
-    }
-    if gone:
-        identities.difference_update(id(known[index]) for index in gone)
-        known[:] = [counters for index, counters in enumerate(known) if index not in gone]
+    known[:] = [
+        counters
+        for index, (counters, count) in enumerate(zip(known, references, strict=True))
+        if not index or count > alone + 1 or not counters.is_empty or counters.policy.on_run is not None
+    ]
 
 
 def _pop_entries(counter: deque[_T]) -> Iterator[_T]:

@@ -71,8 +71,6 @@ class Session:
         """Value of `_elapsed_ns` when sampling paused."""
         self._why_ended: str | None = None
         """The sampler's warning, if any."""
-        self._mentioned: set[int] = set()
-        """Identities of `counters`."""
         self.indistinct: set[tuple[int, int]] = set()
         """Code objects, by identity, and lines of blocks that have several labels in this session."""
         self._written: set[str] = set()
@@ -243,8 +241,7 @@ class Session:
 
     def mention(self, counters: Counters) -> None:
         """Record a region, so that it has a run in this session even if it is never called."""
-        if id(counters) not in self._mentioned:
-            self._mentioned.add(id(counters))
+        if counters.sessions[-1:] != [self.id]:
             self.counters.append(counters)
             counters.sessions.append(self.id)
         if counters.region.id not in self._written:
@@ -260,7 +257,7 @@ class Session:
         """Move the counts of the hot path to the folder."""
         # A region that has joined another session is counted there.
         self._write_calls(counters for counters in self.counters if counters.sessions[-1] == self.id)
-        forget_gone(self.counters, self._mentioned)
+        forget_gone(self.counters)
         if self._unsaved and not self.open:
             self.save()
 

@@ -12,40 +12,24 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import opcode
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from types import FrameType
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol
 
 import profkit
+from benchmarks.faults.programs import kinds
+from benchmarks.faults.programs.interrupter import Interrupter, see_own_work
 from benchmarks.faults.programs.owned import OwnLog
-from profkit import MeasuredRun, Run, profile, profiled, tracing
+from profkit import MeasuredRun, Run, profile, profiled
 from profkit.calls import slow_path
 from profkit.session.activity import OPEN_BLOCKS
-
-if TYPE_CHECKING:
-    from _typeshed import TraceFunction
 
 LOG = OwnLog(sys.argv[1])
 KIND, STAGE, SAMPLER = sys.argv[2:5]
 FIRST, EVERY, MOST = map(int, sys.argv[5:])
-
-OWN = f"{profkit.__path__[0]}/"
-BEFORE = frozenset(
-    number for name, number in opcode.opmap.items() if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME"))
-)
-RETURN = opcode.opmap["RETURN_VALUE"]
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-def seen(function: Callable[_P, _R], /, *arguments: _P.args, **options: _P.kwargs) -> _R:
-    """Call a function that other tracers do not see."""
-    return function(*arguments, **options)
+OWN = (f"{profkit.__path__[0]}/",)
 
 
 class Said(logging.Handler):
@@ -56,65 +40,9 @@ class Said(logging.Handler):
         LOG.write(f"said {record.getMessage()}")
 
 
-class Interrupter:
-    """Tracer that raises at one place."""
-
-    def __init__(self, place: int) -> None:
-        self.left = place
-        self.where = ""
-        self._last: dict[FrameType, int] = {}
-
-    def trace(self, frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
-        """Trace one event."""
-        if not frame.f_code.co_filename.startswith(OWN):
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        if event == "return":
-            self._last.pop(frame, None)
-        elif event == "opcode":
-            self._maybe_raise(frame)
-        return self.trace
-
-    def _maybe_raise(self, frame: FrameType) -> None:
-        before, now = self._last.get(frame, -1), frame.f_code.co_code[frame.f_lasti]
-        self._last[frame] = now
-        # A handler runs at the end of the call, which a `try` around `return` still includes.
-        if before in BEFORE and now != RETURN:
-            self.left -= 1
-            if self.left == -1:
-                self.where = f"{frame.f_code.co_filename.removeprefix(OWN)}:{frame.f_lineno}"
-                raise KeyboardInterrupt
-
-
 sampled = partial(profile, sampler=SAMPLER)
-
-
-@sampled
-def function() -> int:
-    """Return a number."""
-    return 1
-
-
-@sampled
-def generator() -> Iterator[int]:
-    """Yield twice."""
-    yield 1
-    yield 2
-
-
-@sampled
-async def coroutine() -> int:
-    """Suspend once."""
-    await asyncio.sleep(0)
-    return 1
-
-
-@sampled
-async def async_generator() -> AsyncIterator[int]:
-    """Yield twice."""
-    yield 1
-    await asyncio.sleep(0)
-    yield 2
+function, generator = sampled(kinds.function), sampled(kinds.generator)
+coroutine, async_generator = sampled(kinds.coroutine), sampled(kinds.async_generator)
 
 
 @sampled(scope="process")
@@ -173,7 +101,7 @@ def end_session() -> None:
 
 def interrupt(call: Callable[[], object], place: int) -> Interrupter:
     """Call, and interrupt at a place."""
-    interrupter = Interrupter(place)
+    interrupter = Interrupter(place, OWN)
     gc.disable()  # what finalizers raise is ignored
     sys.settrace(interrupter.trace)
     try:
@@ -209,7 +137,7 @@ def counted(source: Recorded) -> tuple[int, int]:
 def main() -> None:
     """Interrupt at the chosen places, each followed by a call."""
     call, source = CALLS[KIND]
-    tracing.unseen = seen
+    see_own_work()
     logging.getLogger("profkit").addHandler(Said(logging.WARNING))
     for place in range(FIRST, FIRST + EVERY * MOST, EVERY):
         call()

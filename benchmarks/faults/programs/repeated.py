@@ -11,47 +11,22 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
+from benchmarks.faults.programs import kinds
 from benchmarks.faults.programs.owned import OwnLog
 from profkit import profile, profiled
 
 NUMBERS = itertools.count()
-
-
-@profile
-def function(depth: int = 0) -> int:
-    """Return a number, by recursion."""
-    return function(depth - 1) if depth else 1
+function, generator = profile(kinds.function), profile(kinds.generator)
+coroutine, async_generator = profile(kinds.coroutine), profile(kinds.async_generator)
 
 
 @profile
 def failing() -> None:
     """Raise."""
     raise KeyError(next(NUMBERS))
-
-
-@profile
-def generator() -> Iterator[int]:
-    """Yield twice."""
-    yield 1
-    yield 2
-
-
-@profile
-async def coroutine() -> int:
-    """Suspend once."""
-    await asyncio.sleep(0)
-    return 1
-
-
-@profile
-async def async_generator() -> AsyncIterator[int]:
-    """Yield twice."""
-    yield 1
-    await asyncio.sleep(0)
-    yield 2
 
 
 @profile(scope="process")
@@ -71,6 +46,12 @@ class Counter:
     def method(self) -> int:
         """Return a number."""
         return 1
+
+
+@profile
+def recurse(depth: int = 3) -> int:
+    """Call itself."""
+    return recurse(depth - 1) if depth else 1
 
 
 def fail() -> None:
@@ -131,7 +112,7 @@ def change_sessions() -> None:
 
 
 USES: dict[str, Callable[[], object]] = {
-    "function": lambda: function(3),
+    "function": recurse,
     "raising": fail,
     "method": lambda: Counter().method(),
     "generator": lambda: list(generator()),
@@ -151,7 +132,8 @@ USES: dict[str, Callable[[], object]] = {
 
 def alive() -> tuple[int, ...]:
     """Return the numbers of objects, blocks of memory, threads and descriptors, and the resident bytes."""
-    assert function.runs is not None  # reading them settles what calls have left
+    function()
+    assert function.runs  # reading them settles what all calls have left
     for _ in range(3):
         gc.collect()
     with open("/proc/self/statm", encoding="ascii") as file:

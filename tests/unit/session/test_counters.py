@@ -19,24 +19,21 @@ def labels(known: list[Counters]) -> list[str]:
 def test_only_counters_without_a_function_are_dropped() -> None:
     held = counters_of("held")
     known = [counters_of("first"), counters_of("gone"), held, counters_of("gone, too")]
-    identities = {id(counters) for counters in known}
-    forget_gone(known, identities)
+    forget_gone(known)
     assert labels(known) == ["first", "held"]
-    assert identities == {id(counters) for counters in known}
     del held
-    forget_gone(known, identities)
+    forget_gone(known)
     assert labels(known) == ["first"]
 
 
 def test_counters_with_counts_or_a_callback_stay() -> None:
     known = [counters_of("first"), counters_of("counted"), counters_of("callback", Policy(on_run=print))]
     known[1].durations.append(5)
-    forget_gone(known, identities := {id(counters) for counters in known})
+    forget_gone(known)
     assert labels(known) == ["first", "counted", "callback"]
     known[1].drain(1)
-    forget_gone(known, identities)
+    forget_gone(known)
     assert labels(known) == ["first", "callback"]
-    assert len(identities) == 2
 
 
 def test_functions_that_are_in_use_stay() -> None:
@@ -47,8 +44,8 @@ def test_functions_that_are_in_use_stay() -> None:
 
     known = [counters_of("first"), counters_of("function")]
     marker = marker_of(known[1])
-    forget_gone(known, {id(counters) for counters in known})
+    forget_gone(known)
     assert labels(known) == ["first", "function"]
     del marker
-    forget_gone(known, {id(counters) for counters in known})
+    forget_gone(known)
     assert labels(known) == ["first"]
