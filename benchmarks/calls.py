@@ -6,7 +6,8 @@ Both sides of each pair run under the same sampler, which stays attached between
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import itertools
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from time import perf_counter
@@ -23,6 +24,7 @@ from profkit.session.manager import MANAGER
 NAME = "calls"
 _CALLS, _TAKEN_AT_ONCE = 1000, 100
 _EMPTY_CALLS = 10_000
+_NEW_LABELS = 10
 _WORK_S = 0.001
 
 
@@ -35,6 +37,7 @@ def measure(quick: bool) -> list[Figure]:
         _measured_call_figure(pairs),
         _suspension_figure(pairs),
         _empty_block_figure(pairs),
+        _new_label_figure(pairs),
         _counting_figure(pairs),
     ]
     check_attached()
@@ -119,6 +122,23 @@ def _empty_block_figure(pairs: int) -> Figure:
     blocks()
     taken = interleaved(blocks, nothing, pairs)
     return difference_figure(NAME, "a `with profiled():` - nothing", taken, _EMPTY_CALLS, 5.0)
+
+
+def _new_label_figure(pairs: int) -> Figure:
+    made = itertools.count()
+
+    def labelled(labels: Iterable[object]) -> float:
+        start_s = perf_counter()
+        for label in labels:
+            with profiled(f"step {label}"):
+                pass
+        return perf_counter() - start_s
+
+    known = range(-_NEW_LABELS, 0)
+    labelled(known)
+    taken = interleaved(lambda: labelled(itertools.islice(made, _NEW_LABELS)), lambda: labelled(known), pairs)
+    what = "a `with profiled(label):` of a new label - of a known one"
+    return difference_figure(NAME, what, taken, _NEW_LABELS, 50.0)
 
 
 def _counting_figure(repetitions: int) -> Figure:

@@ -25,7 +25,7 @@ from profkit.calls.wrapper import decorated, wrapper_of
 from profkit.config import CONFIG
 from profkit.errors import InvalidOption, ProfkitError, UsageError
 from profkit.process.guard import ignore, say_once
-from profkit.profiler import FunctionProfiler
+from profkit.profiler import FunctionProfiler, labelled
 from profkit.session.activity import is_spawned
 from profkit.tracing import trace_instead
 
@@ -316,6 +316,8 @@ class profiled(Block):
 
 _PROFILERS: dict[Hashable, FunctionProfiler] = {}
 """Profilers of `profiled()` by their mode and options, so that a block in a loop reuses one."""
+_UNLABELLED: dict[Hashable, FunctionProfiler] = {}
+"""Profilers without a label, from which those with one are made: their options are checked once."""
 _MOST_PROFILERS = 1000
 OTHER_LABELS = "other labels"
 """Label of blocks after so many kinds of options: labels that are made from data would never end."""
@@ -340,7 +342,7 @@ def _known_or_new(options: Mapping[str, Any]) -> FunctionProfiler:
         )
         return _known_or_new({**options, "label": OTHER_LABELS, "sample_tags": None, "run_user_name": ""})
     if known is None:
-        known = _PROFILERS[key] = _new_profiler(**options)
+        known = _PROFILERS[key] = _new_profiler(options)
     return known
 
 
@@ -357,7 +359,18 @@ def _key(value: object) -> Hashable:
     return value if isinstance(value, Hashable) else repr(value)
 
 
-def _new_profiler(mode: str = "samples", **options: Any) -> FunctionProfiler:
+def _new_profiler(options: Mapping[str, Any]) -> FunctionProfiler:
+    label = options.get("label")
+    if not isinstance(label, str):
+        return _checked_profiler(**options)
+    unlabelled = {name: value for name, value in options.items() if name != "label"}
+    key = _key(unlabelled)
+    if key not in _UNLABELLED:
+        _UNLABELLED[key] = _checked_profiler(**unlabelled)
+    return labelled(_UNLABELLED[key], label)
+
+
+def _checked_profiler(mode: str = "samples", **options: Any) -> FunctionProfiler:
     if mode not in _IN_PLACE:
         raise InvalidOption("mode", mode, f"a block has one of {', '.join(map(repr, _IN_PLACE))}")
     return _IN_PLACE[mode](options)

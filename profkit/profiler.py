@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import CodeType, FrameType
+from dataclasses import replace
+from types import CodeType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
 from profkit.calls.defaults import settings_over_defaults
@@ -12,6 +13,7 @@ from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
 from profkit.calls.options import MemoryOptions, ProfilerOptions, Settings, memory_settings
 from profkit.calls.regions import block_region, check_callable, check_tracked, function_region
 from profkit.calls.slow_path import results_of
+from profkit.calls.with_statements import Statement
 from profkit.config import CONFIG
 from profkit.model.region import Region, RegionKey, code_of
 from profkit.session.counters import Counters, Tracer
@@ -75,10 +77,10 @@ class FunctionProfiler:
             check_tracked(function)
         return self._counters(function_region(function, chosen.label, chosen.extras))
 
-    def block_counters(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Counters:
-        """Return the counters of a `with` block; `body` is None if enter and exit are in different frames."""
+    def block_counters(self, statement: Statement, module: str) -> Counters:
+        """Return the counters of a `with` block in a module's code."""
         chosen = self.settings
-        return self._counters(block_region(frame, line, chosen.label, body, chosen.extras), frame.f_code)
+        return self._counters(block_region(statement, module, chosen.label, chosen.extras), statement.code)
 
     def marker(self, function: Callable[..., object], counters: Counters) -> Marker:
         """Return a marker that runs `function` as the region of `counters`."""
@@ -87,8 +89,7 @@ class FunctionProfiler:
     @property
     def last_run(self) -> Run | None:
         """Newest run of the last profiled function, None before the first."""
-        runs = results_of(self._last) if self._last is not None else ()
-        return runs[-1] if runs else None
+        return next(results_of(self._last), None) if self._last is not None else None
 
     @property
     def profile_result(self) -> list[str] | None:
@@ -154,3 +155,11 @@ class FunctionProfiler:
                 self._markers[code] = known
         self._last = known[0]
         return known[1]
+
+
+def labelled(profiler: FunctionProfiler, label: str) -> FunctionProfiler:
+    """Return a profiler that differs in its label; the other options have been checked."""
+    other = object.__new__(type(profiler))
+    other.__dict__.update(profiler.__dict__)
+    other._begin(replace(profiler.settings, label=label))
+    return other

@@ -14,9 +14,10 @@ from profkit.calls.slow_path import enter, leave, results_of
 from profkit.calls.with_statements import (
     CONTEXTLIB,
     GENERATORS,
+    Statement,
     are_understood,
-    body_lines,
-    line_at,
+    keep,
+    statement_at,
     statement_frame,
 )
 from profkit.errors import UsageError
@@ -46,12 +47,12 @@ class BlockSource(Protocol):
     def every(self) -> int:
         """Interval N of profiled entries: the first of every N is profiled."""
 
-    def block_counters(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Counters:
-        """Return the counters of a `with` statement; `body` None: enter and exit are in different frames."""
+    def block_counters(self, statement: Statement, module: str) -> Counters:
+        """Return the counters of a `with` statement."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class _ProfiledStatement:
     """A `with` statement under a profiler; it references the objects of its key, so that no id is reused."""
 
     counters: Counters
@@ -60,7 +61,7 @@ class _Statement:
     source: BlockSource
 
 
-_STATEMENTS: dict[tuple[int, int, int], _Statement] = {}
+_STATEMENTS: dict[tuple[int, int, int], _ProfiledStatement] = {}
 """Statements by id of the code, offset of the instruction, and id of the profiler."""
 
 
@@ -148,13 +149,12 @@ class Block:
     @property
     def runs(self) -> tuple[Run, ...]:
         """Runs of the block in this process, oldest first; reading may end a sampler's segment."""
-        return results_of(self.counters) if self.counters is not None else ()
+        return tuple(results_of(self.counters))[::-1] if self.counters is not None else ()
 
     @property
     def run(self) -> Run | None:
         """Newest of `runs`; None if there was no session."""
-        runs = self.runs
-        return runs[-1] if runs else None
+        return next(results_of(self.counters), None) if self.counters is not None else None
 
     def report(self) -> str:
         """Return the newest run as text, as `profkit report` prints it; empty if there is none."""
@@ -171,7 +171,7 @@ class Block:
         return None if run is None else run._repr_html_()
 
 
-def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:
+def _learned(source: BlockSource, frame: FrameType) -> _ProfiledStatement | None:
     """Return the statement that `frame` is entering; None if profkit failed to analyse it."""
     try:
         return tracing.unseen(_learn, source, frame)
@@ -180,11 +180,12 @@ def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:
         return None
 
 
-def _learn(source: BlockSource, frame: FrameType) -> _Statement:
+def _learn(source: BlockSource, frame: FrameType) -> _ProfiledStatement:
     code, offset = frame.f_code, frame.f_lasti
-    body = body_lines(code, offset)
-    if body is None and not are_understood():
+    statement = statement_at(code, offset)
+    if statement.body is None and not are_understood():
         say_once(_NOT_UNDERSTOOD)
-    counters = source.block_counters(frame, line_at(code, offset), body)
-    statement = _Statement(counters, itertools.count(), code, source)
-    return _STATEMENTS.setdefault((id(code), offset, id(source)), statement)
+    counters = source.block_counters(statement, str(frame.f_globals.get("__name__", "")))
+    profiled = _ProfiledStatement(counters, itertools.count(), code, source)
+    keep(_STATEMENTS, (id(code), offset, id(source)), profiled)
+    return profiled

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 
+from profkit.calls.with_statements import Statement
 from profkit.errors import UsageError
 from profkit.model.region import (
     Region,
@@ -13,7 +13,6 @@ from profkit.model.region import (
     RegionKind,
     code_of,
     digest_of,
-    digest_of_lines,
     frame_code_of,
     kind_of,
     readable,
@@ -76,21 +75,19 @@ def function_region(function: Callable[..., object], label: str | None, extras: 
     )  # fmt: skip
 
 
-def block_region(
-    frame: FrameType, line: int, label: str | None, body: Iterable[int] | None, extras: RegionExtras
-) -> Region:
-    """Return the region of a `with` statement at `line` of a frame; it is detached if `body` is None."""
-    code = frame.f_code
+def block_region(statement: Statement, module: str, label: str | None, extras: RegionExtras) -> Region:
+    """Return the region of a `with` statement; it is detached if its body is not known."""
+    code, line = statement.code, statement.line
     key = RegionKey(
-        module=str(frame.f_globals.get("__name__", "")),
+        module=module,
         qualname=code.co_qualname,
         line=line,
         label=label or f"{readable(code.co_qualname)}:{line}",
     )
     return _region(
         key, RegionKind.BLOCK, extras,
-        file=code.co_filename, body=tuple(sorted(body or ())), detached=body is None,
-        digest=digest_of(code) if body is None else digest_of_lines(code, frozenset(body)),
+        file=code.co_filename, body=tuple(sorted(statement.body or ())), detached=statement.body is None,
+        digest=statement.digest,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -91,20 +91,20 @@ def note_traced(counters: Counters) -> None:
             ignore(error, "recording a compiled function")
 
 
-def results_of(counters: Counters, first_segment: int = 0) -> tuple[Run, ...]:
-    """Return this process's runs of a region, oldest first; end the current segment if necessary.
+def results_of(counters: Counters, first_segment: int = 0) -> Iterator[Run]:
+    """Yield this process's runs of a region, newest first; end the current segment if necessary.
 
     Of a session that goes on, segments before `first_segment` are left out: the region began later. Raises
     ProfkitError if the recordings cannot be read.
     """
     if not counters.sessions:
-        return ()
+        return
     try:
         from profkit.session.results import runs_in
 
         manager = _manager_of(counters)
         folders = () if manager is None else manager.settle(counters)
-        return runs_in(folders, counters.region.id, first_segment)
+        yield from runs_in(folders, counters.region.id, first_segment)
     except Exception as error:
         reraise_program_error(error)
         raise explained(error, "reading a result") from error

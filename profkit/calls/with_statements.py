@@ -15,12 +15,17 @@ from contextlib import contextmanager
 from functools import cache
 from inspect import CO_ASYNC_GENERATOR, CO_GENERATOR
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from profkit.model.region import digest_of, digest_of_lines
 
 CONTEXTLIB = contextmanager.__code__.co_filename
 """File of contextlib, whose frames enter blocks on behalf of others."""
 GENERATORS = CO_GENERATOR | CO_ASYNC_GENERATOR
 """Flags of code that contextlib can run."""
+
+_Key = TypeVar("_Key")
+_T = TypeVar("_T")
 
 _UNIT = 2  # bytes per instruction
 _BEFORE_WITH = opcode.opmap.get("BEFORE_WITH")
@@ -35,6 +40,40 @@ class _Entry(NamedTuple):
     start: int
     end: int
     target: int
+
+
+class Statement(NamedTuple):
+    """A place in code that enters a block; it references the code, so that no id is reused."""
+
+    code: CodeType
+    line: int
+    body: frozenset[int] | None
+    """Lines of the statement's body; None if enter and exit are in different frames."""
+    digest: str
+    """Digest of the body's code, else of all code."""
+
+
+_MOST_STATEMENTS = 10_000
+_STATEMENTS: dict[tuple[int, int], Statement] = {}
+"""Statements by id of the code and offset of the instruction: a new label on a line is no new statement."""
+
+
+def statement_at(code: CodeType, offset: int) -> Statement:
+    """Return the statement that the instruction at `offset` enters."""
+    known = _STATEMENTS.get((id(code), offset))
+    if known is None:
+        body = body_lines(code, offset)
+        digest = digest_of(code) if body is None else digest_of_lines(code, body)
+        known = Statement(code, line_at(code, offset), body, digest)
+        keep(_STATEMENTS, (id(code), offset), known)
+    return known
+
+
+def keep(kept: dict[_Key, _T], key: _Key, value: _T) -> None:
+    """Keep what is known of a statement; forget all if there are too many, as in generated code."""
+    if len(kept) >= _MOST_STATEMENTS:
+        kept.clear()
+    kept[key] = value
 
 
 def statement_frame(frame: FrameType) -> FrameType:

@@ -6,8 +6,9 @@ is an ordinary method. That takes half the time of wrapt's own calls, which othe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from profkit.model.measurement import MeasuredRun
     from profkit.model.run import Run
 
-Runs = Callable[[], "tuple[Run, ...] | tuple[MeasuredRun, ...]"]
+Runs = Callable[[], "Iterator[Run | MeasuredRun]"]
+"""Source of a function's runs, newest first."""
 
 # No annotations in the bodies of these classes: they would hide those of the function.
 
@@ -40,13 +42,12 @@ class _Region:
 
         Reading may end a sampler's segment, or wait until calls are measured.
         """
-        return self._self_runs()  # type: ignore[attr-defined,no-any-return]
+        return tuple(self._self_runs())[::-1]  # type: ignore[attr-defined]
 
     @property
     def last_run(self) -> Run | MeasuredRun | None:
         """Newest of `runs`, None before the first profiled call."""
-        runs = self.runs
-        return runs[-1] if runs else None
+        return next(self._self_runs(), None)  # type: ignore[attr-defined]
 
     def __copy__(self) -> _Region:
         return self
@@ -153,7 +154,7 @@ def _change_code(wrapper: RegionWrapper, code: CodeType) -> None:
     counters = source.counters(function)
     type(wrapper).__call__ = MethodType(source.marker(function, counters), function)  # type: ignore[method-assign]
     earlier = wrapper._self_runs
-    wrapper._self_runs = lambda: (*earlier(), *results_of(counters))
+    wrapper._self_runs = lambda: chain(results_of(counters), earlier())
     wrapper._self_counters = counters  # type: ignore[attr-defined]
 
 

@@ -119,7 +119,9 @@ class CompilationProfiler:
 
         Reading may end a sampler's segment.
         """
-        return tuple(run for counters, _ in self._markers.values() for run in results_of(counters))
+        return tuple(
+            run for counters, _ in self._markers.values() for run in reversed(tuple(results_of(counters)))
+        )
 
     def _find(
         self, function: Callable[..., object], args: tuple[object, ...]

@@ -45,7 +45,10 @@ OPEN_BLOCKS: dict[OpenBlock, None] = {}
 """All blocks that are open in this process."""
 
 _COUNTERS: dict[int, ref[Counted]] = {}
-"""All live counters by identity, as weak references."""
+"""Live counters of functions by identity, as weak references."""
+
+_BLOCKS: dict[int, ref[Counted]] = {}
+"""The same of blocks: there may be many, and `OPEN_BLOCKS` has those that are active."""
 
 _MARKERS: dict[int, tuple[CodeType, ref[Counted]]] = {}
 """Code objects of all markers by identity, with their counters. They live as long as these, so that no
@@ -57,11 +60,11 @@ current_caller: Callable[[], Caller] = REAL.get_ident
 """Function that identifies the caller; `greenlet.getcurrent` once that is imported."""
 
 
-def remember_counters(counters: Counted) -> None:
+def remember_counters(counters: Counted, *, of_block: bool) -> None:
     """Register counters, so that their calls are counted."""
-    key = id(counters)
+    key, known = id(counters), _BLOCKS if of_block else _COUNTERS
     # A C callback: a signal handler can run in a Python one, and an exception that it raises there is lost.
-    _COUNTERS[key] = ref(counters, partial(_COUNTERS.pop, key))
+    known[key] = ref(counters, partial(known.pop, key))
 
 
 def remember_marker(code: CodeType, counters: Counted) -> None:
@@ -73,7 +76,7 @@ def remember_marker(code: CodeType, counters: Counted) -> None:
 def calls_under_way() -> int:
     """Return the number of calls, runs and blocks in progress, in this and all other threads."""
     return len(OPEN_BLOCKS) + sum(
-        len(counters.callers) + len(counters.open_runs) for counters in all_counters()
+        len(counters.callers) + len(counters.open_runs) for counters in _alive(_COUNTERS)
     )
 
 
@@ -127,7 +130,7 @@ def keep_own(frame: FrameType | None) -> None:
     for block in list(OPEN_BLOCKS):
         if block not in own_blocks:
             OPEN_BLOCKS.pop(block, None)
-    for counters in all_counters():
+    for counters in _alive(_COUNTERS):
         del counters.open_runs[own[counters] :]
         for other in list(counters.callers):
             if isinstance(other, int) and other != caller:  # this thread's greenlets still exist
@@ -172,7 +175,12 @@ def is_worker() -> bool:
 
 def all_counters() -> Iterator[Counted]:
     """Yield the counters of all regions in this process."""
-    for known in list(_COUNTERS.values()):
-        counters = known()
+    yield from _alive(_COUNTERS)
+    yield from _alive(_BLOCKS)
+
+
+def _alive(known: dict[int, ref[Counted]]) -> Iterator[Counted]:
+    for reference in list(known.values()):
+        counters = reference()
         if counters is not None:
             yield counters

@@ -47,6 +47,9 @@ Awaits = dict[Place, list[float]]
 """Nanoseconds for which a run was suspended, and how often, by place."""
 
 
+_RANDOM = Random()
+
+
 class AwaitLooks:
     """Chooses suspensions of a region to look at: all, or those above a threshold and a part of the others.
 
@@ -57,7 +60,7 @@ class AwaitLooks:
     __slots__ = ("_left", "random", "threshold_ns")
 
     def __init__(self) -> None:
-        self.random = Random().random
+        self.random = _RANDOM.random
         self.threshold_ns = 0
         self._left = _LOOKS
 

@@ -1,4 +1,4 @@
-"""Counts of a session's calls on their way to its folder."""
+"""Counts and regions of a session's calls on their way to its folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,38 @@ from profkit.process.guard import reraise_signal_error
 from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
+    from profkit.model.region import Region
     from profkit.model.session import CallDelta
 
 _FLUSHING, _FLUSHING_S = 0.02, 0.05
 """Part of the time, and time besides, for which a processor may be used to write calls at their end."""
+
+
+_BURST_S = 0.1
+
+
+class RegionJournal:
+    """Writer of regions: one that comes soon after another is written with the counts of its calls."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: set[str] = set()
+        self._unwritten: list[Region] = []
+        self._written_s = float("-inf")
+
+    def add(self, region: Region) -> bool:
+        """Add a region, unless it is known; return whether to write it at once."""
+        if (identity := region.id) not in self._known:
+            self._known.add(identity)
+            self._unwritten.append(region)
+        return bool(self._unwritten) and self._clock.monotonic_s() - self._written_s >= _BURST_S
+
+    def write(self, append: Callable[[tuple[Region, ...]], None]) -> None:
+        """Write the regions that are not written yet; `append` is as of `CallJournal.write`."""
+        if self._unwritten:
+            append(tuple(self._unwritten))
+            self._unwritten.clear()
+            self._written_s = self._clock.monotonic_s()
 
 
 class CallJournal:

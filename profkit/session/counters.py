@@ -27,6 +27,8 @@ ON_BUSY: tuple[OnBusy, ...] = ("share", "skip", "wait", "raise")
 
 _T = TypeVar("_T")
 
+_MOST_SESSIONS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -116,9 +118,9 @@ class Counters:
         self.raised: deque[None] = deque()
         self.skipped: deque[None] = deque()
         self.traced: deque[None] = deque()
-        self.sessions: list[str] = []
-        """Ids of the sessions that this region took part in, oldest first."""
-        remember_counters(self)
+        self.sessions: deque[str] = deque(maxlen=_MOST_SESSIONS)
+        """Ids of the last sessions that this region took part in, oldest first."""
+        remember_counters(self, of_block=code is not None)
 
     @property
     def covers(self) -> bool:
@@ -130,6 +132,10 @@ class Counters:
     def is_empty(self) -> bool:
         """True if there are no counts since the last drain."""
         return not any(self._counters())
+
+    def has_joined(self, session: str) -> bool:
+        """Return whether this region is counted in that session, the newest one that it took part in."""
+        return bool(self.sessions) and self.sessions[-1] == session
 
     def forget(self) -> None:
         """Drop all counts: in a forked child they are the parent's."""

@@ -90,8 +90,8 @@ class Deliveries:
             call_back(on_run, run, f"on_run of {label!r}")
 
     def _run(self, folder: Path, region: str) -> Run | None:
-        found = runs_in((folder,), region)
-        return found[0] if found else self._kept(folder.name, region)
+        found = next(runs_in((folder,), region), None)
+        return found if found is not None else self._kept(folder.name, region)
 
     def _kept(self, session: str, region: str) -> Run | None:
         """Return a run that a command moved to the store meanwhile, None if there is none."""

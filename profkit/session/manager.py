@@ -134,7 +134,7 @@ class SessionManager:
             return
         try:
             session = self.session
-            if session is not None and session.id in counters.sessions[-1:]:
+            if session is not None and counters.has_joined(session.id):
                 self._guarded(None, lambda: session.flush(counters))
         finally:
             self.lock.release()
@@ -149,14 +149,14 @@ class SessionManager:
                 self._guarded(None, lambda: session.mention(counters))
 
     def settle(self, counters: Counters) -> tuple[Path, ...]:
-        """Write all data of a region to disk; return its session folders, oldest first.
+        """Write all data of a region to disk; return its session folders, newest first.
 
         Ends the segment only if something ran since it began. Raises for a strict policy.
         """
         if not self.lock_is_mine():
             with self.lock:
                 self._guarded(counters, lambda: self._settle(counters))
-        return tuple(self.spool / session for session in counters.sessions)
+        return tuple(self.spool / session for session in reversed(counters.sessions))
 
     def rotate(self) -> None:
         """End the segment and start another, with a short gap."""

@@ -115,12 +115,12 @@ class MemoryRecorder:
                 self.session.mention(counters)
 
     def settle(self, counters: Counters) -> tuple[Path, ...]:
-        """Write all counts of a region; return its session folders, oldest first."""
+        """Write all counts of a region; return its session folders, newest first."""
         if not self.lock_is_mine():
             with self.lock:
                 if self.session is not None:
                     self.session.drain()
-        return tuple(self.spool / session for session in counters.sessions)
+        return tuple(self.spool / session for session in reversed(counters.sessions))
 
     def close(self) -> None:
         """End the session; nothing is tracked afterwards."""

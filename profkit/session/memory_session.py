@@ -50,7 +50,7 @@ class MemorySession:
 
     def mention(self, counters: Counters) -> None:
         """Record a region, so that it has a run in this session even if no call of it is tracked."""
-        if counters in self.counters:
+        if counters.has_joined(self.folder.name):
             return
         self.counters.append(counters)
         counters.sessions.append(self.folder.name)
@@ -69,7 +69,7 @@ class MemorySession:
     def drain(self) -> None:
         """Move the counts of the hot path to the folder."""
         now_ns = self._clock.unix_ns()
-        here = [counters for counters in self.counters if counters.sessions[-1] == self.folder.name]
+        here = [counters for counters in self.counters if counters.has_joined(self.folder.name)]
         deltas = [delta for counters in here if (delta := counters.drain(now_ns)) is not None]
         written = files.append_calls(self.folder, deltas)
         self._lines = replace(self._lines, calls=self._lines.calls + written)

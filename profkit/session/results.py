@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,21 +16,23 @@ if TYPE_CHECKING:
 
 _Stamp = tuple[int, int]
 _READ: dict[tuple[Path, str, int], tuple[_Stamp, Run | None]] = {}
-"""Runs read so far, by folder, region and first segment, with the folder's state at that time."""
+"""Runs that were read last, by folder, region and first segment, with the folder's state at that time."""
+_MOST_READ = 100
 
 
-def runs_in(folders: Sequence[Path], region_id: str, first_segment: int = 0) -> tuple[Run, ...]:
-    """Return a region's runs in the folders of sessions, in their order, as `slow_path.results_of`.
+def runs_in(folders: Sequence[Path], region_id: str, first_segment: int = 0) -> Iterator[Run]:
+    """Yield a region's runs in the folders of sessions, in their order, as `slow_path.results_of`.
 
     A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if the
     recordings are no longer readable, as after a change of user.
     """
     try:
-        runs = [_run_in(folder, region_id, first_segment) for folder in folders]
+        for folder in folders:
+            if (run := _run_in(folder, region_id, first_segment)) is not None:
+                yield run
     except OSError as error:
         reraise_signal_error(error)
         raise SpoolUnavailable(folders[0].parent, error.strerror or str(error)) from error
-    return tuple(run for run in runs if run is not None)
 
 
 def current_id(counters: Counters, spool: Path) -> str | int:
@@ -69,6 +71,9 @@ def _run_in(folder: Path, region_id: str, first_segment: int) -> Run | None:
     from profkit.ingest.read import read_runs
 
     runs = {run.info.region.id: run for run in read_runs(folder, first_segment=first_segment).runs}
+    _READ.pop(key, None)
+    for oldest in list(_READ)[: 1 - _MOST_READ]:
+        _READ.pop(oldest, None)
     _READ[key] = stamp, runs.get(region_id)
     return runs.get(region_id)
 

@@ -33,7 +33,7 @@ from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.activity import is_worker
-from profkit.session.call_journal import CallJournal
+from profkit.session.call_journal import CallJournal, RegionJournal
 from profkit.session.counters import Counters, Policy, forget_gone
 from profkit.session.ladder import Ladder
 from profkit.session.resources import ResourceMeter
@@ -73,12 +73,11 @@ class Session:
         """The sampler's warning, if any."""
         self.indistinct: set[tuple[int, int]] = set()
         """Code objects, by identity, and lines of blocks that have several labels in this session."""
-        self._written: set[str] = set()
         self._lines = Lines()
         self._every = 1
         """Of the session's minutes, one in so many is kept."""
-        self.calls = CallJournal(clock)
-        """Counts that are not on disk yet."""
+        self._regions, self.calls = RegionJournal(clock), CallJournal(clock)
+        """Regions and counts that are not on disk yet."""
         self._reserved = False
         self._failure: str | None = None
         """Reason and time of the first failed write to the folder."""
@@ -241,12 +240,11 @@ class Session:
 
     def mention(self, counters: Counters) -> None:
         """Record a region, so that it has a run in this session even if it is never called."""
-        if counters.sessions[-1:] != [self.id]:
+        if not counters.has_joined(self.id):
             self.counters.append(counters)
             counters.sessions.append(self.id)
-        if counters.region.id not in self._written:
-            self._append("regions", files.append_regions, (counters.region,))
-            self._written.add(counters.region.id)
+        if self._regions.add(counters.region):
+            self._write_regions()
 
     def add_note(self, note: Note) -> None:
         """Add a note for the report, unless it has been added."""
@@ -256,7 +254,7 @@ class Session:
     def drain(self) -> None:
         """Move the counts of the hot path to the folder."""
         # A region that has joined another session is counted there.
-        self._write_calls(counters for counters in self.counters if counters.sessions[-1] == self.id)
+        self._write_calls(counters for counters in self.counters if counters.has_joined(self.id))
         forget_gone(self.counters)
         if self._unsaved and not self.open:
             self.save()
@@ -265,7 +263,11 @@ class Session:
         """Move the counts of one region to the folder."""
         self._write_calls([counters])
 
+    def _write_regions(self) -> None:
+        self._regions.write(lambda regions: self._append("regions", files.append_regions, regions))
+
     def _write_calls(self, counted: Iterable[Counters]) -> None:
+        self._write_regions()
         if self.calls.write(counted, lambda deltas: self._append("calls", files.append_calls, deltas)):
             self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
 

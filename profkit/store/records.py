@@ -25,11 +25,20 @@ _Reader = Callable[[object, str], object]
 
 def to_json(value: object) -> object:
     """Return the JSON form: dataclasses as objects, tuples as arrays, enums as their values."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    kind = type(value)
+    if kind is str or kind is int or value is None:  # most are
+        return value
+    if names := _names(cast(Hashable, kind)):
+        return {name: to_json(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [to_json(item) for item in value]
     return value.value if isinstance(value, enum.Enum) else value
+
+
+@cache
+def _names(kind: Hashable) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields; none for other types."""
+    return tuple([field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else ())
 
 
 def from_json(kind: type[_T], value: object) -> _T:

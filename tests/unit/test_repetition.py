@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from profkit import decorators, profiled
-from profkit.calls import blocks
+from profkit.calls import blocks, with_statements
 from profkit.process import guard
 
 REPEATED = 40
@@ -16,7 +16,9 @@ REPEATED = 40
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decorators, "_PROFILERS", {})
+    monkeypatch.setattr(decorators, "_UNLABELLED", {})
     monkeypatch.setattr(blocks, "_STATEMENTS", {})
+    monkeypatch.setattr(with_statements, "_STATEMENTS", {})
     monkeypatch.setattr(guard, "_LOGGED", set())
 
 
@@ -64,3 +66,18 @@ def test_labels_that_are_made_from_data_end_in_one(
     assert [record.getMessage()[:40] for record in caplog.records] == [
         "blocks have more than 10 different label"
     ]
+
+
+def test_labels_on_a_line_are_of_one_statement() -> None:
+    made = [entered(label=f"step {number}") for number in range(REPEATED)]
+    assert len({id(block.counters) for block in made}) == REPEATED
+    assert len(with_statements._STATEMENTS) == 1
+
+
+def test_statements_of_code_that_is_made_in_a_loop_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(with_statements, "_MOST_STATEMENTS", 10)
+    space: dict[str, Any] = {"profiled": profiled, "seen": []}
+    for _ in range(REPEATED):
+        exec("with profiled('cell') as block:\n    seen.append(block.counters)", space)
+    assert len({id(counters) for counters in space["seen"]}) == 1
+    assert len(with_statements._STATEMENTS) == len(blocks._STATEMENTS) == 10

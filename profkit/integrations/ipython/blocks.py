@@ -105,8 +105,7 @@ class CodeBlock:
     @property
     def run(self) -> Run | None:
         """Its run; None if it was not profiled."""
-        runs = results_of(self.counters)
-        return runs[-1] if runs else None
+        return next(results_of(self.counters), None)
 
 
 def why_off() -> str | None:

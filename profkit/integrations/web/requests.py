@@ -65,9 +65,8 @@ class Profiled:
     def run(self) -> Run | None:
         """Return its run, which ends the current segment; None if it ran unprofiled. Raises ProfkitError."""
         session, segment = self.began
-        in_that = self.counters.sessions[-1:] == [session]
-        runs = results_of(self.counters, segment if in_that else 0)
-        return runs[-1] if runs else None
+        in_that = self.counters.has_joined(session)
+        return next(results_of(self.counters, segment if in_that else 0), None)
 
 
 class Requests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -85,10 +85,10 @@ class Watch:
         """See `backlog.Owner.exit_timeout_s`."""
         return self.plan.exit_timeout_s
 
-    def runs(self) -> tuple[MeasuredRun, ...]:
-        """Measure waiting calls now, and return this process's runs of the function, oldest first."""
+    def runs(self) -> Iterator[MeasuredRun]:
+        """Measure waiting calls now, and return this process's runs of the function, newest first."""
         self.backlog.flush(self)
-        return () if self.backlog.forked else tuple(self._runs)
+        return iter(() if self.backlog.forked else self._runs[::-1])
 
     def take(self, run: MeasuredRun) -> None:
         """See `backlog.Owner.take`."""

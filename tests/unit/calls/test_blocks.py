@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from types import FrameType
 
 import pytest
 
 from profkit.calls import blocks, with_statements
 from profkit.calls.blocks import Block
 from profkit.calls.regions import RegionExtras, block_region
+from profkit.calls.with_statements import Statement
 from profkit.model.region import Region
 from profkit.process import guard
 from profkit.samplers.options import SamplerOptions
@@ -23,10 +23,9 @@ class Source:
 
     active, every = True, 1
 
-    def block_counters(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Counters:
-        counters = Counters(
-            block_region(frame, line, None, body, RegionExtras()), SamplerOptions(), Policy(on_busy="skip")
-        )
+    def block_counters(self, statement: Statement, module: str) -> Counters:
+        region = block_region(statement, module, None, RegionExtras())
+        counters = Counters(region, SamplerOptions(), Policy(on_busy="skip"))
         counters.live = True
         return counters
 

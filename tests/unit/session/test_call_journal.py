@@ -11,7 +11,7 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import CallDelta
 from profkit.samplers.options import SamplerOptions
 from profkit.session import call_journal
-from profkit.session.call_journal import CallJournal
+from profkit.session.call_journal import CallJournal, RegionJournal
 from profkit.session.counters import Counters, Policy
 
 
@@ -57,3 +57,41 @@ def test_calls_are_written_at_their_end_while_that_takes_little_time(monkeypatch
     assert not journal.may_flush()
     clock.advance(0.6)
     assert journal.may_flush()
+
+
+def region_of(label: str) -> Region:
+    return Region(RegionKey("m", "f", 1, label), RegionKind.BLOCK, "m.py")
+
+
+def test_of_many_new_regions_the_first_is_written_at_once() -> None:
+    """As for labels that are made in a loop: the others are written with the counts of their calls."""
+    written: list[tuple[str, ...]] = []
+
+    def append(regions: tuple[Region, ...]) -> None:
+        written.append(tuple(region.key.label for region in regions))
+
+    clock = ManualClock()
+    journal = RegionJournal(clock)
+    assert journal.add(region_of("one"))
+    journal.write(append)
+    assert not any(journal.add(region_of(label)) for label in ("one", "two", "three", "two"))
+    clock.sleep(1.0)
+    assert journal.add(region_of("four"))
+    journal.write(append)
+    journal.write(append)
+    assert not journal.add(region_of("one"))
+    assert written == [("one",), ("two", "three", "four")]
+
+
+def test_regions_that_the_disk_refused_are_written_later() -> None:
+    written: list[Region] = []
+
+    def refuse(regions: tuple[Region, ...]) -> None:
+        raise OSError(28, "No space left on device")
+
+    journal = RegionJournal(ManualClock())
+    journal.add(region_of("one"))
+    with pytest.raises(OSError, match="No space"):
+        journal.write(refuse)
+    journal.write(written.extend)
+    assert written == [region_of("one")]
