@@ -15,7 +15,7 @@ from profkit.model.sampler_names import MEMRAY
 from profkit.model.session import Capture, Lines, Manifest, SamplerPlan, SessionState
 from profkit.process.manifest import process_info
 from profkit.samplers.memray.tracker import version
-from profkit.session.counters import Counters
+from profkit.session.counters import Counters, forget_gone
 from profkit.store import spool as files
 from profkit.store.clearing import keep_within, remove_folder
 
@@ -69,10 +69,11 @@ class MemorySession:
     def drain(self) -> None:
         """Move the counts of the hot path to the folder."""
         now_ns = self._clock.unix_ns()
-        here = [counters for counters in self.counters if counters.has_joined(self.folder.name)]
+        here = (counters for counters in self.counters if counters.has_joined(self.folder.name))
         deltas = [delta for counters in here if (delta := counters.drain(now_ns)) is not None]
         written = files.append_calls(self.folder, deltas)
         self._lines = replace(self._lines, calls=self._lines.calls + written)
+        forget_gone(self.counters)
 
     def end(self) -> None:
         """Write remaining counts and close the folder; raises OSError if the disk is full."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _Stamp = tuple[int, int]
 _READ: dict[tuple[Path, str, int], tuple[_Stamp, Run | None]] = {}
 """Runs that were read last, by folder, region and first segment, with the folder's state at that time."""
-_MOST_READ = 100
+_MOST_READ = 30
 
 
 def runs_in(folders: Sequence[Path], region_id: str, first_segment: int = 0) -> Iterator[Run]:

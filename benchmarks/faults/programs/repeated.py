@@ -6,6 +6,7 @@ The arguments are LOG USE TIMES.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import itertools
 import os
@@ -83,6 +84,17 @@ def decorate() -> None:
     inner()
 
 
+def track_memory() -> None:
+    """Decorate a new function, and track the memory of a call."""
+    profile(lambda: [0] * 1000, mode="memory")()
+
+
+@profile(mode="timer", runs=2000, max_signatures=1)
+def timed() -> int:
+    """Return a number."""
+    return 1
+
+
 def in_thread() -> None:
     """Call in a thread of its own."""
     thread = threading.Thread(target=function)
@@ -122,6 +134,8 @@ USES: dict[str, Callable[[], object]] = {
     "block": enter_block,
     "new label": enter_new_label,
     "decorating": decorate,
+    "timer": timed,
+    "memory": track_memory,
     "thread": in_thread,
     "reading": lambda: (function(), function.last_run),
     "sessions": change_sessions,
@@ -130,17 +144,35 @@ USES: dict[str, Callable[[], object]] = {
 }
 
 
+class _MallInfo2(ctypes.Structure):
+    """See mallinfo(3)."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks",
+            "keepcost",
+        )
+    )  # fmt: skip
+
+
+def allocated_bytes() -> int:
+    """Return the bytes that malloc has allocated in all arenas: large objects, and those of C libraries."""
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = _MallInfo2
+    found = mallinfo2()
+    return int(found.uordblks + found.hblkhd)
+
+
 def alive() -> tuple[int, ...]:
-    """Return the numbers of objects, blocks of memory, threads and descriptors, and the resident bytes."""
+    """Return the numbers of objects, small blocks, threads and descriptors, and the bytes of large blocks."""
     function()
     assert function.runs  # reading them settles what all calls have left
     for _ in range(3):
         gc.collect()
-    with open("/proc/self/statm", encoding="ascii") as file:
-        resident_bytes = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     descriptors = len(os.listdir("/proc/self/fd"))
     objects, threads = len(gc.get_objects()), threading.active_count()
-    return objects, sys.getallocatedblocks(), threads, descriptors, resident_bytes
+    return objects, sys.getallocatedblocks(), threads, descriptors, allocated_bytes()
 
 
 def main() -> None:
