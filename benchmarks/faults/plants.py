@@ -66,9 +66,9 @@ def inject(injection: Injection) -> Outcome:
                 outcome = outcome.with_problem(f"{name}: {problem}")
             if secret in done.stdout + done.stderr:
                 outcome = outcome.with_problem(f"{name}: {' '.join(command)} prints a private file")
-        for path in _pages(box):
-            if secret in path.read_text("utf-8", "replace"):
-                outcome = outcome.with_problem(f"{name}: {path.name} shows a private file")
+        for page in _pages(box):
+            if secret in page.read_text("utf-8", "replace"):
+                outcome = outcome.with_problem(f"{name}: {page.name} shows a private file")
         after = _state(place)
         for path in sorted(before.keys() | after.keys()):
             if before.get(path) != after.get(path):
@@ -105,10 +105,9 @@ def _state(place: _Place) -> dict[str, tuple[int, int, bytes]]:
     """Return mode, owner and content of what is private, and of all that belongs to the other user."""
     found = {}
     for path in [place.private, *place.private.rglob("*"), *place.box.work.rglob("*")]:
-        status = path.lstat()
-        if not path.is_relative_to(place.private) and status.st_uid != _OTHER:
-            if path.parent.lstat().st_uid != _OTHER:
-                continue
+        status, above = path.lstat(), path.parent.lstat()
+        if not path.is_relative_to(place.private) and _OTHER not in (status.st_uid, above.st_uid):
+            continue
         content = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
         found[str(path.relative_to(place.box.root))] = status.st_mode, status.st_uid, content
     return found
@@ -127,6 +126,11 @@ def _remove(data: Path) -> None:
         for name in (*files, *names):
             path = Path(folder, name)
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _record(box: Sandbox) -> None:
+    if _program(box, "recording", Outcome()).problems or not box.spool.exists():
+        raise RuntimeError("nothing was recorded")
 
 
 def _folder(place: _Place) -> None:
@@ -166,14 +170,13 @@ def _sessions_files(place: _Place) -> None:
 
 
 def _foreign_sessions(place: _Place) -> None:
-    """Record with this user's program, and give all of it away."""
-    if _program(place.box, "recording", Outcome()).problems:
-        raise RuntimeError("nothing was recorded")
+    _record(place.box)
     for path in (place.data, *place.data.rglob("*")):
         place.foreign(path)
 
 
 def _store(place: _Place) -> None:
+    _record(place.box)
     place.box.command("list")  # makes it
     place.foreign(place.data / "runs.db", 0o666)
 

@@ -20,7 +20,7 @@ from profkit.model.run import RunInfo
 from profkit.render.escape import visible
 from profkit.render.options import PIPE, Terminal, terminal_of
 from profkit.render.registry import FORMAT_OF_SUFFIX
-from profkit.store.files import file_mode
+from profkit.store.files import check_link, file_mode
 
 # For terminals without Unicode: ASCII for the drawing characters of reports, one for each.
 _PLAIN = str.maketrans(
@@ -109,12 +109,13 @@ def save_parts(path: Path, content: Iterable[str | bytes]) -> None:
     """Write a file in pieces, atomically, replacing any existing one; raises UsageError.
 
     Only its owner can read it, unless PROFKIT_FILES says otherwise. A file that is not regular, such as a
-    pipe, is written to directly.
+    pipe, is written to directly. A link is followed, unless another user has made it.
     """
     pieces = (
         part if isinstance(part, bytes) else part.encode("utf-8", "backslashreplace") for part in content
     )
     try:
+        check_link(path, os.geteuid())
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 file.writelines(pieces)

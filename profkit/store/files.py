@@ -19,14 +19,47 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 def make_folder(folder: Path) -> None:
     """Make a folder and its parents, for their owner alone; keep a `.profkit` folder out of git.
 
-    Raises OSError if that fails.
+    Raises OSError if that fails, as `check_place`.
     """
     if is_nowhere(folder):
         raise OSError(errno.ENOENT, NO_FOLDER)
+    check_place(folder, os.geteuid())
     _make(folder)
-    for home in (folder, *folder.parents):
-        if home.name == HOME:
-            _ignore(home / ".gitignore")
+    for home in _homes(folder):
+        _ignore(home / ".gitignore")
+
+
+def _homes(folder: Path) -> list[Path]:
+    return [home for home in (folder, *folder.parents) if home.name == HOME]
+
+
+def check_link(path: Path, owner: int) -> None:
+    """Raise PermissionError if a path is a link that neither its owner nor root has made."""
+    if path.is_symlink() and os.lstat(path).st_uid not in (0, owner):
+        raise PermissionError(errno.EPERM, "it is a link of another user's", str(path))
+
+
+def check_place(folder: Path, owner: int) -> None:
+    """Raise PermissionError if others can put something else in the place of a folder of profkit's.
+
+    That are links to it, and a `.profkit` above it that others can change. With PROFKIT_FILES=umask that is
+    up to the user.
+    """
+    if follows_umask():
+        return
+    check_link(folder, owner)
+    for home in filter(os.path.lexists, _homes(folder)):
+        check_link(home, owner)
+        status = os.stat(home)
+        if status.st_uid not in (0, owner):
+            raise PermissionError(errno.EPERM, f"it belongs to user {user_name(status.st_uid)}", str(home))
+        if _is_open(status):
+            raise PermissionError(errno.EPERM, f"other users can change it; `chmod o-w {home}`", str(home))
+
+
+def _is_open(status: os.stat_result) -> bool:
+    """Return whether others can exchange what is in a folder."""
+    return status.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
 
 
 def _make(folder: Path) -> None:
@@ -73,8 +106,8 @@ def make_file(path: Path) -> None:
     SQLite gives its journal files the mode of the database.
     """
     if os.path.lexists(path):
-        if os.lstat(path).st_uid != os.geteuid() and not os.path.exists(path):
-            raise PermissionError(errno.EPERM, "it is a link of another user's that leads nowhere")
+        if not os.path.exists(path):
+            check_link(path, os.geteuid())
         return
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, file_mode()))
@@ -99,7 +132,7 @@ def check_unshared(folder: Path) -> None:
         raise SpoolUnavailable(
             folder, f"it belongs to user {name}", "set PROFKIT_SPOOL to a folder of your own"
         )
-    if status.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
+    if _is_open(status):
         raise SpoolUnavailable(
             folder, "other users can change it", f"`chmod o-w {folder}`, or set PROFKIT_SPOOL to another one"
         )
@@ -260,8 +293,10 @@ class OwnedFolder:
 def open_spool(path: Path, owner: int | None) -> OwnedFolder:
     """Open a folder that the user configured, through links; `owner` None accepts any owner.
 
-    Raises SpoolUnavailable if it belongs to another user, and OSError.
+    Raises SpoolUnavailable if it belongs to another user, and OSError, as `check_place`.
     """
+    if owner is not None:
+        check_place(path, owner)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     found = os.fstat(descriptor).st_uid
     if owner is not None and found != owner:

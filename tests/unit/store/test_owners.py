@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from profkit.cli.output import save
 from profkit.clock import SYSTEM_CLOCK
-from profkit.errors import DamagedFile, SpoolUnavailable, StoreUnavailable
+from profkit.config import HOME
+from profkit.errors import DamagedFile, SpoolUnavailable, StoreUnavailable, UsageError
 from profkit.regular_files import open_own
 from profkit.store import spool
 from profkit.store.files import open_spool
@@ -41,6 +43,55 @@ def test_a_spool_of_another_user_is_not_used(tmp_path: Path) -> None:
     as_other(tmp_path)
     with pytest.raises(SpoolUnavailable, match="it belongs to user nobody; set PROFKIT_SPOOL"):
         spool.create_folder(tmp_path, "session")
+
+
+def test_a_link_of_another_user_in_the_place_of_a_spool_is_not_followed(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir(0o700)
+    link = tmp_path / HOME / "spool"
+    link.parent.mkdir(0o700)
+    link.symlink_to(private)
+    as_other(link)
+    with pytest.raises(PermissionError, match="a link of another user's"):
+        spool.create_folder(link, "session")
+    with pytest.raises(PermissionError, match="a link of another user's"):
+        open_spool(link, os.geteuid())
+    assert os.listdir(private) == []
+    os.chown(link, os.geteuid(), -1, follow_symlinks=False)
+    spool.create_folder(link, "session")
+    assert os.listdir(private) == ["session"]
+
+
+@pytest.mark.parametrize(("owner", "mode"), [(OTHER, 0o700), (0, 0o777)])
+def test_nothing_is_made_in_a_folder_of_profkits_that_others_can_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: int, mode: int
+) -> None:
+    home = tmp_path / HOME
+    home.mkdir()
+    os.chown(home, owner, -1)
+    home.chmod(mode)
+    reason = "it belongs to user nobody" if owner else "other users can change it"
+    with pytest.raises(PermissionError, match=reason):
+        spool.create_folder(home / "spool", "session")
+    with pytest.raises(StoreUnavailable, match=reason):
+        open_store(f"sqlite:///{home}/runs.db")
+    assert os.listdir(home) == []
+    monkeypatch.setenv("PROFKIT_FILES", "umask")
+    open_store(f"sqlite:///{home}/runs.db").close()
+    assert sorted(os.listdir(home)) == [".gitignore", "runs.db"]
+
+
+def test_a_page_does_not_replace_what_a_link_of_another_user_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("important")
+    page = tmp_path / "page.html"
+    page.symlink_to("notes")
+    as_other(page)
+    with pytest.raises(UsageError, match="a link of another user's"):
+        save(page, "<html>")
+    assert (tmp_path / "notes").read_text() == "important"
+    os.chown(page, os.geteuid(), -1, follow_symlinks=False)
+    save(page, "<html>")
+    assert (tmp_path / "notes").read_text() == "<html>"
 
 
 def test_a_link_in_the_place_of_a_sessions_folder_is_not_followed(tmp_path: Path) -> None:
