@@ -232,8 +232,8 @@ def _measured(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., 
         plan = plan_of(function, mode, options)
         if not options.get("enabled", True) or CONFIG.disabled or is_spawned():
             return function
+        from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
         from profkit.measuring.decorated.program import watch_of
-        from profkit.measuring.decorated.wrapper import marker_of
 
         watch = watch_of(plan)
         return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)

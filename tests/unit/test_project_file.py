@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profkit import project_file
 from profkit.project_file import (
     NO_FILE,
     ProjectFile,
@@ -17,6 +18,7 @@ from profkit.project_file import (
     read_user_file,
     user_path,
 )
+from profkit.regular_files import open_regular
 
 PYPROJECT = '[tool.profkit]\nspool-limit = "2GB"\n[tool.profkit.report]\nlimit = 7\n'
 SETUP_CFG = "[profkit]\nspool-limit = 2GB\n[profkit:report]\nlimit = 7\n"
@@ -145,3 +147,21 @@ def test_a_pipe_in_place_of_a_file_is_not_opened(root: Path) -> None:
         assert os.read(writer, 4096) == PYPROJECT.encode(), "nobody else has read it"
     finally:
         os.close(writer)
+
+
+def test_the_owner_is_that_of_what_was_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's file is exchanged with one of this user's as soon as it is open."""
+    path, own = root / "pyproject.toml", root / "own.toml"
+    own.write_text("[tool.profkit]\nspool = 'mine'\n")
+    path.write_text("[tool.profkit]\nspool = 'theirs'\n")
+    os.chown(path, 65534, 65534)
+
+    def exchanging(name: str) -> int:
+        descriptor = open_regular(name)
+        if name == os.fspath(path) and own.exists():
+            own.rename(path)
+        return descriptor
+
+    monkeypatch.setattr(project_file, "open_regular", exchanging)
+    assert find_project_file(root) == ProjectFile(skipped=(path,))
+    assert find_project_file(root).settings == {"spool": "mine"}

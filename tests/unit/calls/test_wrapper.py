@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from profkit import profile
+from profkit.errors import UsageError
 from profkit.session import activity
 
 
@@ -366,3 +367,10 @@ def test_an_argument_of_a_generator_ends_when_the_generator_drops_it() -> None:
 
     list(consume(Item()))
     assert seen == [True]
+
+
+def test_a_property_of_a_class_is_refused_as_a_property_is() -> None:
+    """Until Python 3.12 a class method can wrap one; a wrapper would show itself in place of the value."""
+    for of_class in (property(lambda cls: 5), classmethod(property(lambda cls: 5))):  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="is not callable; give a function"):
+            profile(of_class)  # type: ignore[type-var]

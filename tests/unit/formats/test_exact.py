@@ -96,3 +96,12 @@ def test_formats_that_lose_states_say_so() -> None:
         kept = read_any(content, known.name).profile.states
         assert bool(kept) is (known.name not in told)
         assert not any("waiting" in lost for lost in lost_in(known, timed()))
+
+
+@pytest.mark.parametrize(
+    ("period_ns", "words"), [(-1e7, "not a time"), (0, "its samples have times, but"), ("x", "not a number")]
+)
+def test_a_period_that_is_no_time_is_reported(period_ns: object, words: str) -> None:
+    """A file with one was imported, and reports of it failed."""
+    with pytest.raises(DamagedFile, match=words):
+        speedscope.decode(described(profile_of(("f:1", 2)), {"period_ns": period_ns}))

@@ -613,3 +613,27 @@ def test_calls_of_other_threads_count_while_the_sampler_ends(stage: Stage) -> No
     stage.manager.end_session()
     assert read_session(stage.folder).calls[counters.region.id].durations.count == 2
     assert not counters.live
+
+
+def test_whoever_finds_the_lock_taken_must_not_wait_on_an_event_loop(stage: Stage) -> None:
+    """As while the ticker begins a new segment: the first call of a coroutine then waits in a thread."""
+    first, second = stage.counters("f"), stage.counters("g")
+    assert stage.manager.must_wait(first)
+    stage.call(first)
+    assert not stage.manager.must_wait(second)
+    taken, done = threading.Event(), threading.Event()
+
+    def rotate() -> None:
+        with stage.manager.lock:
+            taken.set()
+            done.wait()
+
+    thread = threading.Thread(target=rotate)
+    thread.start()
+    taken.wait()
+    try:
+        assert stage.manager.must_wait(second)
+    finally:
+        done.set()
+        thread.join()
+    assert not stage.manager.must_wait(second)

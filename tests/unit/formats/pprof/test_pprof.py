@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import re
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -411,3 +412,14 @@ def test_idle_samples_of_earlier_versions_wait() -> None:
     place = list(message.string_table).index("waiting")
     message.string_table[place] = "idle"
     assert pprof.decode(gzip.compress(message.SerializeToString())) == profile
+
+
+def test_a_period_that_is_no_time_is_reported() -> None:
+    """A file with one was imported, and reports of it failed."""
+    message = message_of(pprof.encode(small_profile()))
+    texts = list(message.string_table)  # type: ignore[attr-defined]
+    (place,) = [place for place, text in enumerate(texts) if '"period_ns"' in text]
+    for period in ("-1e7", "NaN", "Infinity"):
+        message.string_table[place] = re.sub(r'("period_ns": ?)[^,}]+', rf"\g<1>{period}", texts[place])  # type: ignore[attr-defined]
+        with pytest.raises(DamagedFile, match="not a time"):
+            pprof.decode(gzip.compress(message.SerializeToString()))

@@ -23,9 +23,9 @@ from profkit.errors import InternalError, ZygoteFailed
 from profkit.measuring.decorated import backlog
 from profkit.measuring.decorated.backlog import Backlog
 from profkit.measuring.decorated.calls import MAX_SIGNATURES, MAX_VALUES
+from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
 from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
-from profkit.measuring.decorated.wrapper import marker_of
 from profkit.measuring.transfer.payload import Payload
 from profkit.measuring.worker.unpack import unpack
 from profkit.model.measurement import MeasuredInfo, MeasuredRun, OrderInfo, WarningCode

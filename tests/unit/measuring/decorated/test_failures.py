@@ -14,9 +14,9 @@ import pytest
 from profkit.calls.wrapper import decorated
 from profkit.clock import ManualClock
 from profkit.measuring.decorated.backlog import Backlog
+from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
 from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
-from profkit.measuring.decorated.wrapper import marker_of
 from profkit.process import guard
 from tests.unit.measuring.decorated.test_backlog import Laboratory
 

@@ -7,9 +7,11 @@ import contextlib
 import copy
 import functools
 import inspect
+import linecache
 import pickle
 import sys
 import typing
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,9 +23,9 @@ import pytest
 from profkit.calls.wrapper import decorated
 from profkit.clock import ManualClock
 from profkit.measuring.decorated.backlog import Backlog
+from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
 from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
-from profkit.measuring.decorated.wrapper import marker_of
 from tests.unit.measuring.decorated.test_backlog import Laboratory
 
 BACKLOG = Backlog(ManualClock())
@@ -153,6 +155,34 @@ def test_members_of_dataclasses_and_enums() -> None:
     assert Point(2).twice() == 4
     assert Color.RED.label() == "RED"
     assert list(Color) == [Color.RED]
+
+
+@measured
+def warn(level: int) -> None:
+    warnings.warn("old", stacklevel=level)
+
+
+@measured
+async def warn_later(level: int) -> None:
+    warnings.warn("old", stacklevel=level)
+
+
+async def await_warning(level: int) -> None:
+    await warn_later(level)
+
+
+def test_warnings_find_the_caller() -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for level in (1, 2):
+            warn(level)
+            with contextlib.suppress(StopIteration):
+                await_warning(level).send(None)
+    places = [(linecache.getline(one.filename, one.lineno)).strip() for one in seen]
+    assert places == ['warnings.warn("old", stacklevel=level)'] * 2 + [
+        "warn(level)",
+        "await warn_later(level)",
+    ]
 
 
 def test_weak_references_and_kinds() -> None:
