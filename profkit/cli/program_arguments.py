@@ -42,6 +42,11 @@ class CommandLine:
         )
 
     @property
+    def is_on_stdin(self) -> bool:
+        """Whether Python reads the script from stdin."""
+        return self.given[0] == "-"
+
+    @property
     def name(self) -> str:
         """The name of the program, for labels: a script's or a command's without folders, or a module's."""
         from profkit.program.target import program_of

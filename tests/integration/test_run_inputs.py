@@ -70,6 +70,27 @@ def test_a_script_that_can_be_read_once_is_not_executed_repeatedly(tmp_path: Pat
     assert "script.py can be read only once" in done.stderr
 
 
+@pytest.mark.parametrize("mode", ["timer", "callgrind"])
+def test_a_script_on_stdin_is_executed_repeatedly_if_it_is_copied(tmp_path: Path, mode: str) -> None:
+    """Without a copy, an empty program was measured."""
+    script = "import sys\nopen('executed', 'a').write(sys.stdin.read() or '.')\n"
+    options = ["-m", "profkit", "run", "-q", "--mode", mode]
+    if mode == "timer":
+        options += ["--runs", "3", "--warmups", "0"]
+    read = pipe_with(script)
+    done = run(tmp_path, *options, "-", stdin=read)
+    os.close(read)
+    assert done.returncode == 2
+    assert f"stdin can be read only once, and --mode {mode} executes the program repeatedly" in done.stderr
+    assert "add --input -" in done.stderr
+    assert not (tmp_path / "executed").exists()
+    read = pipe_with(script)
+    done = run(tmp_path, *options, "--input", "-", "-", stdin=read)
+    os.close(read)
+    assert done.returncode == 0, done.stderr
+    assert set((tmp_path / "executed").read_text()) == {"."}
+
+
 @pytest.mark.parametrize("closed", [0, 1, 2])
 @pytest.mark.parametrize("options", [[], ["-q"], ["-o", "report.txt"]], ids=["stderr", "quiet", "file"])
 def test_closed_streams_change_nothing(tmp_path: Path, closed: int, options: list[str]) -> None:

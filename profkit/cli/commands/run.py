@@ -134,10 +134,13 @@ def _measure(
     from profkit.measuring.programs.run import measure_program
     from profkit.measuring.runner.progress import ProgressLine
 
-    if line.reads_once:
+    if line.reads_once or (line.is_on_stdin and given["stdin"] is None):
+        name = "stdin" if line.is_on_stdin else line.given[0]
         raise UsageError(
-            f"{line.given[0]} can be read only once, and --mode {mode} executes it repeatedly",
-            "write the script to a file",
+            f"{name} can be read only once, and --mode {mode} executes the program repeatedly",
+            "add --input -, or write the script to a file"
+            if line.is_on_stdin
+            else "write the script to a file",
         )
     if mode == "timer":
         refuse_stacks(shown, mode)
