@@ -18,11 +18,15 @@ _FLUSHING, _FLUSHING_S = 0.02, 0.05
 """Part of the time, and time besides, for which a processor may be used to write calls at their end."""
 
 
-_BURST_S = 0.1
+_AT_ONCE, _BURST_S = 20, 0.1
 
 
 class RegionJournal:
-    """Writer of regions: one that comes soon after another is written with the counts of its calls."""
+    """Writer of regions: the first ones at once, since the program may be killed.
+
+    Of more, as labels that are made in a loop, one that comes soon after another is written with the counts
+    of its calls.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -35,7 +39,9 @@ class RegionJournal:
         if (identity := region.id) not in self._known:
             self._known.add(identity)
             self._unwritten.append(region)
-        return bool(self._unwritten) and self._clock.monotonic_s() - self._written_s >= _BURST_S
+        if not self._unwritten:
+            return False
+        return len(self._known) <= _AT_ONCE or self._clock.monotonic_s() - self._written_s >= _BURST_S
 
     def write(self, append: Callable[[tuple[Region, ...]], None]) -> None:
         """Write the regions that are not written yet; `append` is as of `CallJournal.write`."""

@@ -63,8 +63,9 @@ def region_of(label: str) -> Region:
     return Region(RegionKey("m", "f", 1, label), RegionKind.BLOCK, "m.py")
 
 
-def test_of_many_new_regions_the_first_is_written_at_once() -> None:
+def test_of_many_new_regions_the_first_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for labels that are made in a loop: the others are written with the counts of their calls."""
+    monkeypatch.setattr(call_journal, "_AT_ONCE", 1)
     written: list[tuple[str, ...]] = []
 
     def append(regions: tuple[Region, ...]) -> None:
@@ -81,6 +82,15 @@ def test_of_many_new_regions_the_first_is_written_at_once() -> None:
     journal.write(append)
     assert not journal.add(region_of("one"))
     assert written == [("one",), ("two", "three", "four")]
+
+
+def test_regions_of_most_programs_are_written_at_once() -> None:
+    written: list[Region] = []
+    journal = RegionJournal(ManualClock())
+    for label in map(str, range(30)):
+        if journal.add(region_of(label)):
+            journal.write(written.extend)
+    assert [region.key.label for region in written] == [str(number) for number in range(20)]
 
 
 def test_regions_that_the_disk_refused_are_written_later() -> None:
