@@ -51,6 +51,7 @@ def inject(injection: Injection) -> Outcome:
                 continue
             outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
         box.await_end()
+        box.age()  # the empty folder of a session that was killed at its beginning is removed when it is old
         listed = box.command("list", "--json")
         problem = listed.problem((0,) if due else (0, _NO_RUNS))
         if problem or (listed.code == 0 and listed.stderr):
