@@ -27,7 +27,7 @@ def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
 def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     text, progress = sampling(tmp_path, "--only", "imports", "calls")
     rows = [line for line in text.splitlines() if re.match(r"(imports|calls) ", line)]
-    assert len(rows) == 10
+    assert len(rows) == 11
     assert sum("÷" in row and " × " in row for row in rows) == 3
     assert all(re.search(r"\b(holds|fails|undecided)\b", row) for row in rows if "≤" in row)
     for fact in ("processor", "kernel", "Python", "versions", "load before", "load after", "repetitions"):
