@@ -6,6 +6,7 @@ SQL can search; a run's document has everything.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -316,8 +317,9 @@ def _sqlite(url: URL, name: str) -> Engine:
         raise StoreUnavailable(name, "only Python's own SQLite driver is supported; write sqlite:///PATH")
     if url.database and not url.database.startswith((":memory:", "file:")):
         try:
-            make_folder(Path(url.database).parent)
-            make_file(Path(url.database))
+            if not os.path.exists(url.database):  # else it may be another user's, and is only read
+                make_folder(Path(url.database).parent)
+                make_file(Path(url.database))
         except (OSError, ValueError) as error:
             raise StoreUnavailable(name, str(error)) from error
     engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})

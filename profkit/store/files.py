@@ -152,6 +152,10 @@ def refuse_other_owner(path: Path, store: str) -> None:
     """Raise StoreUnavailable if a store's file, or a link to it, is another user's and not shared."""
     if follows_umask() or not os.path.lexists(path):
         return
+    try:
+        check_place(path.parent, os.geteuid())
+    except PermissionError as error:
+        raise StoreUnavailable(store, f"{error.filename}: {error.strerror}") from error
     owners = {os.lstat(path).st_uid, os.stat(path).st_uid} - {os.geteuid()}
     if owners:
         raise StoreUnavailable(

@@ -143,6 +143,21 @@ def test_a_store_of_another_user_is_read_and_not_written(
         assert store.remove([run.info.id]) == 1
 
 
+def test_a_store_in_another_users_folder_is_read_and_not_written(tmp_path: Path) -> None:
+    """As root reads the runs of a user."""
+    home = tmp_path / HOME
+    url, run = f"sqlite:///{home}/runs.db", made_run()
+    with open_store(url) as store:
+        store.add([run])
+    for path in (home, home / "runs.db"):
+        as_other(path)
+    with open_store(url) as store:
+        assert store.load(run.info.id) == run
+    os.chown(home / "runs.db", os.geteuid(), -1)
+    with open_store(url) as store, pytest.raises(StoreUnavailable, match="it belongs to user nobody"):
+        store.remove([run.info.id])
+
+
 def test_a_link_of_another_user_to_nowhere_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "runs.db").symlink_to(tmp_path / "elsewhere")
     as_other(tmp_path / "runs.db")
