@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from benchmarks.faults import interrupts, plants, repetition, senders, streams
+from benchmarks.faults import interrupts, planted_files, repetition, senders, streams
 from benchmarks.faults.fuzz_worker import IMPORTERS
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.same_programs import CASES
@@ -58,8 +58,8 @@ FAULTS: Mapping[str, Fault] = {
         "same_programs", "small programs in each mode, compared with unprofiled", len(CASES), 14
     ),
     "planted-modules": Fault("planted", "files named like modules lie in the folder of a command", 10, 3),
-    "plants": Fault(
-        "plants", "another user, or a repository, has planted links, folders and settings", plants.COUNT, 4
+    "planted-files": Fault(
+        "planted_files", "another user has planted links, folders and settings", planted_files.COUNT, 4
     ),
     "secrets": Fault("secrets_kept", "secrets are on the command line and in the environment", 8, 2),
     "importers": Fault("fuzzing", "importers are fuzzed", len(IMPORTERS), 5),

@@ -187,5 +187,4 @@ def _learn(source: BlockSource, frame: FrameType) -> _ProfiledStatement:
         say_once(_NOT_UNDERSTOOD)
     counters = source.block_counters(statement, str(frame.f_globals.get("__name__", "")))
     profiled = _ProfiledStatement(counters, itertools.count(), code, source)
-    keep(_STATEMENTS, (id(code), offset, id(source)), profiled)
-    return profiled
+    return keep(_STATEMENTS, (id(code), offset, id(source)), profiled)

@@ -64,16 +64,18 @@ def statement_at(code: CodeType, offset: int) -> Statement:
     if known is None:
         body = body_lines(code, offset)
         digest = digest_of(code) if body is None else digest_of_lines(code, body)
-        known = Statement(code, line_at(code, offset), body, digest)
-        keep(_STATEMENTS, (id(code), offset), known)
+        return keep(_STATEMENTS, (id(code), offset), Statement(code, line_at(code, offset), body, digest))
     return known
 
 
-def keep(kept: dict[_Key, _T], key: _Key, value: _T) -> None:
-    """Keep what is known of a statement; forget all if there are too many, as in generated code."""
+def keep(kept: dict[_Key, _T], key: _Key, value: _T) -> _T:
+    """Keep and return a value of a statement, the first one of several threads.
+
+    If there are too many, as of generated code, all others are forgotten.
+    """
     if len(kept) >= _MOST_STATEMENTS:
         kept.clear()
-    kept[key] = value
+    return kept.setdefault(key, value)
 
 
 def statement_frame(frame: FrameType) -> FrameType:

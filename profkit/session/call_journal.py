@@ -19,6 +19,7 @@ _FLUSHING, _FLUSHING_S = 0.02, 0.05
 
 
 _AT_ONCE, _BURST_S = 20, 0.1
+"""Number of regions that are always written at once, and time after a write for which others wait."""
 
 
 class RegionJournal:

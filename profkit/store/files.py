@@ -42,8 +42,8 @@ def check_link(path: Path, owner: int) -> None:
 def check_place(folder: Path, owner: int) -> None:
     """Raise PermissionError if others can put something else in the place of a folder of profkit's.
 
-    That are links to it, and a `.profkit` above it that others can change. With PROFKIT_FILES=umask that is
-    up to the user.
+    They can if one of them made a link to it, or can change a `.profkit` above it. With PROFKIT_FILES=umask,
+    nothing is checked: such folders are shared.
     """
     if follows_umask():
         return
@@ -149,7 +149,7 @@ def own_file(folder: Path, name: str) -> Path:
 
 
 def refuse_other_owner(path: Path, store: str) -> None:
-    """Raise StoreUnavailable if a store's file, or a link to it, is another user's and not shared."""
+    """Raise StoreUnavailable if a store's file, folder or link is another user's and not shared."""
     if follows_umask() or not os.path.lexists(path):
         return
     try:

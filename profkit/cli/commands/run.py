@@ -126,6 +126,13 @@ def _check_tracker(line: CommandLine) -> None:
         raise TrackerMissing("No module named 'memray'")
 
 
+def _read_once(name: str, mode: str, otherwise: str) -> UsageError:
+    return UsageError(
+        f"{name} can be read only once, and --mode {mode} executes the program repeatedly",
+        f"{otherwise}write the script to a file",
+    )
+
+
 def _measure(
     line: CommandLine, mode: str, given: Mapping[str, object], shown: Output, config: Config, *, quiet: bool
 ) -> None:
@@ -134,14 +141,10 @@ def _measure(
     from profkit.measuring.programs.run import measure_program
     from profkit.measuring.runner.progress import ProgressLine
 
-    if line.reads_once or (line.is_on_stdin and given["stdin"] is None):
-        name = "stdin" if line.is_on_stdin else line.given[0]
-        raise UsageError(
-            f"{name} can be read only once, and --mode {mode} executes the program repeatedly",
-            "add --input -, or write the script to a file"
-            if line.is_on_stdin
-            else "write the script to a file",
-        )
+    if line.reads_once:
+        raise _read_once(line.given[0], mode, "")
+    if line.is_on_stdin and given["stdin"] is None:
+        raise _read_once("stdin", mode, "add --input -, or ")
     if mode == "timer":
         refuse_stacks(shown, mode)
     spool = MeasuredSpool(config.spool)

@@ -15,7 +15,7 @@ from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_status, sandbox
 
 _OTHER = 65534
-"""A user that is not this one."""
+"""Id of another user."""
 _COMMANDS = (
     ("list", "--json"), ("report",), ("report", "--html", "-o", "page.html"),
     ("export", "--format", "speedscope", "-o", "export.json"), ("measure", "--quick", "sum(range(9))"),
@@ -23,11 +23,13 @@ _COMMANDS = (
 )  # fmt: skip
 _CODES = (0, 1, 2, 3, 4, 5, 6, 7)
 _PROGRAM_S = 60.0
+_SESSION = "20260101T000000-4194303-0a1b2c3d"
+"""Id of a session whose process has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The sandbox, and what nobody may change or read: a private folder beside it."""
+    """A sandbox, and a private folder beside it, whose files profkit may neither change nor show."""
 
     box: Sandbox
     private: Path
@@ -44,13 +46,13 @@ class _Place:
             path.chmod(mode)
 
     def link(self, path: Path, target: str) -> None:
-        """Put another user's link to something private."""
+        """Make a link of the other user's to a private file or folder."""
         path.symlink_to(self.private / target)
         self.foreign(path)
 
 
 def inject(injection: Injection) -> Outcome:
-    """Plant something; run a program and each command; compare what they may not change."""
+    """Plant files, run a program and each command, and compare the private files."""
     name, plant = variant_of(injection, tuple(_PLANTS.items()))
     if os.geteuid():
         return Outcome(injected=0, not_run="files can be given to another user by root alone")
@@ -59,7 +61,7 @@ def inject(injection: Injection) -> Outcome:
         place = _Place(box, _private(box, secret))
         plant(place)
         before = _state(place)
-        outcome = _program(box, name, Outcome())
+        outcome = _program(box, name)
         for command in _COMMANDS:
             done = box.command(*command)
             if (problem := done.problem(_CODES)) is not None:
@@ -78,14 +80,14 @@ def inject(injection: Injection) -> Outcome:
         return box.counted(outcome)
 
 
-def _program(box: Sandbox, name: str, outcome: Outcome) -> Outcome:
+def _program(box: Sandbox, name: str) -> Outcome:
     """Run a profiled program, which ends as without profkit."""
     with box.started([str(PROGRAMS / "phases.py"), str(box.log)]) as program:
         status = await_status(program, _PROGRAM_S)
     if status or box.output("stdout") != "30 calls\n" or "Traceback" in box.output():
         said = f"{box.output('stdout')}{box.output()}"[-400:]
-        return outcome.with_problem(f"{name}: the program ended with {status}: {said}", changed=1)
-    return outcome
+        return Outcome().with_problem(f"{name}: the program ended with {status}: {said}", changed=1)
+    return Outcome()
 
 
 def _private(box: Sandbox, secret: str) -> Path:
@@ -102,7 +104,7 @@ def _private(box: Sandbox, secret: str) -> Path:
 
 
 def _state(place: _Place) -> dict[str, tuple[int, int, bytes]]:
-    """Return mode, owner and content of what is private, and of all that belongs to the other user."""
+    """Return mode, owner and content of each private file, and of each in a folder of the other user's."""
     found = {}
     for path in [place.private, *place.private.rglob("*"), *place.box.work.rglob("*")]:
         status, above = path.lstat(), path.parent.lstat()
@@ -129,7 +131,7 @@ def _remove(data: Path) -> None:
 
 
 def _record(box: Sandbox) -> None:
-    if _program(box, "recording", Outcome()).problems or not box.spool.exists():
+    if _program(box, "recording").problems or not box.spool.exists():
         raise RuntimeError("nothing was recorded")
 
 
@@ -159,11 +161,11 @@ def _spool_link(place: _Place) -> None:
 
 def _session_link(place: _Place) -> None:
     place.box.spool.mkdir(0o700, parents=True)
-    place.link(place.box.spool / "20260101-000000-1-abcdef", ".")
+    place.link(place.box.spool / _SESSION, ".")
 
 
 def _sessions_files(place: _Place) -> None:
-    session = place.box.spool / "20260101-000000-1-abcdef"
+    session = place.box.spool / _SESSION
     session.mkdir(0o700, parents=True)
     for name in ("manifest.json", "calls.jsonl"):
         place.link(session / name, name)
