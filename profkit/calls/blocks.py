@@ -161,9 +161,9 @@ class Block:
         run = self.run
         if run is None:
             return ""
-        from profkit.render.text.sampled import sampled_text
+        from profkit.render.registry import SAMPLED
 
-        return sampled_text([run])
+        return SAMPLED.text([run])
 
     def _repr_html_(self) -> str | None:
         """Return the newest run as HTML for notebooks; None if there is none."""

@@ -290,8 +290,8 @@ def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> 
 
         write(removed_json(infos, dry_run=dry_run))
     elif infos:
-        from profkit.render.text.runs import runs_text
+        from profkit.render.registry import LISTED_RUNS
 
-        write(runs_text(infos, terminal()))
+        write(LISTED_RUNS.text(infos, terminal=terminal()))
     runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
     say("note", f"{runs} would be removed" if dry_run else f"{runs} removed")

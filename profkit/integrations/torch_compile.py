@@ -73,10 +73,10 @@ class ProfiledCompilations:
         runs = self.runs
         if not runs:
             return ""
-        from profkit.render.text.compilations import compilations_text
+        from profkit.render.registry import COMPILATIONS
         from profkit.transforms.compilations import sum_up
 
-        return compilations_text(sum_up(runs))
+        return COMPILATIONS.text(sum_up(runs))
 
     def disable(self) -> None:
         """Stop profiling compilations, unless `enable` was called again meanwhile."""

@@ -1,6 +1,9 @@
-"""Cut text to a width in terminal cells."""
+"""Text in terminal cells: cut to a width, and the guides of trees."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
 
 from rich.cells import cell_len, get_character_cell_size
 
@@ -31,3 +34,33 @@ def middle_cut(text: str, width: int) -> str:
         return shown
     head = (width - 1) // 2
     return f"{_last(shown[::-1], head)[::-1]}…{_last(shown, width - 1 - head)}"
+
+
+_DEEPEST = 24
+"""Maximum number of levels of guides without a terminal's limit."""
+
+
+def guides(rows: Sequence[Placed], room: int | None) -> list[str]:
+    """Return the lines before each row that connect it to its parent; deep ones are cut on the left."""
+    most = _DEEPEST * 2 if room is None else max(4, room // 2)
+    drawn: list[str] = []
+    open_levels: list[bool] = []
+    for row in rows:
+        del open_levels[row.depth :]
+        above = "".join("│ " if more else "  " for more in open_levels[1:])
+        own = ("└ " if row.last else "├ ") if row.depth else ""
+        drawn.append(left_cut(above + own, most))
+        open_levels.append(not row.last)
+    return drawn
+
+
+class Placed(Protocol):
+    """A row of any tree."""
+
+    @property
+    def depth(self) -> int:
+        """Number of levels above it."""
+
+    @property
+    def last(self) -> bool:
+        """Whether it is the last of its siblings."""

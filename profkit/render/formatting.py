@@ -24,6 +24,9 @@ class Tone(enum.Enum):
     FAINT = "faint"
     WARN = "warn"
     BAD = "bad"
+    GOOD = "good"
+    ASIDE = "aside"
+    """Not of the program, such as the name of a library's call."""
 
 
 class Part(NamedTuple):

@@ -50,6 +50,12 @@ class ReportOptions:
     """Value of a memory run to show; None is its main one, at the peak."""
     functions: bool = True
     """Whether JSON of measured runs lists the counted functions, which are most of its size."""
+    brief: bool = False
+    """Whether the report is for a pull request or a language model, with fewer rows by default."""
+
+    def rows(self, usual: int, brief: int) -> int:
+        """Return the limit of rows, by default one of these."""
+        return self.limit if self.limit is not None else brief if self.brief else usual
 
 
 DEFAULTS = ReportOptions()

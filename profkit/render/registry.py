@@ -1,27 +1,28 @@
-"""Registry of renderers by kind of content and format: `RENDERERS`.
+"""Registry of reports by kind of content and format.
 
-A new renderer is a function of the signature `Renderer` and a line in `RENDERERS`. Its module is imported
-when it is first called, so that `--help` imports none of them.
+A kind has a view, which makes a document; printers write it as text and as Markdown. JSON and pages have
+renderers of their own. All modules are imported when they are first needed: `--help` imports none of them.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
-from profkit.render.options import ReportOptions, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 
 if TYPE_CHECKING:
     from profkit.model.checkup import Checkup
     from profkit.model.comparison import MeasuredComparison, SampledComparison
     from profkit.model.compilations import Compilations
     from profkit.model.history import History
-    from profkit.model.measurement import MeasuredRun
+    from profkit.model.measurement import AnyInfo, MeasuredRun
     from profkit.model.memory_comparison import MemoryComparison
     from profkit.model.profiled_tests import ProfiledTests
     from profkit.model.run import Run
+    from profkit.render.document import Document
     from profkit.render.views.gate import GateReport
 
 T = TypeVar("T")
@@ -36,15 +37,40 @@ class Kind(Generic[T]):
     """A kind of content; `T` is the type of its data."""
 
     name: str
+    view: str
+    """Function that makes its document."""
+    has_markdown: bool = True
 
     @property
     def formats(self) -> tuple[str, ...]:
         """Names of its formats."""
-        return tuple(format for kind, format in RENDERERS if kind == self.name)
+        own = {format for kind, format in RENDERERS if kind == self.name} | {"text"}
+        own |= {"markdown"} if self.has_markdown else set()
+        return tuple(format for format in FORMATS if format in own)
 
     def renderer(self, format: str) -> Renderer[T]:
         """Import and return the renderer for a format; raises KeyError for formats not in `formats`."""
+        if format == "text":
+            return self.text
+        if format == "markdown" and self.has_markdown:
+            return lambda content, options, _terminal: self.markdown(content, options)
         return cast("Renderer[T]", _imported(RENDERERS[self.name, format]))
+
+    def text(self, content: T, options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE) -> str:
+        """Return the report as text for a terminal."""
+        from profkit.render.text.printer import print_text
+
+        return print_text(self.document(content, options), terminal)
+
+    def markdown(self, content: T, options: ReportOptions = DEFAULTS) -> str:
+        """Return the report as Markdown, shorter by default."""
+        from profkit.render.markdown import print_markdown
+
+        return print_markdown(self.document(content, replace(options, brief=True)))
+
+    def document(self, content: T, options: ReportOptions = DEFAULTS) -> Document:
+        """Return the report without a layout."""
+        return cast("Callable[[T, ReportOptions], Document]", _imported(self.view))(content, options)
 
     def parts(self, format: str, content: T, options: ReportOptions, terminal: Terminal) -> Iterator[str]:
         """Return the rendered text in pieces, which are made one after the other if it can be large."""
@@ -58,60 +84,52 @@ def _imported(place: str) -> object:
     return getattr(importlib.import_module(f"profkit.render.{module}"), function)
 
 
-SAMPLED: Kind[Sequence[Run]] = Kind("sampled")
+SAMPLED: Kind[Sequence[Run]] = Kind("sampled", "views.run_report:sampled")
 """A sampled run, followed by other runs of its session."""
-MEASURED: Kind[Sequence[MeasuredRun]] = Kind("measured")
+MEASURED: Kind[Sequence[MeasuredRun]] = Kind("measured", "views.measured_report:measured")
 """Runs of work orders, in one report."""
-SAMPLED_COMPARISON: Kind[SampledComparison] = Kind("sampled comparison")
-MEASURED_COMPARISON: Kind[MeasuredComparison] = Kind("measured comparison")
-MEMORY_COMPARISON: Kind[MemoryComparison] = Kind("memory comparison")
-HISTORY: Kind[History] = Kind("history")
-GATE: Kind[GateReport] = Kind("gate")
-CHECKUP: Kind[Checkup] = Kind("checkup")
-STACKS: Kind[Run] = Kind("stacks")
+SAMPLED_COMPARISON: Kind[SampledComparison] = Kind(
+    "sampled comparison", "views.sampled_comparison_report:sampled_comparison"
+)
+MEASURED_COMPARISON: Kind[MeasuredComparison] = Kind(
+    "measured comparison", "views.measured_comparison_report:measured_comparison"
+)
+MEMORY_COMPARISON: Kind[MemoryComparison] = Kind(
+    "memory comparison", "views.memory_comparison:memory_comparison"
+)
+HISTORY: Kind[History] = Kind("history", "views.history:history")
+GATE: Kind[GateReport] = Kind("gate", "views.gate:gate")
+CHECKUP: Kind[Checkup] = Kind("checkup", "views.checkup:checkup")
+STACKS: Kind[Run] = Kind("stacks", "views.stacks:stacks")
 """The stacks of a process at one moment, as a run of few samples."""
-PROFILED_TESTS: Kind[ProfiledTests] = Kind("profiled tests")
+PROFILED_TESTS: Kind[ProfiledTests] = Kind("profiled tests", "views.profiled_tests:profiled_tests")
 """The slowest and the measured tests of a test run, and their comparison."""
-COMPILATIONS: Kind[Compilations] = Kind("compilations")
+COMPILATIONS: Kind[Compilations] = Kind("compilations", "views.compilations:compilations")
 """The compilations of a process."""
 
+LISTED_RUNS: Kind[Sequence[AnyInfo]] = Kind("listed runs", "views.runs:listed_runs")
+
+FORMATS = ("text", "json", "markdown", "html")
 RENDERERS: Mapping[tuple[str, str], str] = {
-    ("sampled", "text"): "text.sampled:sampled_text",
     ("sampled", "json"): "json.sampled:sampled_json",
-    ("sampled", "markdown"): "markdown.sampled:sampled_markdown",
     ("sampled", "html"): "html.sampled:sampled_html",
-    ("measured", "text"): "text.measured:measured_text",
     ("measured", "json"): "json.measured:measured_json",
-    ("measured", "markdown"): "markdown.measured:measured_markdown",
     ("measured", "html"): "html.measured:measured_html",
-    ("sampled comparison", "text"): "text.sampled_comparison:sampled_comparison_text",
     ("sampled comparison", "json"): "json.sampled_comparison:sampled_comparison_json",
-    ("sampled comparison", "markdown"): "markdown.sampled_comparison:sampled_comparison_markdown",
     ("sampled comparison", "html"): "html.sampled_comparison:sampled_comparison_html",
-    ("measured comparison", "text"): "text.measured_comparison:measured_comparison_text",
     ("measured comparison", "json"): "json.measured_comparison:measured_comparison_json",
-    ("measured comparison", "markdown"): "markdown.measured_comparison:measured_comparison_markdown",
     ("measured comparison", "html"): "html.measured_comparison:measured_comparison_html",
-    ("memory comparison", "text"): "text.memory_comparison:memory_comparison_text",
     ("memory comparison", "json"): "json.memory_comparison:memory_comparison_json",
-    ("memory comparison", "markdown"): "markdown.memory_comparison:memory_comparison_markdown",
     ("memory comparison", "html"): "html.memory_comparison:memory_comparison_html",
-    ("history", "text"): "text.history:history_text",
     ("history", "json"): "json.history:history_json",
     ("history", "html"): "html.history:history_html",
-    ("gate", "text"): "text.gate:gate_text",
     ("gate", "json"): "json.gate:gate_json",
-    ("gate", "markdown"): "markdown.gate:gate_markdown",
-    ("checkup", "text"): "text.checkup:checkup_text",
     ("checkup", "json"): "json.checkup:checkup_json",
-    ("stacks", "text"): "text.stacks:stacks_text",
     ("stacks", "json"): "json.stacks:stacks_json",
-    ("profiled tests", "text"): "text.profiled_tests:profiled_tests_text",
-    ("profiled tests", "markdown"): "markdown.profiled_tests:profiled_tests_markdown",
-    ("compilations", "text"): "text.compilations:compilations_text",
     ("compilations", "json"): "json.compilations:compilations_json",
-    ("compilations", "markdown"): "markdown.compilations:compilations_markdown",
 }
+
+"""Renderers of data and of pages."""
 
 IN_PARTS: Mapping[tuple[str, str], str] = {
     ("sampled", "json"): "json.sampled:sampled_json_parts",

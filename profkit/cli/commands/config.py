@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,10 @@ from profkit.cli.output import say, terminal, write
 from profkit.cli.settings import HeldSetting, HeldSettings, held_settings
 from profkit.config import DEFAULT, PROFILE, Config
 from profkit.errors import UsageError
-from profkit.render.escape import visible
+from profkit.render.formatting import Tone
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from profkit.render.document import Block, Table
 
 SCHEMA = "profkit.config/1"
 _TITLES = {"": "Places and switches", PROFILE: "Default options of profile() and profiled()"}
@@ -60,31 +60,35 @@ def _json(held: HeldSettings, config: Config) -> str:
 
 
 def _text(held: HeldSettings, config: Config) -> str:
-    from rich.text import Text
+    from profkit.render.text.printer import print_text
 
-    from profkit.render.text.layout import FAINT, compose, section
+    return print_text(_document(held, config), terminal())
+
+
+def _document(held: HeldSettings, config: Config) -> Iterator[Block]:
+    from profkit.render.document import Remark, Section
 
     found = "no file here or above has settings" if config.file.path is None else str(config.file.path)
-    own = "" if config.user_file.path is None else f"\nUser's file: {config.user_file.path}"
-    parts: list[RenderableType] = [Text(f"Project's file: {found}{own}", style=FAINT)]
+    yield Remark(f"Project's file: {found}")
+    if config.user_file.path is not None:
+        yield Remark(f"User's file: {config.user_file.path}")
     for title in dict.fromkeys(one.table for one in held.settings):
-        parts.append(section(_TITLES.get(title, f"profkit {title}")))
-        parts.append(_rows([one for one in held.settings if one.table == title], config.file.path))
-    return compose(parts, terminal())
+        yield Section(_TITLES.get(title, f"profkit {title}"))
+        yield _rows([one for one in held.settings if one.table == title], config.file.path)
 
 
-def _rows(settings: Sequence[HeldSetting], file: Path | None) -> RenderableType:
-    from rich.text import Text
-
-    from profkit.render.text.layout import FAINT, Column, table
+def _rows(settings: Sequence[HeldSetting], file: Path | None) -> Table:
+    from profkit.render.document import Cell, Column, Role, Table, cells
 
     sources = [file.name if file is not None and one.source == str(file) else one.source for one in settings]
-    columns = {
-        "setting": [Text(visible(one.name)) for one in settings],
-        "value": [Text(visible(_shown(one.value))) for one in settings],
-        "from": [Text(source, style=FAINT if source == DEFAULT else "") for source in sources],
-    }
-    return table([Column(head, cells, "left") for head, cells in columns.items()])
+    tones = [Tone.FAINT if source == DEFAULT else Tone.PLAIN for source in sources]
+    return Table(
+        [
+            Column("setting", cells(one.name for one in settings), Role.WORDS),
+            Column("value", cells(_shown(one.value) for one in settings), Role.WORDS),
+            Column("from", [Cell(*pair) for pair in zip(sources, tones, strict=True)], Role.WORDS),
+        ]
+    )
 
 
 def _shown(value: object) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +19,12 @@ from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.model.findings import Finding
 from profkit.model.measurement import AnyRun, MeasuredRun
 from profkit.process.git import commit_of
-from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.registry import GATE, MEASURED, MEASURED_COMPARISON, MEMORY_COMPARISON, SAMPLED_COMPARISON
+from profkit.render.options import ReportOptions
+from profkit.render.registry import GATE, MEASURED
 from profkit.render.views.header import mode_word
 
 if TYPE_CHECKING:
-    from profkit.cli.sides import Side
+    from profkit.render.views.gate import Comparison, GateReport
 
 
 _ONLY_CURRENT = "there is nothing in it but the current run itself"
@@ -142,29 +141,15 @@ def gate_command(
         current = _current(found, run, baseline)
         before = baseline_of(found, baseline, current)
         held = _held if current.measured else _held_memory if _is_of_memory(current) else _held_samples
-        gate = held(before, current, max_slowdown, shown, fail_if_faster)
+        report = held(before, current, max_slowdown, fail_if_faster)
         if markdown is not None and markdown != STDOUT:
-            save(Path(markdown), f"{gate.shown('markdown', PIPE)}\n")
-        write(gate.shown("json" if as_json else "markdown" if markdown == STDOUT else "text", terminal()))
-    return EXIT_CODES[gate.result.outcome]
+            save(Path(markdown), f"{GATE.markdown(report, shown)}\n")
+        format = "json" if as_json else "markdown" if markdown == STDOUT else "text"
+        write(GATE.renderer(format)(report, shown, terminal()))
+    return report.exit_code
 
 
-@dataclass(frozen=True, slots=True)
-class _Gate:
-    """The result of a gate, and the comparison that explains it, by the name of its form."""
-
-    result: GateResult
-    explain: Callable[[str, Terminal], str]
-    """Render the explanation; empty if there is none."""
-
-    def shown(self, format: str, terminal: Terminal) -> str:
-        from profkit.render.views.gate import GateReport
-
-        report = GateReport(self.result, EXIT_CODES[self.result.outcome], self.explain(format, terminal))
-        return GATE.renderer(format)(report, DEFAULTS, terminal)
-
-
-def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
+def _held(before: Side, current: Side, limit: float, gains: bool) -> GateReport:
     """Check measured runs against the limit."""
     from profkit.comparing.gate import check_measured
     from profkit.comparing.measured import compare_measured
@@ -172,18 +157,27 @@ def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains
     comparison = compare_measured(before.measured, current.measured, (before.text, current.text))
     comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
     result = _result(before.text, limit, check_measured(comparison, limit), gains)
-    return _Gate(
-        result, lambda format, terminal: MEASURED_COMPARISON.renderer(format)(comparison, shown, terminal)
-    )
+    return _report(result, comparison)
 
 
-def _held_samples(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
+def _held_samples(before: Side, current: Side, limit: float, gains: bool) -> GateReport:
     """Check sampled runs against the limit, by the time of a call."""
     from profkit.comparing.gate import check_calls
+    from profkit.comparing.sampled import compare_sampled
 
     check = check_calls(_only_label(current), _call_times(before), _call_times(current), limit)
     result = _result(before.text, limit, (check,), gains)
-    return _Gate(result, lambda format, terminal: _explained(before, current, format, shown, terminal))
+    try:
+        comparison = compare_sampled(before.sampled, current.sampled)
+    except UsageError as error:
+        return _report(result, None, f"The samples are not comparable: {error.problem}.")
+    return _report(result, replace(comparison, notes=_notes(before, current, comparison.notes)))
+
+
+def _report(result: GateResult, comparison: Comparison | None, why_not: str = "") -> GateReport:
+    from profkit.render.views.gate import GateReport
+
+    return GateReport(result, EXIT_CODES[result.outcome], comparison, why_not)
 
 
 def _notes(before: Side, current: Side, notes: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -197,7 +191,7 @@ def _is_of_memory(side: Side) -> bool:
     return any(run.info.memory is not None for run in side.sampled)
 
 
-def _held_memory(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
+def _held_memory(before: Side, current: Side, limit: float, gains: bool) -> GateReport:
     """Check memory runs against the limit, by the peak of a call."""
     from profkit.comparing.gate import check_peaks
     from profkit.comparing.memory import compare_memory
@@ -206,9 +200,7 @@ def _held_memory(before: Side, current: Side, limit: float, shown: ReportOptions
     comparison = compare_memory(before.sampled, current.sampled)
     comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
     result = _result(before.text, limit, (check_peaks(name, comparison, limit),), gains)
-    return _Gate(
-        result, lambda format, terminal: MEMORY_COMPARISON.renderer(format)(comparison, shown, terminal)
-    )
+    return _report(result, comparison)
 
 
 def _only_label(current: Side) -> str:
@@ -216,18 +208,6 @@ def _only_label(current: Side) -> str:
     if len(labels) > 1:
         raise UsageError(f"{current.text!r} means runs of {', '.join(map(repr, labels))}", "name one label")
     return next(iter(labels))
-
-
-def _explained(before: Side, current: Side, format: str, shown: ReportOptions, terminal: Terminal) -> str:
-    """Render the comparison of samples; if they are not comparable, the reason."""
-    from profkit.comparing.sampled import compare_sampled
-
-    try:
-        comparison = compare_sampled(before.sampled, current.sampled)
-        comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
-        return SAMPLED_COMPARISON.renderer(format)(comparison, shown, terminal)
-    except UsageError as error:
-        return "" if format == "json" else f"The samples are not comparable: {error.problem}."
 
 
 def _call_times(side: Side) -> list[float]:

@@ -151,9 +151,9 @@ def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:
 
         write(imported_json(infos))
     else:
-        from profkit.render.text.runs import runs_text
+        from profkit.render.registry import LISTED_RUNS
 
-        write(runs_text(tuple(infos), terminal()))
+        write(LISTED_RUNS.text(tuple(infos), terminal=terminal()))
 
 
 def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:

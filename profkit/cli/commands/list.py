@@ -10,7 +10,7 @@ from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
 from profkit.errors import SpoolUnavailable
 from profkit.model.session import UnprofiledGroup, grouped
-from profkit.render.views.merged import unprofiled_notes
+from profkit.render.views.processes import unprofiled_notes
 
 _LIMIT = 20
 
@@ -57,9 +57,9 @@ def _list(
 
             write(runs_json(infos[:shown], unprofiled))
         else:
-            from profkit.render.text.runs import runs_text
+            from profkit.render.registry import LISTED_RUNS
 
-            write(runs_text(infos[:shown], terminal()))
+            write(LISTED_RUNS.text(infos[:shown], terminal=terminal()))
     if shown is not None and len(infos) > shown:
         say("note", "there are older runs; raise --limit to list them")
     for name, phrase in several_regions(infos[:shown]).items():

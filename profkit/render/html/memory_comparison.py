@@ -7,12 +7,12 @@ from dataclasses import replace
 from profkit.model.comparison import Side
 from profkit.model.memory_comparison import MemoryComparison
 from profkit.model.profile import Profile
+from profkit.render.document import Fact
 from profkit.render.formatting import Part, count, place
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
-from profkit.render.views.header import Fact
 from profkit.render.views.memory import value_title
 from profkit.render.views.memory_comparison import (
     difference,

@@ -13,6 +13,7 @@ from profkit.model.profile import Profile
 from profkit.model.run import Merged
 from profkit.model.session import ResourcePoint
 from profkit.model.trace import Trace
+from profkit.render.document import Fact
 from profkit.render.escape import short, visible
 from profkit.render.html.document import Columns
 from profkit.render.html.functions import FunctionTable
@@ -21,7 +22,6 @@ from profkit.render.html.samples import add_order, add_stacks, add_totals, resou
 from profkit.render.json.operators import trace_object
 from profkit.render.json.sampled import merged_object
 from profkit.render.views.costs import Scale, scale_of
-from profkit.render.views.header import Fact
 from profkit.render.views.sampled import IsLibrary
 from profkit.render.views.source import SourceLines
 from profkit.transforms.trees import Functions, number_functions, sum_samples

@@ -10,13 +10,13 @@ from profkit.model.comparison import (
     FunctionComparison,
     SampledComparison,
 )
+from profkit.render.document import Fact
 from profkit.render.escape import visible
 from profkit.render.formatting import Part
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
-from profkit.render.views.header import Fact
 from profkit.render.views.sampled import library_test
 from profkit.render.views.sampled_comparison import (
     functions_to_name,

@@ -17,23 +17,25 @@ def memory_comparison_json(
     comparison: MemoryComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
     """Return the report, limited only by the options; amounts are of one call."""
-    return dumps(
-        COMPARISON_SCHEMA,
-        {
-            "mode": MEMORY,
-            "headline": headline(comparison),
-            "different": comparison.peak.change.value != "noise",
-            "least": comparison.least,
-            "least_bytes": comparison.least_bytes,
-            "a": _side(comparison.a),
-            "b": _side(comparison.b),
-            "figures": {value.value: amounts_object(amounts) for value, amounts in comparison.figures},
-            "value": comparison.value.value,
-            "unit": comparison.value.unit.value,
-            "functions": [_function(function) for function in comparison.functions[: options.limit]],
-            "notes": [finding_object(note) for note in comparison.notes],
-        },
-    )
+    return dumps(COMPARISON_SCHEMA, memory_comparison_parts(comparison, options))
+
+
+def memory_comparison_parts(comparison: MemoryComparison, options: ReportOptions) -> dict[str, object]:
+    """Return the parts of the report's object."""
+    return {
+        "mode": MEMORY,
+        "headline": headline(comparison),
+        "different": comparison.peak.change.value != "noise",
+        "least": comparison.least,
+        "least_bytes": comparison.least_bytes,
+        "a": _side(comparison.a),
+        "b": _side(comparison.b),
+        "figures": {value.value: amounts_object(amounts) for value, amounts in comparison.figures},
+        "value": comparison.value.value,
+        "unit": comparison.value.unit.value,
+        "functions": [_function(function) for function in comparison.functions[: options.limit]],
+        "notes": [finding_object(note) for note in comparison.notes],
+    }
 
 
 def amounts_object(amounts: Amounts) -> dict[str, object]:

@@ -21,15 +21,15 @@ from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.header import mode_word, run_notes
 from profkit.render.views.measurement_warnings import warning_text
-from profkit.render.views.merged import (
+from profkit.render.views.merged import usage
+from profkit.render.views.notes import note_text
+from profkit.render.views.processes import (
     DifferingRow,
     ProcessRow,
     differing_rows,
     process_rows,
     unprofiled_objects,
-    usage,
 )
-from profkit.render.views.notes import note_text
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
 from profkit.render.views.tables import build_tables

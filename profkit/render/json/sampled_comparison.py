@@ -18,28 +18,30 @@ def sampled_comparison_json(
     comparison: SampledComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
     """Return the report, limited only by the options; shares and their differences are fractions of 1."""
+    return dumps(COMPARISON_SCHEMA, sampled_comparison_parts(comparison, options))
+
+
+def sampled_comparison_parts(comparison: SampledComparison, options: ReportOptions) -> dict[str, object]:
+    """Return the parts of the report's object."""
     rows = diff_rows(comparison, show_all=options.show_all, most=options.limit)
-    return dumps(
-        COMPARISON_SCHEMA,
-        {
-            "mode": SAMPLED,
-            "headline": headline(comparison),
-            "grade": comparison.grade.value,
-            "different": comparison.different,
-            "level": comparison.level,
-            "minimum_effect": comparison.minimum_effect,
-            "unseen": comparison.unseen if math.isfinite(comparison.unseen) else None,
-            "undecided": None if comparison.undecided is None else dataclasses.asdict(comparison.undecided),
-            "unit": comparison.both.unit.value,
-            "a": _side(comparison.a),
-            "b": _side(comparison.b),
-            "call_s": None if comparison.call_s is None else compared_object(comparison.call_s),
-            "functions": [_function(function) for function in comparison.functions[: options.limit]],
-            "calls": [dataclasses.asdict(row) for row in rows],
-            "notes": [finding_object(note) for note in comparison.notes],
-            "warnings": [{"sides": sides, "text": text} for sides, text in warnings_of(comparison)],
-        },
-    )
+    return {
+        "mode": SAMPLED,
+        "headline": headline(comparison),
+        "grade": comparison.grade.value,
+        "different": comparison.different,
+        "level": comparison.level,
+        "minimum_effect": comparison.minimum_effect,
+        "unseen": comparison.unseen if math.isfinite(comparison.unseen) else None,
+        "undecided": None if comparison.undecided is None else dataclasses.asdict(comparison.undecided),
+        "unit": comparison.both.unit.value,
+        "a": _side(comparison.a),
+        "b": _side(comparison.b),
+        "call_s": None if comparison.call_s is None else compared_object(comparison.call_s),
+        "functions": [_function(function) for function in comparison.functions[: options.limit]],
+        "calls": [dataclasses.asdict(row) for row in rows],
+        "notes": [finding_object(note) for note in comparison.notes],
+        "warnings": [{"sides": sides, "text": text} for sides, text in warnings_of(comparison)],
+    }
 
 
 def compared_object(compared: Compared) -> dict[str, object]:

@@ -1,38 +1,100 @@
-"""Content of the report of compilations that all formats share."""
+"""Report of the compilations of a process: frames by phases, and the compiler's hottest passes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from profkit.model.compilations import Compilations, CompiledFrame, Pass
-from profkit.render.formatting import count, percent
-from profkit.render.options import ReportOptions, Sort
+from profkit.render.document import (
+    Block,
+    Column,
+    Document,
+    Remark,
+    Role,
+    Section,
+    Sentences,
+    Table,
+    Title,
+    cells,
+    more_than,
+    shares,
+)
+from profkit.render.formatting import Tone, alike, count, moment, percent, place
+from profkit.render.options import DEFAULTS, ReportOptions, Sort
 from profkit.units import format_duration
 
 _EXPORT = "–"
 """Frame of an export, which has no number."""
 _UNFINISHED = "unfinished"
-NESTED = "Times in parentheses are part of another phase's time."
+_ORDERS = {Sort.SELF: "by self time", Sort.TOTAL: "by time including callees", Sort.NAME: "by name"}
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseCell:
-    """Time of one phase of one frame; several phases of one name are added up."""
+def compilations(found: Compilations, options: ReportOptions = DEFAULTS) -> Document:
+    """Yield the frames by phases, and the hottest passes."""
+    process = found.process
+    yield Title("Compilations", f"process {process.pid}", is_name=False)
+    yield Sentences([headline(found)])
+    versions = f"torch {process.torch}, " if process.torch else ""
+    started_ns = min(info.started_ns for info in found.infos)
+    yield Remark(f"{versions}Python {process.python}, {moment(started_ns)}")
+    limit = options.rows(15, 15)
+    yield from _frames(found, limit)
+    yield from _passes(found, options, limit)
 
-    wall_s: float
-    is_inside: bool
-    raised: int
-    calls: int
+
+def _frames(found: Compilations, limit: int) -> Iterator[Block]:
+    frames = sorted(found.frames, key=lambda frame: -frame.total_s)
+    rows = frames[:limit]
+    parts = [row.total_s / found.total_s if found.total_s else 0.0 for row in rows]
+    names = dict.fromkeys(phase.name for frame in found.frames for phase in frame.phases)
+    places = (place(row.file, row.line, found.process.cwd) for row in rows)
+    yield Section("Frames", "wall time of each phase")
+    yield Table(
+        [
+            Column("frame", cells(row.id or _EXPORT for row in rows), Role.WORDS),
+            Column("total", shares(alike([row.total_s for row in rows]), parts)),
+            *(Column(name, cells(_phase_text(row, name) for row in rows)) for name in names),
+            Column("samples", cells((count(row.samples) for row in rows), Tone.FAINT)),
+            Column("function", cells(row.function for row in rows), Role.NAME),
+            Column("where", cells(places, Tone.FAINT), Role.PLACE),
+        ]
+    )
+    yield from more_than(len(rows), len(frames), "frame")
+    if any(phase.is_inside for frame in found.frames for phase in frame.phases):
+        yield Remark("Times in parentheses are part of another phase's time.")
 
 
-@dataclass(frozen=True, slots=True)
-class FrameRow:
-    """A compiled frame, with a cell for each phase of the table; None if it has no such phase."""
+def _phase_text(frame: CompiledFrame, name: str) -> str:
+    """Return the time of a frame's phases of one name, and that one raised; unfinished ones have no time."""
+    phases = [phase for phase in frame.phases if phase.name == name]
+    if not phases:
+        return ""
+    if not sum(phase.info.calls for phase in phases):
+        return _UNFINISHED
+    time = format_duration(sum(phase.wall_s for phase in phases))
+    raised = " raised" if sum(phase.info.raised for phase in phases) else ""
+    return f"{f'({time})' if all(phase.is_inside for phase in phases) else time}{raised}"
 
-    frame: CompiledFrame
-    number: str
-    cells: tuple[PhaseCell | None, ...]
+
+def _passes(found: Compilations, options: ReportOptions, limit: int) -> Iterator[Block]:
+    ranked = sorted_passes(found, options)
+    if not ranked:
+        return
+    rows, weight = ranked[:limit], found.weight
+    own = [row.own / weight for row in rows]
+    places = (place(row.file, row.line, found.process.cwd) for row in rows)
+    yield Section("Hottest passes", f"{_ORDERS[options.sort]}, with what they call outside of the compiler")
+    yield Table(
+        [
+            Column("self", shares((percent(share, weight) for share in own), own)),
+            Column("time", cells(alike([row.own * found.sample_s or None for row in rows]))),
+            Column("total", cells(percent(row.total / weight, weight) for row in rows)),
+            Column("stage", cells(row.stage for row in rows), Role.WORDS),
+            Column("function", cells(row.name for row in rows), Role.NAME),
+            Column("where", cells(places, Tone.FAINT), Role.PLACE),
+        ]
+    )
+    yield from more_than(len(rows), len(ranked), "function")
 
 
 def headline(found: Compilations) -> str:
@@ -41,47 +103,6 @@ def headline(found: Compilations) -> str:
     said = f"{frames} in {phases} took {format_duration(found.total_s)}"
     shares = [f"{stage.name} {percent(stage.weight / found.weight, found.weight)}" for stage in found.stages]
     return f"{said}: {', '.join(shares)}." if shares else f"{said}; no samples were taken."
-
-
-def phase_names(found: Compilations) -> tuple[str, ...]:
-    """Return the names of all phases, in the order in which they first ran."""
-    return tuple(dict.fromkeys(phase.name for frame in found.frames for phase in frame.phases))
-
-
-def frame_rows(found: Compilations) -> tuple[FrameRow, ...]:
-    """Return a row for each frame, the longest first."""
-    names = phase_names(found)
-    ranked = sorted(found.frames, key=lambda frame: -frame.total_s)
-    return tuple(
-        FrameRow(one, one.id or _EXPORT, tuple(_cell(one, name) for name in names)) for one in ranked
-    )
-
-
-def _cell(frame: CompiledFrame, name: str) -> PhaseCell | None:
-    phases = [phase for phase in frame.phases if phase.name == name]
-    if not phases:
-        return None
-    return PhaseCell(
-        wall_s=sum(phase.wall_s for phase in phases),
-        is_inside=all(phase.is_inside for phase in phases),
-        raised=sum(phase.info.raised for phase in phases),
-        calls=sum(phase.info.calls for phase in phases),
-    )
-
-
-def cell_text(cell: PhaseCell | None) -> str:
-    """Return a cell's time, and that it raised; a phase that has not ended has no time."""
-    if cell is None:
-        return ""
-    if not cell.calls:
-        return _UNFINISHED
-    time = format_duration(cell.wall_s)
-    return f"{f'({time})' if cell.is_inside else time}{' raised' if cell.raised else ''}"
-
-
-def has_nested(found: Compilations) -> bool:
-    """Return whether a phase ran in another one that is shown."""
-    return any(phase.is_inside for frame in found.frames for phase in frame.phases)
 
 
 def sorted_passes(found: Compilations, options: ReportOptions) -> Sequence[Pass]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.notes import Note, NoteCode
@@ -11,6 +10,7 @@ from profkit.model.region import RegionKind
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
 from profkit.model.session import ProcessInfo, SessionState
+from profkit.render.document import Block, Fact, Facts, Section, Sentences, Title
 from profkit.render.escape import visible
 from profkit.render.formatting import (
     Part,
@@ -31,17 +31,20 @@ from profkit.render.views.merged import (
     clock_word,
     command_parts,
     cpu_shares,
+    env_parts,
     gap_parts,
+    launch_parts,
     merged_notes,
     resource_parts,
     runs_parts,
     sampler_parts,
     session_parts,
     started_parts,
+    tag_parts,
     usage,
+    user_parts,
     version_parts,
 )
-from profkit.render.views.merged_facts import env_parts, launch_parts, tag_parts, user_parts
 from profkit.stats import quantile_ns
 from profkit.transforms.cpu_time import sampled_points
 from profkit.units import format_bytes, format_duration
@@ -58,20 +61,25 @@ _SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENE
 DETAILS = frozenset(
     ("sampler", "tracker", "session", "resources", "process", "command", "tags", "user", "env")
 )
-"""Names of the facts about the sampler and the process, which a report shows last."""
+"""Names of the facts about the sampler and the process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line of the header; several notes or links have the same name."""
+def head(run: Run, sentences: Sequence[str] = ()) -> Iterator[Block]:
+    """Yield a run's title, its sentences, and what is known of its calls and samples."""
+    merged = run.merged
+    identity = f"run {run.info.id}" if merged is None else count(len(merged.infos), "run") + ", merged"
+    yield Title(run.info.label, identity, "Profile of")
+    if sentences:
+        yield Sentences(sentences)
+    yield Facts([fact for fact in facts(run) if fact.name not in DETAILS], gap=bool(sentences))
 
-    name: str
-    parts: tuple[Part, ...]
 
-    @property
-    def text(self) -> str:
-        """Parts in one string."""
-        return " · ".join(part.text for part in self.parts)
+def details(run: Run) -> Iterator[Block]:
+    """Yield the facts about the sampler and the process, which a report shows last."""
+    found = [fact for fact in facts(run) if fact.name in DETAILS]
+    if found:
+        yield Section("Details")
+        yield Facts(found)
 
 
 def facts(run: Run) -> tuple[Fact, ...]:

@@ -19,6 +19,7 @@ from profkit.model.comparison import (
     Verdict,
 )
 from profkit.model.measurement import Design, MeasuredRun, MeasurementWarning, WarningCode
+from profkit.render.document import Fact
 from profkit.render.escape import short, visible
 from profkit.render.formatting import (
     Part,
@@ -34,7 +35,6 @@ from profkit.render.formatting import (
 )
 from profkit.render.options import ReportOptions
 from profkit.render.views.findings import finding_text
-from profkit.render.views.header import Fact
 from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, headed_warning, time_row, uncertainty
 from profkit.render.views.verdicts import counts_sentence, times_sentence, undetected
 from profkit.transforms.origin import standard_file

@@ -15,10 +15,11 @@ from profkit.model.measurement import (
     Tool,
 )
 from profkit.model.workorder import Language, Level
+from profkit.render.document import Fact
 from profkit.render.escape import visible
 from profkit.render.formatting import Part, Tone, count, moment, place, time_text
 from profkit.render.views.causes import note_texts
-from profkit.render.views.header import Fact, process_parts
+from profkit.render.views.header import process_parts
 from profkit.render.views.measured import UsageRow
 from profkit.units import format_bytes, format_duration
 

@@ -1,20 +1,89 @@
-"""Content of comparisons of memory runs that all formats share."""
+"""Report of a comparison of memory runs, and its figures in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from profkit.model.comparison import Change, Side
-from profkit.model.memory_comparison import Amounts, FunctionMemory, MemoryComparison, Spread
+from profkit.model.memory_comparison import Amounts, MemoryComparison, Spread
 from profkit.model.profile import Value
+from profkit.render.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Remark,
+    Role,
+    Section,
+    Table,
+    cells,
+    more_than,
+)
 from profkit.render.escape import visible
-from profkit.render.formatting import amount, count, count_text, factor, moment
+from profkit.render.formatting import Tone, amount, count, count_text, factor, moment, place
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.views.findings import finding_text
 from profkit.render.views.memory import value_title
+from profkit.render.views.sampled_comparison_report import MARKS, TONES, sides_head
 from profkit.units import Unit, format_bytes
 
 _TO_MINUTES = len("2026-11-25 12:30")
 _DIGITS = 10
 """Shown digits of a commit."""
+_MAX_UNCHANGED = 5
+"""Unchanged functions that are shown after those that changed."""
+
+
+def memory_comparison(comparison: MemoryComparison, options: ReportOptions = DEFAULTS) -> Document:
+    """Yield the report of a comparison."""
+    yield from sides_head(summary(comparison), runs_of(comparison))
+    figures = comparison.figures
+    differences = [
+        Cell(difference(one, value), TONES[one.change], mark=MARKS[one.change]) for value, one in figures
+    ]
+    yield Section("Figures", "of one call; median, and range over calls or runs")
+    yield Table(
+        [
+            Column("", cells(figure_name(value) for value, _ in figures), Role.WORDS),
+            Column("A", cells(spread_text(one.a, value) for value, one in figures)),
+            Column("B", cells(spread_text(one.b, value) for value, one in figures)),
+            Column("difference", differences),
+        ]
+    )
+    yield from _functions(comparison, options)
+    yield Remark(rule_sentence(comparison), gap=True)
+    for note in comparison.notes:
+        yield Remark(f"note: {finding_text(note)}", Tone.WARN)
+
+
+def _functions(comparison: MemoryComparison, options: ReportOptions) -> Iterator[Block]:
+    limit, changed, value = options.rows(15, 10), len(comparison.changed), comparison.value
+    rows = comparison.functions[: min(limit, changed + _MAX_UNCHANGED)]
+    reported = [row.reported for row in rows]
+    tones = [TONES[one.change] for one in reported]
+    names = [
+        Cell(row.name, tone, more="" if row.reported is row.own else "(total)")
+        for row, tone in zip(rows, tones, strict=True)
+    ]
+    differences = [_signed(one.difference, value) for one in reported]
+    places = cells((place(row.file, row.line, comparison.cwd) for row in rows), Tone.FAINT)
+    yield Section("Functions", f"self, {value_title(value)}; unchanged ones have no mark")
+    yield Table(
+        [
+            Column("", [Cell(MARKS[one.change], TONES[one.change]) for one in reported]),
+            Column("A", cells(quantity(one.a.middle, value) for one in reported)),
+            Column("B", cells(quantity(one.b.middle, value) for one in reported)),
+            Column("difference", [Cell(text, tone) for text, tone in zip(differences, tones, strict=True)]),
+            Column("function", names, Role.NAME),
+            Column("where", places, Role.PLACE),
+        ]
+    )
+    yield from more_than(len(rows), len(comparison.functions), "function")
+
+
+def _signed(number: float, value: Value) -> str:
+    sign = "+" if number > 0 else "−" if number < 0 else ""
+    return f"{sign}{quantity(abs(number), value)}"
 
 
 def summary(comparison: MemoryComparison) -> tuple[str, ...]:
@@ -69,11 +138,6 @@ def spread_text(spread: Spread, value: Value) -> str:
 def figure_name(value: Value) -> str:
     """Return a figure's name in tables: `peak`, `allocated per call`."""
     return value.value if value is Value.PEAK else f"{value.value} per call"
-
-
-def where_from(function: FunctionMemory) -> str:
-    """Return a function's name, with the amount that is shown if it is not its own."""
-    return function.name if function.reported is function.own else f"{function.name} (total)"
 
 
 def runs_of(comparison: MemoryComparison) -> tuple[str, str]:

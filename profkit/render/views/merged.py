@@ -1,4 +1,4 @@
-"""Content of reports of merged runs: header, a row per process, unprofiled processes."""
+"""Header of merged runs: facts in which the runs may differ, as ranges, counts or lists, and their notes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from profkit.model.notes import Note, NoteCode
-from profkit.model.run import FunctionPart, Merged, RunInfo
+from profkit.model.run import Merged, RunInfo
 from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import (
     ProcessInfo,
     ResourcePoint,
     SamplerPlan,
     SessionState,
-    UnprofiledGroup,
-    UnprofiledReason,
 )
 from profkit.render.escape import short, visible
-from profkit.render.formatting import Part, Tone, count, iso_moment, moment, percent, rate
+from profkit.render.formatting import Part, Tone, count, moment, rate
 from profkit.units import format_bytes, format_duration
 
 
@@ -223,148 +221,67 @@ def _part_of(number: int, infos: Sequence[RunInfo], all_of: str, none_of: str) -
     return f"{all_of} in {number:,} of {count(len(infos), 'run')}"
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessRow:
-    """A row of the table of processes; `share` is its part of all samples, or of their time."""
-
-    share: float
-    samples: int
-    calls: int
-    runs: int
-    cpu_share: float | None
-    working_share: float | None
-    """Part of its samples in which threads worked; None if their states are not known."""
-    peak_rss_bytes: int
-    started_ns: int
-    """Unix time of its first call."""
-    pid: int
-    host: str
+_RUN_ID = "TORCHELASTIC_RUN_ID"
+_OF_WORKERS = ("--multiprocessing-fork", "from multiprocessing")
+"""Parts of the commands by which Python starts workers."""
+_INTEGER = re.compile(r"-?\d{1,18}")
+_FEW = 3
+"""Number of values up to which they are listed and not a range."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessShare:
-    """A function's share of one process."""
-
-    pid: int
-    host: str
-    share: float
-    samples: int
-    """Number of samples of the process."""
-    differs: bool
-    """Whether it differs significantly from the share in all other processes together."""
-
-
-@dataclass(frozen=True, slots=True)
-class DifferingRow:
-    """A function whose share differs between processes; shares include its library calls."""
-
-    name: str
-    file: str
-    line: int
-    share: float
-    """Share in all processes together."""
-    processes: tuple[ProcessShare, ...]
-    """In the order of `process_rows`."""
-
-    @property
-    def odd(self) -> tuple[ProcessShare, ...]:
-        """Processes that differ, the largest difference first."""
-        found = [process for process in self.processes if process.differs]
-        return tuple(sorted(found, key=lambda process: -abs(process.share - self.share)))
+def launch_parts(merged: Merged) -> list[Part]:
+    """Return of how many launches or commands runs are, if several: a warning if one has many processes."""
+    ids = {info.process.launch for info in merged.infos} - {""}
+    jobs = {value for info in merged.infos for name, value in info.region.env if name == _RUN_ID}
+    commands = set(filter(None, map(_command, merged.infos)))
+    launches = max(len(ids), len(jobs))
+    if max(launches, len(commands)) < 2:
+        return []
+    text = f"of {count(launches, 'launch')}" if launches > 1 else f"of {count(len(commands), 'command')}"
+    return [Part(text, Tone.WARN if len(merged.processes) > launches else Tone.PLAIN)]
 
 
-def process_rows(merged: Merged) -> tuple[ProcessRow, ...]:
-    """Return a row for each process, those first that worked most."""
-    total = sum(part.weight for part in merged.processes)
-    return tuple(
-        ProcessRow(
-            share=part.weight / total if total else 0.0,
-            samples=part.samples,
-            calls=part.calls,
-            runs=part.runs,
-            cpu_share=part.cpu_share,
-            working_share=None if part.working is None else part.working / max(1, part.weight),
-            peak_rss_bytes=part.peak_rss_bytes,
-            started_ns=part.started_ns,
-            pid=part.process.pid,
-            host=part.process.host,
-        )
-        for part in merged.processes
-    )
+def _command(info: RunInfo) -> str:
+    """Return a command without its numbers, by which ranks may differ; empty for workers of Python's."""
+    text = "\0".join(info.process.argv)
+    return "" if any(part in text for part in _OF_WORKERS) else _NUMBER.sub("0", text)
 
 
-def are_states_known(rows: Sequence[ProcessRow]) -> bool:
-    """Return whether the working time of all processes is known; they are then sorted by it."""
-    return all(row.working_share is not None for row in rows)
+def tag_parts(infos: Sequence[RunInfo]) -> list[Part]:
+    """Return the tags of the runs; those of some runs with their number."""
+    runs_of = Counter(tag for info in infos for tag in dict.fromkeys(info.region.tags))
+    return [Part(visible(f"{tag}{_in_some(having, infos)}")) for tag, having in runs_of.items()]
 
 
-def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:
-    """Return the functions whose shares differ between processes, the heaviest first."""
-    total = sum(part.weight for part in merged.processes)
-    return tuple(
-        DifferingRow(row.name, row.file, row.line, row.weight / total if total else 0.0, _shares(row, merged))
-        for row in merged.functions
-    )
+def user_parts(infos: Sequence[RunInfo]) -> list[Part]:
+    """Return the users that the runs name."""
+    users = [info.region.user for info in infos if info.region.user]
+    return [Part(listed(users))] if users else []
 
 
-def odd_words(row: DifferingRow, most: int) -> str:
-    """List the processes in which the share differs: `90 % in 4242, 2 % in 4250`."""
-    pids = [process.pid for process in row.processes]
-    said = [
-        f"{percent(process.share, process.samples)} in "
-        + (f"{process.pid} on {process.host}" if pids.count(process.pid) > 1 else f"{process.pid}")
-        for process in row.odd[:most]
-    ]
-    more = len(row.odd) - len(said)
-    return ", ".join([*said, *([f"{count(more)} more"] if more else [])])
-
-
-def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
-    return tuple(
-        ProcessShare(
-            pid=part.process.pid,
-            host=part.process.host,
-            share=weight / part.weight if part.weight else 0.0,
-            samples=part.samples,
-            differs=differs,
-        )
-        for part, weight, differs in zip(merged.processes, row.weights, row.differs, strict=True)
-    )
-
-
-_REASONS = {
-    UnprofiledReason.CHILDREN_OFF: (
-        "PROFKIT_CHILDREN=0 is set; unset it to profile forked and spawned workers"
-    )
-}
-_LABELS = 3
-"""Maximum number of listed labels."""
-
-
-def unprofiled_notes(groups: Iterable[UnprofiledGroup]) -> list[str]:
-    """Return a sentence for each reason why processes were not profiled."""
-    return [_note(group) for group in groups]
-
-
-def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, object]]:
-    """Return an object for each reason why processes were not profiled."""
+def env_parts(infos: Sequence[RunInfo]) -> list[Part]:
+    """Return the recorded environment variables; different values as a range or a list."""
+    values: dict[str, list[str]] = {}
+    for info in infos:
+        for name, value in info.region.env:
+            values.setdefault(name, []).append(value)
     return [
-        {
-            "reason": group.reason.value,
-            "text": _REASONS[group.reason],
-            "processes": group.processes,
-            "labels": list(group.labels),
-            "first": iso_moment(group.first_ns),
-            "last": iso_moment(group.last_ns),
-        }
-        for group in groups
+        Part(f"{visible(name)}={_values(found)}{_in_some(len(found), infos)}")
+        for name, found in values.items()
     ]
 
 
-def _note(group: UnprofiledGroup) -> str:
-    one = group.processes == 1
-    processes = "1 process was" if one else f"{group.processes:,} processes were"
-    named = ", ".join(short(label, 40) for label in group.labels[:_LABELS])
-    more = f" and {len(group.labels) - _LABELS:,} more" if len(group.labels) > _LABELS else ""
-    labels = f" ({named}{more})" if named else ""
-    return f"{processes} not profiled{labels}, last at {moment(group.last_ns)[:19]}: {_REASONS[group.reason]}"
+def _values(values: Sequence[str]) -> str:
+    distinct = set(values)
+    if len(distinct) > _FEW and all(map(_INTEGER.fullmatch, distinct)):
+        numbers = sorted(map(int, distinct))
+        return f"{numbers[0]} to {numbers[-1]}"
+    return listed(sorted(values, key=_in_order))
+
+
+def _in_order(value: str) -> tuple[int, str]:
+    return (int(value), "") if _INTEGER.fullmatch(value) else (0, value)
+
+
+def _in_some(having: int, infos: Sequence[RunInfo]) -> str:
+    return "" if having == len(infos) else f" in {having:,} of {count(len(infos), 'run')}"

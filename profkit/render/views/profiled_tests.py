@@ -1,9 +1,9 @@
-"""Content of the summary of profiled tests that all formats share."""
+"""Summary of profiled tests, for the end of a test run and the page of a CI job."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from profkit.model.comparison import Check, Outcome
@@ -12,16 +12,113 @@ from profkit.model.profile import Profile
 from profkit.model.profiled_tests import ComparedTests, ProfiledTest, ProfiledTests
 from profkit.model.run import Run, RunInfo
 from profkit.model.sampler_names import CALLS_ONLY
-from profkit.render.formatting import count, rate
-from profkit.render.options import ReportOptions
+from profkit.render.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Nested,
+    Remark,
+    Role,
+    Section,
+    Sentences,
+    Table,
+    Title,
+)
+from profkit.render.escape import short
+from profkit.render.formatting import Tone, count, place, rate
+from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.costs import Scale, scale_of
+from profkit.render.views.findings import reasons_text
+from profkit.render.views.gate import checks_table
 from profkit.render.views.header import run_notes, why_no_samples
+from profkit.render.views.measured_report import measured
 from profkit.render.views.notes import note_text
+from profkit.render.views.run_report import own_share, sampled, share_cell
 from profkit.render.views.sampled import build_report
+from profkit.render.views.summary_lines import measured_summary_lines
 from profkit.render.views.tables import HotRow, build_tables
+from profkit.units import format_duration
 
 _LISTED = 10
 """Maximum number of inconclusive tests that are listed."""
+
+
+_REPORTS = 3
+"""Number of the slowest tests whose whole reports follow, folded up."""
+
+
+def profiled_tests(found: ProfiledTests, options: ReportOptions = DEFAULTS) -> Document:
+    """Yield the slowest sampled tests, the measured ones, their comparison, and reports that fold up."""
+    tests = sampled_tests(found)
+    if options.brief:
+        yield Title(headline(found), kind="profkit:", is_name=False)
+    if found.sampled:
+        yield Sentences([sampled_title(found)])
+    if tests:
+        yield _sampled_table(tests)
+    if line := sampler_line(found):
+        yield Remark(line)
+    yield from _measured(found, options)
+    if line := more(found):
+        yield Remark(line)
+    if found.comparison is not None:
+        yield from _compared(found.comparison)
+    for problem in found.problems:
+        yield Remark(problem, Tone.WARN)
+    for one in [one for one in tests if one.samples][:_REPORTS]:
+        assert isinstance(one.test.run, Run), "only runs have samples"
+        yield Nested(sampled([one.test.run], options), folded=one.test.label)
+
+
+def _sampled_table(tests: Sequence[SampledTest]) -> Table:
+    """Return a table with a row for each test, and one for each of its functions."""
+    rows = [row for one in tests for row in _rows(one)]
+    heads = ("time", "samples", "self", "total")
+    figures = [Column(head, column) for head, column in zip(heads, zip(*rows, strict=True), strict=False)]
+    return Table([*figures, Column("test, and its hottest functions", [row[4] for row in rows], Role.NAME)])
+
+
+def _rows(one: SampledTest) -> Iterator[tuple[Cell, Cell, Cell, Cell, Cell]]:
+    duration = Cell(format_duration(one.test.duration_s), Tone.STRONG)
+    yield (
+        duration,
+        Cell(count(one.samples)),
+        Cell(),
+        Cell(),
+        Cell(one.test.label, Tone.STRONG, more=one.remark),
+    )
+    for row in one.functions:
+        name = Cell(f"  {row.name}", heat=row.self_share, more=place(row.file, row.line, one.cwd))
+        samples = Cell(count(row.self_samples), Tone.FAINT)
+        own, total = own_share(row.self_samples, one.scale), share_cell(row.total_share, one.scale)
+        yield Cell(), samples, own, total, name
+
+
+def _measured(found: ProfiledTests, options: ReportOptions) -> Iterator[Block]:
+    tests = measured_tests(found)
+    if not tests:
+        return
+    if options.brief:
+        yield Nested(measured([run for _, run in tests], options))
+        for test in (test for test, _ in tests if test.problem):
+            yield Remark(f"{test.label}: {test.problem}")
+        return
+    yield Remark(count(found.measured, "measured test"), Tone.STRONG, gap=bool(found.sampled))
+    for test, run in tests:
+        for line in measured_summary_lines(run):
+            yield Remark(line, Tone.PLAIN)
+        if test.problem:
+            yield Remark(f"  {test.problem}")
+
+
+def _compared(compared: ComparedTests) -> Iterator[Block]:
+    yield Section(f"Compared with {compared.base}")
+    yield Sentences(list(comparison_lines(compared)), Tone.BAD if compared.failed else Tone.PLAIN)
+    if checks := listed_checks(compared):
+        yield checks_table(checks)
+        for check in checks:
+            yield Remark(f"{short(check.name)}, {check.measure.value}: {reasons_text(check.reasons)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Stacks of a process at one moment: the newest sample of each thread."""
+"""Report of the stacks of a process at one moment: the newest sample of each thread."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import TypeAlias
 
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.model.run import Run
+from profkit.render.document import Cell, Document, Lines, Remark
+from profkit.render.escape import short
+from profkit.render.formatting import Tone, count, moment, place
+from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.source import infos_of, source_of
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.waiting import waiting_stacks
@@ -41,6 +45,28 @@ class ThreadStack:
     thread: Thread
     state: ThreadState
     lines: tuple[StackLine, ...]
+
+
+def stacks(run: Run, _options: ReportOptions = DEFAULTS) -> Document:
+    """Yield the newest stack of each thread, innermost frame first."""
+    process, found = run.info.process, newest_stacks(run)
+    python = f" · Python {process.python}" if process.python else ""
+    yield Remark(f"process {process.pid}{python} · {' '.join(process.argv)}", Tone.STRONG)
+    yield Remark(f"{moment(run.info.started_ns)} · {count(len(found), 'thread')}")
+    for stack in found:
+        lines = [_line(line, process.cwd) for line in stack.lines]
+        yield Lines(_title(stack, process.pid), lines, gap=True, whole=True)
+
+
+def _title(stack: ThreadStack, pid: int) -> str:
+    thread = stack.thread
+    of_child = f" of process {thread.pid}" if thread.pid not in (0, pid) else ""
+    return f"thread {short(thread.name)} ({thread.tid}){of_child}: {stack.state.value}"
+
+
+def _line(line: StackLine, cwd: str) -> Cell:
+    where = place(line.frame.file, line.frame.line, cwd)
+    return Cell(f"  {short(line.frame.name)}{f' ({where})' if where else ''}", more=line.source or "")
 
 
 def newest_stacks(run: Run) -> tuple[ThreadStack, ...]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from profkit.model.profile import Frame, Node
-from profkit.render.cells import left_cut
 from profkit.render.views.costs import CostRow, Scale
 from profkit.render.views.sampled import IsLibrary
 
@@ -144,33 +141,3 @@ def _chain_row(hidden: tuple[TreeRow, ...], left: int) -> TreeRow:
         kind=TreeKind.CHAIN,
         hidden=len(hidden),
     )
-
-
-_DEEPEST = 24
-"""Maximum number of levels of guides without a terminal's limit."""
-
-
-def guides(rows: Sequence[Placed], room: int | None) -> list[str]:
-    """Return the lines before each row that connect it to its parent; deep ones are cut on the left."""
-    most = _DEEPEST * 2 if room is None else max(4, room // 2)
-    drawn: list[str] = []
-    open_levels: list[bool] = []
-    for row in rows:
-        del open_levels[row.depth :]
-        above = "".join("│ " if more else "  " for more in open_levels[1:])
-        own = ("└ " if row.last else "├ ") if row.depth else ""
-        drawn.append(left_cut(above + own, most))
-        open_levels.append(not row.last)
-    return drawn
-
-
-class Placed(Protocol):
-    """A row of any tree."""
-
-    @property
-    def depth(self) -> int:
-        """Number of levels above it."""
-
-    @property
-    def last(self) -> bool:
-        """Whether it is the last of its siblings."""

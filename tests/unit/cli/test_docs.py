@@ -32,7 +32,7 @@ from profkit.render.json.measured import measured_json
 from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.json.sampled import runs_json, sampled_json
 from profkit.render.options import ReportOptions, Terminal
-from profkit.render.text.sampled import sampled_text
+from profkit.render.registry import SAMPLED
 from profkit.render.views.gate import GateReport
 from profkit.samplers.memray import errors as memray_errors
 from tests.support.cli_runs import Profkit, keep
@@ -106,7 +106,7 @@ def test_the_report_in_the_page_is_a_real_one(tmp_path: Path) -> None:
     shown = re.search(r"^```text\n(.*?)^```$", READING, re.MULTILINE | re.DOTALL)
     assert shown is not None
     run, options = with_sources(made_run(), tmp_path / "vision"), ReportOptions(source_root=tmp_path)
-    assert shown.group(1) == sampled_text([run], options, Terminal(110)) + "\n"
+    assert shown.group(1) == SAMPLED.text([run], options, Terminal(110)) + "\n"
 
 
 @pytest.mark.parametrize("name", ["measured-one-width-120", "measured-program-width-100"])

@@ -14,7 +14,7 @@ from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import ControlCount, Design, MeasuredRun
 from profkit.model.workorder import Mode
 from profkit.render.options import ReportOptions, Terminal
-from profkit.render.text.measured_comparison import measured_comparison_text
+from profkit.render.registry import MEASURED_COMPARISON
 from profkit.render.views.findings import finding_text
 from tests.support.example_measured_comparisons import NEW, one_order, run, two_batches
 from tests.support.example_measurements import COUNTS, failed
@@ -160,7 +160,7 @@ def test_controls_that_differ_leave_nothing_to_compare() -> None:
     assert len(compared.notes) == 1
     (check,) = check_measured(compared, 0.03)
     assert (check.outcome, check.reasons) == (Outcome.INCONCLUSIVE, (counts.obstacle,))
-    assert why in measured_comparison_text(compared, ReportOptions(), Terminal())
+    assert why in MEASURED_COMPARISON.text(compared, ReportOptions(), Terminal())
     assert compare_measured([b], [replace(b, info=replace(b.info, id="c1"))], ("A", "B")).notes == ()
 
 

@@ -20,8 +20,7 @@ from profkit.model.measurement import ControlCount, InstructionCounts, MeasuredR
 from profkit.render.json.history import history_json
 from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.options import ReportOptions, Terminal
-from profkit.render.text.history import history_text
-from profkit.render.text.measured_comparison import measured_comparison_text
+from profkit.render.registry import HISTORY, MEASURED_COMPARISON
 from tests.support.example_measured_comparisons import NEW, OLD, run
 from tests.support.example_measurements import COUNTS, VALGRIND_ZYGOTE
 
@@ -82,7 +81,7 @@ class TestCompare:
         (order,) = compared.orders
         assert order.counts is not None
         assert order.counts.verdict is Verdict.NO_DIFFERENCE
-        text = measured_comparison_text(compared, OPTIONS, PAGE)
+        text = MEASURED_COMPARISON.text(compared, OPTIONS, PAGE)
         assert "executes as many instructions, to within 6 %" in text
         assert "its count depends on its input: 5,000 to 5,100 (+2 %) over 5 runs of one commit" in " ".join(
             text.split()
@@ -113,7 +112,7 @@ class TestCompare:
         assert order["instructions"]["verdict"] == "not-compared"
         for word in ("slower", "faster", "more instructions"):
             assert word not in order["instructions"]["sentence"]
-            assert word not in measured_comparison_text(compared, OPTIONS, PAGE)
+            assert word not in MEASURED_COMPARISON.text(compared, OPTIONS, PAGE)
         (check,) = check_measured(compared, 0.0)
         assert check.outcome is Outcome.INCONCLUSIVE
 
@@ -154,14 +153,14 @@ class TestHistory:
             (100, [5000, 5001]), (2, [5240]),
         ]  # fmt: skip
         assert not any(is_beyond_noise(one, 1) for one in history.series if len(one.points) > 1)
-        text = history_text(history, OPTIONS, PAGE)
+        text = HISTORY.text(history, OPTIONS, PAGE)
         assert "100 executions at a time" in text
         assert "2 executions at a time" in text
         data = json.loads(history_json(history, OPTIONS))
         assert [one["executions_at_a_time"] for one in data["series"]] == [100, 2]
 
     def test_a_single_number_needs_no_words(self) -> None:
-        assert "at a time" not in history_text(history_of("x + y", [counted("a", 5000)]), OPTIONS, PAGE)
+        assert "at a time" not in HISTORY.text(history_of("x + y", [counted("a", 5000)]), OPTIONS, PAGE)
 
     def test_what_runs_of_a_commit_differ_by_is_no_change(self) -> None:
         runs = [counted("a", 5000), counted("b", 5100), counted("c", 5480, NEW), counted("d", 6600, "9" * 40)]
@@ -169,7 +168,7 @@ class TestHistory:
         (series,) = history.series
         assert series.spread == CountSpread(5000, 5100, 2)
         assert [is_beyond_noise(series, place) for place in (1, 2)] == [False, True]
-        text = " ".join(history_text(history, OPTIONS, PAGE).split())
+        text = " ".join(HISTORY.text(history, OPTIONS, PAGE).split())
         assert "its count depends on its input: 5,000 to 5,100 (+2 %) over 2 runs of one commit" in text
         spread = json.loads(history_json(history, OPTIONS))["series"][0]["spread_of_runs"]
         assert spread == {"least": 5000, "most": 5100, "runs": 2}

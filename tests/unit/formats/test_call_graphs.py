@@ -23,9 +23,8 @@ from profkit.model.run import Run
 from profkit.render.html.sampled import sampled_html
 from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.json.sampled import sampled_json
-from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions, Terminal
-from profkit.render.text.sampled import sampled_text
+from profkit.render.registry import SAMPLED
 from profkit.render.views.sampled import build_report
 from profkit.render.views.tables import build_tables
 from profkit.transforms.attribution import cut_regions
@@ -162,10 +161,10 @@ def test_every_report_shows_the_files_own_figures(tmp_path: Path) -> None:
     assert {row["name"]: row["total_share"] for row in document["functions"]} == {
         "main": 1.0, "find": 0.99, "load": 0.97, "__init__": 0.9,
     }  # fmt: skip
-    text = sampled_text([run], terminal=Terminal(100))
+    text = SAMPLED.text([run], terminal=Terminal(100))
     assert "99.0 %" in next(line for line in text.splitlines() if "find" in line)
     assert "an approximation: the file has no stacks" in text
-    assert "| 97.0 % | `load` |" in sampled_markdown([run])
+    assert "| 97.0 % | `load` |" in SAMPLED.markdown([run])
     page = read_page(sampled_html([run]))
     stated = dict(zip(page.column("r0.totals.function"), page.column("r0.totals.weight"), strict=True))
     names = page.head["functions"]["name"]

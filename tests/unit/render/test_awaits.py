@@ -10,9 +10,8 @@ from profkit.model.run import Run
 from profkit.model.session import AwaitTime
 from profkit.render.html.sampled import sampled_html
 from profkit.render.json.sampled import sampled_json
-from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions
-from profkit.render.text.sampled import sampled_text
+from profkit.render.registry import SAMPLED
 from tests.support.example_runs import INFO, made_run
 from tests.support.html_pages import read_page
 
@@ -32,29 +31,29 @@ def rows_of(text: str) -> list[list[str]]:
 
 
 def test_text() -> None:
-    heading, first, second = rows_of(sampled_text([SUSPENDED]))
+    heading, first, second = rows_of(SAMPLED.text([SUSPENDED]))
     assert heading == ["share", "time", "times", "awaiting", "function", "where"]
     assert first == ["50.0", "%", "1.49", "s", "3", "sleep", "db", "train.py:6"]
     assert second == ["10.0", "%", "297", "ms", "1,200", "Queue.get", "Shop.\\x1bserve", "train.py:9"]
 
 
 def test_text_has_as_many_lines_as_requested() -> None:
-    *_, more = rows_of(sampled_text([SUSPENDED], ReportOptions(limit=1)))
+    *_, more = rows_of(SAMPLED.text([SUSPENDED], ReportOptions(limit=1)))
     assert " ".join(more) == "… and 1 more line"
 
 
 def test_markdown() -> None:
-    assert "| 50.0 % | 1.49 s | 3 | `sleep` | `db` | `train.py:6` |" in sampled_markdown([SUSPENDED])
+    assert "| 50.0 % | 1.49 s | 3 | sleep | `db` | `train.py:6` |" in SAMPLED.markdown([SUSPENDED])
 
 
 def test_runs_without_samples_have_the_section_too() -> None:
     unsampled = Run(replace(SUSPENDED.info, samples=0))
-    assert SECTION in sampled_text([unsampled])
-    assert SECTION in sampled_markdown([unsampled])
+    assert SECTION in SAMPLED.text([unsampled])
+    assert SECTION in SAMPLED.markdown([unsampled])
 
 
 def test_runs_that_were_not_suspended_have_no_section() -> None:
-    for text in (sampled_text([made_run()]), sampled_markdown([made_run()])):
+    for text in (SAMPLED.text([made_run()]), SAMPLED.markdown([made_run()])):
         assert SECTION not in text
     assert "awaits" not in read_page(sampled_html([made_run()])).head["runs"][0]
 
@@ -75,7 +74,7 @@ def test_tasks_of_a_program_have_their_mean_number() -> None:
     region = replace(INFO.region, kind=RegionKind.PROGRAM)
     awaits = (replace(AWAITS[0], suspended_ns=10 * WALL_NS), AWAITS[1])
     run = made_run(region=region, awaits=awaits)
-    text = sampled_text([run]).split("Suspended tasks, by await", 1)[1]
+    text = SAMPLED.text([run]).split("Suspended tasks, by await", 1)[1]
     assert [line.split()[:2] for line in text.splitlines()[2:4]] == [["10.0", "sleep"], ["0.10", "Queue.get"]]
-    assert "| 10.0 | `sleep` | `db` | `train.py:6` |" in sampled_markdown([run])
+    assert "| 10.0 | sleep | `db` | `train.py:6` |" in SAMPLED.markdown([run])
     assert read_page(sampled_html([run])).head["runs"][0]["awaits_of_tasks"] is True

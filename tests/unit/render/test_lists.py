@@ -12,7 +12,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SessionState
 from profkit.render.json.sampled import removed_json, runs_json
 from profkit.render.options import Terminal
-from profkit.render.text.runs import runs_text
+from profkit.render.registry import LISTED_RUNS
 from tests.support.example_measured_runs import counted_run, failed_run, measured_run, timed_run
 from tests.support.example_measurements import hostile
 from tests.support.example_runs import hostile_run, labelled, made_run
@@ -33,7 +33,7 @@ WIDTHS = (40, 50, 64, 80, 100, 110, 120, 160)
 @pytest.mark.parametrize("width", [None, *WIDTHS])
 def test_both_kinds(width: int | None) -> None:
     name = f"width-{width}" if width else "pipe"
-    text = runs_text(BOTH_KINDS, Terminal(width)) + "\n"
+    text = LISTED_RUNS.text(BOTH_KINDS, terminal=Terminal(width)) + "\n"
     if width in (None, 50, 120):
         check_golden(f"list-measured-{name}.txt", text)
     assert all(cell_len(line) <= (width or 1000) for line in text.split("\n"))
@@ -42,13 +42,13 @@ def test_both_kinds(width: int | None) -> None:
 
 
 def test_measured_runs_alone_have_no_columns_of_samples() -> None:
-    (head, *_) = runs_text([timed_run().info], Terminal()).split("\n")
+    (head, *_) = LISTED_RUNS.text([timed_run().info], terminal=Terminal()).split("\n")
     assert head.split() == ["run", "started", "label", "mode", "median", "state", "where"]
 
 
 @pytest.mark.parametrize("width", [None, *WIDTHS])
 def test_hostile_names_are_shown_not_obeyed(width: int | None) -> None:
-    listed = runs_text([hostile().info, hostile_run().info], Terminal(width))
+    listed = LISTED_RUNS.text([hostile().info, hostile_run().info], terminal=Terminal(width))
     assert all(line.isprintable() for line in listed.split("\n"))
 
 
@@ -62,7 +62,7 @@ def test_hostile_names_are_shown_not_obeyed(width: int | None) -> None:
     ],
 )
 def test_a_sampled_run_with_losses_or_bias_has_warnings(note: Note, state: str) -> None:
-    _, row = runs_text([made_run(notes=(note,)).info], Terminal()).split("\n")
+    _, row = LISTED_RUNS.text([made_run(notes=(note,)).info], terminal=Terminal()).split("\n")
     assert row.split()[-2] == state
 
 

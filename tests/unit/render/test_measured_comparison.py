@@ -17,12 +17,10 @@ from profkit.model.history import History
 from profkit.model.measurement import Design, MeasurementWarning, WarningCode
 from profkit.render.html.measured_comparison import measured_comparison_html
 from profkit.render.json.gate import gate_json
-from profkit.render.markdown.gate import gate_markdown
 from profkit.render.options import ReportOptions, Terminal
-from profkit.render.registry import HISTORY, MEASURED_COMPARISON
-from profkit.render.text.gate import gate_text
-from profkit.render.text.history import curve
+from profkit.render.registry import GATE, HISTORY, MEASURED_COMPARISON
 from profkit.render.views.gate import GateReport
+from profkit.render.views.history import curve
 from profkit.render.views.measured_comparison import (
     change,
     delta_cell,
@@ -128,13 +126,11 @@ def gate(made: MeasuredComparison) -> GateResult:
 
 @pytest.mark.parametrize("made", [one, batches, apart])
 def test_a_gate(made) -> None:
-    compared, result = made(), gate(made())
-    text, markdown, data = (
-        MEASURED_COMPARISON.renderer(form)(compared, ALL, Terminal()) for form in ("text", "markdown", "json")
-    )
-    check_golden(f"gate-{made.__name__}-pipe.txt", gate_text(GateReport(result, 1, text)) + "\n")
-    check_golden(f"gate-{made.__name__}.md", gate_markdown(GateReport(result, 1, markdown)) + "\n")
-    document = json.loads(gate_json(GateReport(result, 1, data)))
+    result = gate(made())
+    report = GateReport(result, 1, made())
+    check_golden(f"gate-{made.__name__}-pipe.txt", GATE.text(report) + "\n")
+    check_golden(f"gate-{made.__name__}.md", GATE.markdown(report) + "\n")
+    document = json.loads(gate_json(report))
     assert (document["schema"], document["outcome"]) == ("profkit.gate/1", result.outcome.value)
     assert document["comparison"]["schema"] == "profkit.measured-comparison/1"
     assert len(document["checks"]) == len(result.checks)

@@ -15,11 +15,10 @@ from profkit.model.session import SessionState
 from profkit.render.formatting import Part, Tone
 from profkit.render.html.sampled import sampled_html
 from profkit.render.json.sampled import sampled_json
-from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions, Terminal
-from profkit.render.text.sampled import sampled_text
+from profkit.render.registry import SAMPLED
 from profkit.render.views.header import facts
-from profkit.render.views.merged import process_rows
+from profkit.render.views.processes import process_rows
 from tests.support.example_runs import made_run
 from tests.support.example_worker_runs import READ, RENDER, worker_run
 from tests.support.golden import check_golden
@@ -45,11 +44,11 @@ def fact(run: Run, name: str) -> str:
 @pytest.mark.parametrize("width", [None, 80, 50])
 def test_text(width: int | None) -> None:
     name = "pipe" if width is None else f"width-{width}"
-    check_golden(f"report-merged-{name}.txt", sampled_text([merged_run()], terminal=Terminal(width)) + "\n")
+    check_golden(f"report-merged-{name}.txt", SAMPLED.text([merged_run()], terminal=Terminal(width)) + "\n")
 
 
 def test_markdown() -> None:
-    check_golden("report-merged.md", sampled_markdown([merged_run()]) + "\n")
+    check_golden("report-merged.md", SAMPLED.markdown([merged_run()]) + "\n")
 
 
 def test_json() -> None:
@@ -189,7 +188,7 @@ def test_processes_that_worked_most_are_first() -> None:
     run = merge_runs([states(20), states(90), states(40)])
     assert run.merged is not None
     assert [row.working_share for row in process_rows(run.merged)] == [0.9, 0.4, 0.2]
-    assert "by working time" in sampled_text([run])
+    assert "by working time" in SAMPLED.text([run])
     known = [states(20), worker_run(1, {READ: 5}), worker_run(2, {READ: 3})]
     busy = replace(known[1], resources=(known[1].resources[0], replace(known[1].resources[1], cpu_s=11.0)))
     run = merge_runs([known[0], known[2], busy])
@@ -197,7 +196,7 @@ def test_processes_that_worked_most_are_first() -> None:
     rows = process_rows(run.merged)
     assert [row.cpu_share for row in rows] == [1.0, 0.5, 0.5]
     assert [row.samples for row in rows] == [5, 100, 3], "those with the same CPU time by samples"
-    assert "by CPU time" in sampled_text([run])
+    assert "by CPU time" in SAMPLED.text([run])
 
 
 def test_the_time_that_was_sampled_is_counted_if_it_differs() -> None:
@@ -214,14 +213,14 @@ def test_the_time_that_was_sampled_is_counted_if_it_differs() -> None:
 
 def test_a_long_list_of_processes_is_cut() -> None:
     run = merge_runs([worker_run(number, {READ: 10}) for number in range(40)])
-    text = sampled_text([run], ReportOptions(limit=3))
+    text = SAMPLED.text([run], ReportOptions(limit=3))
     assert "… and 37 more" in text
-    assert "… and 37 more." in sampled_markdown([run], ReportOptions(limit=3))
+    assert "… and 37 more" in SAMPLED.markdown([run], ReportOptions(limit=3))
 
 
 def test_processes_that_are_alike_are_said_to_be() -> None:
     run = merge_runs([worker_run(number, {READ: 60, RENDER: 40}) for number in range(2)])
-    assert "No function's share differs between the processes" in sampled_text([run])
+    assert "No function's share differs between the processes" in SAMPLED.text([run])
 
 
 def test_recursion_is_counted_once_and_said() -> None:

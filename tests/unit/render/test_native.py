@@ -8,8 +8,7 @@ from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.sampled import sampled_html
 from profkit.render.json.sampled import sampled_json
-from profkit.render.markdown.sampled import sampled_markdown
-from profkit.render.text.sampled import sampled_text
+from profkit.render.registry import SAMPLED
 from tests.support.example_runs import INFO, STEP
 
 Z = "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13"
@@ -25,9 +24,9 @@ def native_run() -> Run:
 @pytest.mark.parametrize(
     "text",
     [
-        sampled_text([native_run()]),
+        SAMPLED.text([native_run()]),
         sampled_json([native_run()]),
-        sampled_markdown([native_run()]),
+        SAMPLED.markdown([native_run()]),
         sampled_html([native_run()]),
     ],
     ids=["text", "json", "markdown", "page"],
@@ -38,6 +37,6 @@ def test_no_report_names_a_function_by_its_address(text: str) -> None:
 
 
 def test_suspects_have_their_callers() -> None:
-    assert "| `[libz.so]` | `/usr/lib/x86_64-linux-gnu/libz.so.1.2.13` | `train_step` |" in sampled_markdown(
+    assert "| `[libz.so]` | `/usr/lib/x86_64-linux-gnu/libz.so.1.2.13` | `train_step` |" in SAMPLED.markdown(
         [native_run()]
     )

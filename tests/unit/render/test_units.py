@@ -9,10 +9,8 @@ import pytest
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Imported, Run
 from profkit.render.formatting import amount
-from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import Terminal
-from profkit.render.text.runs import runs_text
-from profkit.render.text.sampled import sampled_text
+from profkit.render.registry import LISTED_RUNS, SAMPLED
 from profkit.units import Unit
 from tests.support.example_runs import INFO, made_run
 
@@ -37,18 +35,18 @@ def run_of(unit: Unit) -> Run:
 )
 def test_columns_and_totals(unit: Unit, heads: list[str], total: str, own: str) -> None:
     run = run_of(unit)
-    text = sampled_text([run], terminal=Terminal(120))
+    text = SAMPLED.text([run], terminal=Terminal(120))
     functions = text.partition("Hottest functions")[2].splitlines()
     assert functions[1].split()[: len(heads)] == heads
     assert own in functions[2]
     assert own in text.partition("Threads")[2]
     assert f"total  {total}" in text
     assert amount(2**32, unit) == total
-    assert total in runs_text([run.info], Terminal(width=80))
+    assert total in LISTED_RUNS.text([run.info], terminal=Terminal(width=80))
     assert "±" not in text
     word = "time" if unit is Unit.NANOSECONDS else unit.value
     assert f"by self {word}" in text
-    assert f"By self {word}" in sampled_markdown([run])
+    assert f"By self {word}" in SAMPLED.markdown([run])
 
 
 @pytest.mark.parametrize(("file", "folded"), [("/app/a.py", True), ("/app/main.c", False)])
@@ -57,7 +55,7 @@ def test_machine_code_is_folded_beside_python_alone(file: str, folded: bool) -> 
     frames = (Frame("main", file, 3), Frame("sort", "/libc/sort.c"), Frame("less", "/app/less.c"))
     profile = replace(run.profile or Profile(), frames=frames, stacks=((0, 1, 2, 0), (0,)))
     tree = (
-        sampled_text([Run(run.info, profile)], terminal=Terminal(120))
+        SAMPLED.text([Run(run.info, profile)], terminal=Terminal(120))
         .partition("Call tree")[2]
         .partition("Threads")[0]
     )
@@ -65,7 +63,7 @@ def test_machine_code_is_folded_beside_python_alone(file: str, folded: bool) -> 
 
 
 def test_lists_of_runs_from_here_and_elsewhere() -> None:
-    lines = runs_text([made_run().info, run_of(Unit.BYTES).info], Terminal()).splitlines()
+    lines = LISTED_RUNS.text([made_run().info, run_of(Unit.BYTES).info], terminal=Terminal()).splitlines()
     assert lines[0].split()[-3:] == ["total", "state", "where"]
     assert "2.97 s" in lines[1]
     assert "4.00 GiB" in lines[2]

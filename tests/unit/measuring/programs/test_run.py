@@ -20,8 +20,7 @@ from profkit.model.notes import NoteCode
 from profkit.model.workorder import Mode
 from profkit.process.launch import CommandNotStarted
 from profkit.render.json.measured import measured_json
-from profkit.render.markdown.measured import measured_markdown
-from profkit.render.text.measured import measured_text
+from profkit.render.registry import MEASURED
 from profkit.store.measured import keep_measured, read_measured
 
 FAST = (sys.executable, "-I", "-S", "-c")
@@ -54,11 +53,11 @@ def test_a_run_is_kept_and_read_back(timed: MeasuredRun, tmp_path: Path) -> None
 
 
 def test_reports_show_times_cpu_and_memory(timed: MeasuredRun) -> None:
-    text = measured_text([timed])
+    text = MEASURED.text([timed])
     for shown in ("program  -c 'bytearray(8 << 20)'", "median", "6 executions", "user ", "system ", "peak "):
         assert shown in text
     assert "zygote" not in text
-    assert "memory: peak" in measured_markdown([timed])
+    assert "memory: peak" in MEASURED.markdown([timed])
     assert '"peak_bytes"' in measured_json([timed])
 
 
@@ -105,7 +104,7 @@ def test_failures_can_be_ignored_and_a_note_says_so() -> None:
     (note,) = run.info.notes
     assert note.code is NoteCode.EXIT_CODES_IGNORED
     assert dict(note.figures) == {"failed": 3, "executions": 3, "exit_code": 3}
-    assert "3 of 3 executions failed" in measured_text([run])
+    assert "3 of 3 executions failed" in MEASURED.text([run])
 
 
 def test_a_timeout_ends_the_program() -> None:
@@ -141,7 +140,7 @@ def test_instructions_are_counted_from_the_first_to_the_last() -> None:
     assert few.info.instructions is not None
     assert many.info.instructions is not None
     assert 10 < (many.info.instructions - few.info.instructions) / 20_000 < 1000
-    assert "1 repeat" in measured_text([few])
+    assert "1 repeat" in MEASURED.text([few])
     (compared,) = compare_measured([few], [many], ("A", "B")).orders
     assert compared.counts is not None
 

@@ -24,7 +24,7 @@ from profkit.measuring.runner.outcomes import BatchResults
 from profkit.measuring.runner.progress import COUNTING, TIMING, Pace, ProgressLine, Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.model.measurement import InstructionCounts, MeasuredRun
-from profkit.render.text.measured import measured_text
+from profkit.render.registry import MEASURED
 from tests.support.example_measured_runs import TIMING as TIMES
 from tests.support.example_measurements import COUNTS, both
 from tests.unit.measuring.runner.test_run import ScriptedPool, times
@@ -79,7 +79,7 @@ def test_a_batch_took_from_its_first_start_to_its_last_end() -> None:
     second = replace(first.info, id="b" * 10, started_ns=first.info.started_ns + 10**9, duration_s=4.0)
     ended = replace(second, ended_ns=second.started_ns + 20 * 10**9)
     for info, took in ((second, "5.00 s"), (ended, "21.0 s")):
-        text = measured_text(
+        text = MEASURED.text(
             [replace(first, info=replace(first.info, duration_s=4.0)), replace(first, info=info)]
         )
         assert f"took {took}" in text

@@ -18,9 +18,8 @@ from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.escape import code, code_block, plain, short, table
-from profkit.render.markdown.measured import measured_markdown
-from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions, Sort
+from profkit.render.registry import MEASURED, SAMPLED
 from tests.support.example_measurements import (
     COUNTS,
     PYTHON_COUNTS,
@@ -56,12 +55,12 @@ KILLED = Note.of(NoteCode.SEGMENT_FAILED, segment=0, detail="it was *killed*")
 )
 def test_report(name: str, options: ReportOptions, tmp_path: Path) -> None:
     run = with_sources(made_run(notes=(KILLED,)), tmp_path / "vision")
-    check_golden(f"report-{name}.md", sampled_markdown([run], replace(options, source_root=tmp_path)) + "\n")
+    check_golden(f"report-{name}.md", SAMPLED.markdown([run], replace(options, source_root=tmp_path)) + "\n")
 
 
 @pytest.mark.parametrize(("name", "runs"), [("one", (both(),)), ("batch", batch()), ("failed", (failed(),))])
 def test_measured_report(name: str, runs: tuple[MeasuredRun, ...]) -> None:
-    check_golden(f"measured-{name}.md", measured_markdown(runs, ReportOptions()) + "\n")
+    check_golden(f"measured-{name}.md", MEASURED.markdown(runs, ReportOptions()) + "\n")
 
 
 def test_its_length_has_a_bound_whatever_the_profile() -> None:
@@ -70,14 +69,14 @@ def test_its_length_has_a_bound_whatever_the_profile() -> None:
         path = [Frame(f"f{number}_{depth}" * 20, f"/home/{number}.py", depth) for depth in range(1, 40)]
         builder.add(tuple(path), Thread(1, number % 90, f"thread {number}"), 1 + number % 7)
     run = replace(made_run(), profile=builder.build(period_ns=1e7))
-    assert len(sampled_markdown([run])) < 12_000
+    assert len(SAMPLED.markdown([run])) < 12_000
 
 
 def test_states_and_links_are_reported() -> None:
     info = made_run(state=SessionState.RUNNING).info
     region = replace(info.region, kind=RegionKind.COROUTINE)
     info = replace(info, region=region, links=(("Strobelight", "https://x.example/1"),))
-    text = sampled_markdown([Run(info)])
+    text = SAMPLED.markdown([Run(info)])
     assert "- active: 2.97 s" in text
     assert "still recording" in text
     assert "https://x.example/1" in text
@@ -87,14 +86,14 @@ def test_callers_of_a_recursion_are_named_once() -> None:
     builder = ProfileBuilder()
     names = ["main", "walk", "visit", "walk", "visit", "walk", "visit"]
     builder.add(tuple(Frame(name, "/srv/x.py", 3) for name in names), Thread(1, 1, "m"), 9)
-    text = sampled_markdown([Run(made_run().info, builder.build(period_ns=1e7))])
-    assert "`walk` ← `main` |" in text
+    text = SAMPLED.markdown([Run(made_run().info, builder.build(period_ns=1e7))])
+    assert "`walk ← main` |" in text
 
 
 def test_hostile_names_stay_text() -> None:
     for text in (
-        sampled_markdown([hostile_run()]),
-        measured_markdown([hostile()], ReportOptions()),
+        SAMPLED.markdown([hostile_run()]),
+        MEASURED.markdown([hostile()], ReportOptions()),
     ):
         tokens = [token for block in READER.parse(text) for token in (block, *(block.children or ()))]
         assert {re.sub("_(open|close)$", "", token.type) for token in tokens} <= HARMLESS
@@ -123,7 +122,7 @@ def test_a_code_block_is_not_closed_by_its_lines(lines: list[str]) -> None:
 
 
 def test_python_functions_come_before_native_ones() -> None:
-    text = measured_markdown((measured(None, replace(COUNTS, python=PYTHON_COUNTS)),))
+    text = MEASURED.markdown((measured(None, replace(COUNTS, python=PYTHON_COUNTS)),))
     python, native = text.index("## Hottest Python functions"), text.index("## Hottest native functions")
     assert python < text.index("`/home/u/app.py:12`") < native
     assert "1.8 % more than without" in text

@@ -10,7 +10,7 @@ import pytest
 from profkit.model.checkup import Checkup, Group
 from profkit.render.json.checkup import CHECKUP_SCHEMA, checkup_json
 from profkit.render.options import DEFAULTS, PIPE, Terminal
-from profkit.render.text.checkup import checkup_text
+from profkit.render.registry import CHECKUP
 from profkit.render.views.checkup import TITLES, verdict
 from tests.support.example_checkups import broken, contained, well
 from tests.support.golden import check_golden
@@ -26,12 +26,12 @@ TERMINALS = {
 
 @pytest.mark.parametrize("name", TERMINALS)
 def test_text(name: str) -> None:
-    check_golden(f"checkup-{name}.txt", checkup_text(contained(), DEFAULTS, TERMINALS[name]) + "\n")
+    check_golden(f"checkup-{name}.txt", CHECKUP.text(contained(), DEFAULTS, TERMINALS[name]) + "\n")
 
 
 @pytest.mark.parametrize("width", [40, 50, 80, 120])
 def test_lines_fit(width: int) -> None:
-    text = checkup_text(contained(), DEFAULTS, Terminal(width))
+    text = CHECKUP.text(contained(), DEFAULTS, Terminal(width))
     assert max(map(len, text.splitlines())) <= width
 
 
@@ -42,7 +42,7 @@ def test_json() -> None:
 
 
 def test_control_characters_are_escaped() -> None:
-    text = checkup_text(broken())
+    text = CHECKUP.text(broken())
     assert "\x1b" not in text
     assert "\\x1b[31m" in text
 
@@ -73,7 +73,7 @@ def test_control_characters_are_escaped() -> None:
 )
 def test_verdicts(checkup: Checkup, sentence: str) -> None:
     assert verdict(checkup) == sentence
-    assert checkup_text(checkup).splitlines()[0] == sentence
+    assert CHECKUP.text(checkup).splitlines()[0] == sentence
     assert json.loads(checkup_json(checkup))["verdict"] == sentence
 
 

@@ -18,8 +18,7 @@ from profkit.model.session import SessionState
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import visible
 from profkit.render.options import ReportOptions, Sort, Terminal
-from profkit.render.text.runs import runs_text
-from profkit.render.text.sampled import sampled_text
+from profkit.render.registry import LISTED_RUNS, SAMPLED
 from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.support.example_runs import (
@@ -54,15 +53,15 @@ pytestmark = pytest.mark.usefixtures("utc")
 def test_report(name: str, width: int | None, options: ReportOptions, tmp_path: Path) -> None:
     run = with_sources(made_run(notes=(Note(NoteCode.PROCESS_ENDED),)), tmp_path / "vision")
     rooted = replace(options, source_root=tmp_path)
-    check_golden(f"report-{name}.txt", sampled_text([run], rooted, Terminal(width)) + "\n")
+    check_golden(f"report-{name}.txt", SAMPLED.text([run], rooted, Terminal(width)) + "\n")
 
 
 def test_colours(tmp_path: Path) -> None:
     run = with_sources(made_run(torn=30, state=SessionState.RUNNING), tmp_path / "vision")
     options = ReportOptions(source_root=tmp_path)
-    colored = sampled_text([run], options, Terminal(100, color=True))
+    colored = SAMPLED.text([run], options, Terminal(100, color=True))
     check_golden("report-color.txt", colored.replace("\x1b", "␛") + "\n")
-    assert STYLES.sub("", colored) == sampled_text([run], options, Terminal(100))
+    assert STYLES.sub("", colored) == SAMPLED.text([run], options, Terminal(100))
 
 
 def test_list() -> None:
@@ -74,11 +73,11 @@ def test_list() -> None:
         labelled("ffffffffff", "broken", 86400, state=SessionState.FAILED, samples=0).info,
     ]
     for name, width in (("pipe", None), ("width-80", 80), ("width-50", 50)):
-        check_golden(f"list-{name}.txt", runs_text(infos, Terminal(width)) + "\n")
+        check_golden(f"list-{name}.txt", LISTED_RUNS.text(infos, terminal=Terminal(width)) + "\n")
 
 
 def test_a_run_without_samples_says_why() -> None:
-    text = sampled_text([Run(made_run(samples=0, torn=0, durations=histogram_of([1000])).info)])
+    text = SAMPLED.text([Run(made_run(samples=0, torn=0, durations=histogram_of([1000])).info)])
     assert "Profile longer or more calls, or raise `rate`.\n" in text
     assert "Hottest" not in text
 
@@ -88,7 +87,7 @@ def test_wide_characters_leave_the_figures_their_room() -> None:
     builder.add(
         (Frame("データを読み込む関数" * 4, "/srv/データ/読み込み/" * 3 + "x.py", 3),), Thread(1, 1, "m"), 3
     )
-    text = sampled_text([Run(made_run().info, builder.build(period_ns=1e7))], terminal=Terminal(80))
+    text = SAMPLED.text([Run(made_run().info, builder.build(period_ns=1e7))], terminal=Terminal(80))
     assert re.search(r"100 % −56 +█+ +30.0 ms +100 %  デー.*…", text)
     assert all(cell_len(line) <= 80 for line in text.split("\n"))
 
@@ -106,9 +105,9 @@ def test_a_name_without_room_says_what_it_is_called_rather_than_that_it_is_local
     frame = Frame("load_batch.<locals>.<listcomp>", "/opt/lib/python3.11/site-packages/torch/a/path.py", 3)
     builder.add((frame,), Thread(1, 1, "m"), 3)
     run = Run(made_run().info, builder.build(period_ns=1e7))
-    table, _, _ = sampled_text([run], terminal=Terminal(80)).partition("Call tree")
+    table, _, _ = SAMPLED.text([run], terminal=Terminal(80)).partition("Call tree")
     assert "load_batch.<listcomp>  " in table
-    assert "load_batch.<locals>.<listcomp>  " in sampled_text([run], terminal=Terminal(120))
+    assert "load_batch.<locals>.<listcomp>  " in SAMPLED.text([run], terminal=Terminal(120))
 
 
 def test_of_hundreds_of_threads_the_first_are_listed() -> None:
@@ -116,10 +115,10 @@ def test_of_hundreds_of_threads_the_first_are_listed() -> None:
     for number in range(300):
         builder.add((Frame("work", "/srv/x.py", 3),), Thread(1, number, f"pool-{number}"), 1 + number)
     run = Run(made_run().info, builder.build(period_ns=1e7))
-    text = sampled_text([run], ReportOptions(show_all=True))
+    text = SAMPLED.text([run], ReportOptions(show_all=True))
     assert re.findall(r"pool-\d+", text) == [f"pool-{number}" for number in range(299, 284, -1)]
     assert "… and 285 more threads\n" in text
-    grouped = sampled_text([run]).split("Threads")[1]
+    grouped = SAMPLED.text([run]).split("Threads")[1]
     assert re.search(r"100.0 % +7.53 min +45,150 +100.0 % +300 threads +pool-\*\n", grouped)
 
 
@@ -129,7 +128,7 @@ def test_a_changed_file_is_reported_instead_of_its_source(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     run = own(with_sources(made_run(), tmp_path))
     (tmp_path / "train.py").write_text("changed\n" * 90)
-    text = sampled_text([run])
+    text = SAMPLED.text([run])
     assert "1 file changed after the run began" in text
     assert "rng.gauss(0, 8)" in text
     assert "changed\n" not in text
@@ -137,7 +136,7 @@ def test_a_changed_file_is_reported_instead_of_its_source(
 
 def test_weights_without_time_have_no_times() -> None:
     profile = replace(made_profile(), unit=Unit.INSTRUCTIONS, period_ns=0.0)
-    text = sampled_text([Run(made_run().info, profile)])
+    text = SAMPLED.text([Run(made_run().info, profile)])
     assert "instructions" in text
     assert "±" not in text
     assert not re.search(r"\d (s|ms) ", text.split("Hottest functions")[1].split("Details")[0])
@@ -145,16 +144,16 @@ def test_weights_without_time_have_no_times() -> None:
 
 @pytest.mark.parametrize("width", [None, 40, 60, 80, 100, 140])
 def test_hostile_names_are_shown_not_obeyed(width: int | None) -> None:
-    text = sampled_text([hostile_run()], ReportOptions(show_all=True), Terminal(width))
+    text = SAMPLED.text([hostile_run()], ReportOptions(show_all=True), Terminal(width))
     assert all(line.isprintable() for line in text.split("\n"))
-    colored = sampled_text([hostile_run()], ReportOptions(show_all=True), Terminal(width, color=True))
+    colored = SAMPLED.text([hostile_run()], ReportOptions(show_all=True), Terminal(width, color=True))
     assert STYLES.sub("", colored) == text
-    listed = runs_text([hostile_run().info], Terminal(width))
+    listed = LISTED_RUNS.text([hostile_run().info], terminal=Terminal(width))
     assert all(line.isprintable() for line in listed.split("\n"))
 
 
 def test_hostile_names_are_all_there_on_a_wide_page() -> None:
-    text = sampled_text([hostile_run()])
+    text = SAMPLED.text([hostile_run()])
     for name in HOSTILE:
         assert name.encode("unicode_escape").decode("ascii") in text
     assert "[bold]markup[/bold]" in text
@@ -163,25 +162,25 @@ def test_hostile_names_are_all_there_on_a_wide_page() -> None:
 @pytest.mark.parametrize("width", [40, 60, 76, 80, 96, 100, 110, 160])
 def test_no_line_is_wider_than_the_page(width: int) -> None:
     for run in (made_run(), hostile_run(), labelled("0123456789", "漢字" * 40)):
-        for line in sampled_text([run], terminal=Terminal(width)).split("\n"):
+        for line in SAMPLED.text([run], terminal=Terminal(width)).split("\n"):
             assert cell_len(line) <= width
             assert line == line.rstrip()
 
 
 @given(profiles(max_depth=30), st.one_of(st.none(), st.integers(40, 200)), st.sampled_from(Sort))
 def test_any_profile_has_a_report(profile: Profile, width: int | None, sort: Sort) -> None:
-    text = sampled_text([Run(made_run().info, profile)], ReportOptions(sort=sort), Terminal(width))
+    text = SAMPLED.text([Run(made_run().info, profile)], ReportOptions(sort=sort), Terminal(width))
     assert all(cell_len(line) <= (width or 10_000) for line in text.split("\n"))
 
 
 def test_a_very_deep_stack_has_a_report() -> None:
     profile = made_profile()
     deep = replace(profile, stacks=((0, 1) * 20_000,), samples=profile.samples[:1])
-    text = sampled_text([Run(made_run().info, deep)], terminal=Terminal(100))
+    text = SAMPLED.text([Run(made_run().info, deep)], terminal=Terminal(100))
     assert "⋮ 39,992 nested calls" in text
 
 
 def test_a_tree_can_be_limited_in_depth() -> None:
-    tree = sampled_text([made_run()], ReportOptions(depth=2)).split("Call tree")[1].split("Hottest")[0]
+    tree = SAMPLED.text([made_run()], ReportOptions(depth=2)).split("Call tree")[1].split("Hottest")[0]
     assert "load_batch" in tree
     assert "augment" not in tree

@@ -7,10 +7,10 @@ from dataclasses import replace
 from profkit.comparing.measured import names_of
 from profkit.model.workorder import Language
 from profkit.render.options import Terminal
-from profkit.render.text.runs import runs_text
-from profkit.render.text.summary import measured_summary_lines
+from profkit.render.registry import LISTED_RUNS
 from profkit.render.views.measured import RELATIVE, WARNED, time_row, uncertainty, variants
 from profkit.render.views.measurement_warnings import warning_text
+from profkit.render.views.summary_lines import measured_summary_lines
 from tests.support.example_measurements import (
     BUSY,
     COUNTS,
@@ -82,6 +82,6 @@ def test_a_language_is_named_once() -> None:
     )
     assert variants([python, cpp]) == ["python", "c++"]
     assert list(names_of([python, cpp])) == ["x + y (python)", "x + y (c++)"]
-    assert "(c++, language c++)" not in runs_text([cpp.info], Terminal(200))
+    assert "(c++, language c++)" not in LISTED_RUNS.text([cpp.info], terminal=Terminal(200))
     plain = replace(cpp, info=replace(cpp.info, order=replace(cpp.info.order, labels=())))
     assert variants([python, plain])[1] == "c++"

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.render.formatting import sparkline
 from profkit.render.options import Terminal
-from profkit.render.text.sampled import sampled_text
-from profkit.render.text.tree import flame_rows
+from profkit.render.registry import SAMPLED
+from profkit.render.text.flame import flame_rows
 from profkit.transforms.trees import call_tree
 from tests.support.example_runs import hostile_run, made_run
 from tests.support.profile_strategies import profiles
@@ -57,12 +57,12 @@ def test_rows_never_overlap_and_lie_within_their_callers(profile: Profile, width
 
 
 def test_the_report_has_the_view_where_there_is_room() -> None:
-    assert "\nFlame  each call" in sampled_text([made_run()], terminal=Terminal(80))
-    assert "\nFlame  each call" not in sampled_text([made_run()], terminal=Terminal(50))
+    assert "\nFlame  each call" in SAMPLED.text([made_run()], terminal=Terminal(80))
+    assert "\nFlame  each call" not in SAMPLED.text([made_run()], terminal=Terminal(50))
 
 
 def test_hostile_names_do_not_break_the_rows() -> None:
-    text = sampled_text([hostile_run()], terminal=Terminal(80))
+    text = SAMPLED.text([hostile_run()], terminal=Terminal(80))
     view = text.partition("\nFlame")[2].partition("\n\n")[0]
     assert all(cell_len(line) <= 80 for line in view.splitlines())
     assert "\x1b" not in view

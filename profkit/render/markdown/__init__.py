@@ -1,1 +1,0 @@
-"""Markdown reports, bounded in length, for pull requests and language models."""

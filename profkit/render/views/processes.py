@@ -1,0 +1,227 @@
+"""Processes of merged runs: their shares and states, functions that differ between them, unprofiled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from profkit.model.run import FunctionPart, Merged
+from profkit.model.session import UnprofiledGroup, UnprofiledReason
+from profkit.render.document import (
+    Block,
+    Cell,
+    Column,
+    Remark,
+    Role,
+    Section,
+    Table,
+    cells,
+    more_than,
+    shares,
+)
+from profkit.render.escape import short
+from profkit.render.formatting import Tone, count, iso_moment, moment, percent, place
+from profkit.render.views.sampled import Report
+
+_MAX_NAMED = 3
+"""Most differing processes that are named per function."""
+_FOR_HOSTS = 80
+"""Minimum terminal width for hosts and start times of processes."""
+
+
+def process_blocks(merged: Merged, report: Report) -> Iterator[Block]:
+    """Yield tables of a merged run's processes and of functions that differ."""
+    limit, total = report.options.limit, report.scale.total
+    rows = process_rows(merged)
+    shown, known = rows[:limit], are_states_known(rows)
+    cpu = ["" if row.cpu_share is None else f"{row.cpu_share * 100:.0f} %" for row in shown]
+    worked = [percent(row.working_share or 0.0, row.samples) for row in shown]
+    started = cells((moment(row.started_ns)[:19] for row in shown), Tone.FAINT)
+    yield Section("Processes", "by working time" if known else "by CPU time")
+    yield Table(
+        [
+            Column(
+                "share", shares((percent(row.share, total) for row in shown), (row.share for row in shown))
+            ),
+            Column("samples", cells(count(row.samples) for row in shown)),
+            Column("calls", cells(count(row.calls) for row in shown)),
+            Column("CPU", cells(cpu)),
+            *([Column("worked", cells(worked))] if known else []),
+            Column("pid", cells(str(row.pid) for row in shown)),
+            Column("started", started, Role.WORDS, _FOR_HOSTS),
+            Column("host", cells(short(row.host) for row in shown), Role.WORDS, _FOR_HOSTS),
+        ]
+    )
+    if len(rows) > len(shown):
+        yield Remark(f"… and {len(rows) - len(shown):,} more")
+    yield from _differing(merged, report)
+
+
+def _differing(merged: Merged, report: Report) -> Iterator[Block]:
+    rows = differing_rows(merged)
+    shown = rows[: report.options.limit]
+    if not shown:
+        if len(merged.processes) > 1:
+            yield Remark("No function's share differs between the processes by more than noise and 5 points.")
+        return
+    total, cwd = report.scale.total, report.run.info.process.cwd
+    tones = [Tone.FAINT if report.is_library(row.file) else Tone.PLAIN for row in shown]
+    names = [Cell(row.name, tone) for row, tone in zip(shown, tones, strict=True)]
+    places = cells((place(row.file, row.line, cwd) for row in shown), Tone.FAINT)
+    yield Section("Shares that differ between processes", "of functions, including their library calls")
+    yield Table(
+        [
+            Column("all", shares((percent(row.share, total) for row in shown), (row.share for row in shown))),
+            Column("share in pid", cells(odd_words(row, _MAX_NAMED) for row in shown), Role.WORDS),
+            Column("function", names, Role.NAME),
+            Column("where", places, Role.PLACE),
+        ]
+    )
+    yield from more_than(len(shown), len(rows), "function")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """A row of the table of processes; `share` is its part of all samples, or of their time."""
+
+    share: float
+    samples: int
+    calls: int
+    runs: int
+    cpu_share: float | None
+    working_share: float | None
+    """Part of its samples in which threads worked; None if their states are not known."""
+    peak_rss_bytes: int
+    started_ns: int
+    """Unix time of its first call."""
+    pid: int
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessShare:
+    """A function's share of one process."""
+
+    pid: int
+    host: str
+    share: float
+    samples: int
+    """Number of samples of the process."""
+    differs: bool
+    """Whether it differs significantly from the share in all other processes together."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingRow:
+    """A function whose share differs between processes; shares include its library calls."""
+
+    name: str
+    file: str
+    line: int
+    share: float
+    """Share in all processes together."""
+    processes: tuple[ProcessShare, ...]
+    """In the order of `process_rows`."""
+
+    @property
+    def odd(self) -> tuple[ProcessShare, ...]:
+        """Processes that differ, the largest difference first."""
+        found = [process for process in self.processes if process.differs]
+        return tuple(sorted(found, key=lambda process: -abs(process.share - self.share)))
+
+
+def process_rows(merged: Merged) -> tuple[ProcessRow, ...]:
+    """Return a row for each process, those first that worked most."""
+    total = sum(part.weight for part in merged.processes)
+    return tuple(
+        ProcessRow(
+            share=part.weight / total if total else 0.0,
+            samples=part.samples,
+            calls=part.calls,
+            runs=part.runs,
+            cpu_share=part.cpu_share,
+            working_share=None if part.working is None else part.working / max(1, part.weight),
+            peak_rss_bytes=part.peak_rss_bytes,
+            started_ns=part.started_ns,
+            pid=part.process.pid,
+            host=part.process.host,
+        )
+        for part in merged.processes
+    )
+
+
+def are_states_known(rows: Sequence[ProcessRow]) -> bool:
+    """Return whether the working time of all processes is known; they are then sorted by it."""
+    return all(row.working_share is not None for row in rows)
+
+
+def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:
+    """Return the functions whose shares differ between processes, the heaviest first."""
+    total = sum(part.weight for part in merged.processes)
+    return tuple(
+        DifferingRow(row.name, row.file, row.line, row.weight / total if total else 0.0, _shares(row, merged))
+        for row in merged.functions
+    )
+
+
+def odd_words(row: DifferingRow, most: int) -> str:
+    """List the processes in which the share differs: `90 % in 4242, 2 % in 4250`."""
+    pids = [process.pid for process in row.processes]
+    said = [
+        f"{percent(process.share, process.samples)} in "
+        + (f"{process.pid} on {process.host}" if pids.count(process.pid) > 1 else f"{process.pid}")
+        for process in row.odd[:most]
+    ]
+    more = len(row.odd) - len(said)
+    return ", ".join([*said, *([f"{count(more)} more"] if more else [])])
+
+
+def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
+    return tuple(
+        ProcessShare(
+            pid=part.process.pid,
+            host=part.process.host,
+            share=weight / part.weight if part.weight else 0.0,
+            samples=part.samples,
+            differs=differs,
+        )
+        for part, weight, differs in zip(merged.processes, row.weights, row.differs, strict=True)
+    )
+
+
+_REASONS = {
+    UnprofiledReason.CHILDREN_OFF: (
+        "PROFKIT_CHILDREN=0 is set; unset it to profile forked and spawned workers"
+    )
+}
+_LABELS = 3
+"""Maximum number of listed labels."""
+
+
+def unprofiled_notes(groups: Iterable[UnprofiledGroup]) -> list[str]:
+    """Return a sentence for each reason why processes were not profiled."""
+    return [_note(group) for group in groups]
+
+
+def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, object]]:
+    """Return an object for each reason why processes were not profiled."""
+    return [
+        {
+            "reason": group.reason.value,
+            "text": _REASONS[group.reason],
+            "processes": group.processes,
+            "labels": list(group.labels),
+            "first": iso_moment(group.first_ns),
+            "last": iso_moment(group.last_ns),
+        }
+        for group in groups
+    ]
+
+
+def _note(group: UnprofiledGroup) -> str:
+    one = group.processes == 1
+    processes = "1 process was" if one else f"{group.processes:,} processes were"
+    named = ", ".join(short(label, 40) for label in group.labels[:_LABELS])
+    more = f" and {len(group.labels) - _LABELS:,} more" if len(group.labels) > _LABELS else ""
+    labels = f" ({named}{more})" if named else ""
+    return f"{processes} not profiled{labels}, last at {moment(group.last_ns)[:19]}: {_REASONS[group.reason]}"

@@ -1,0 +1,157 @@
+"""Times of measured runs: facts about one order, columns for several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from profkit.model.measurement import WarningCode
+from profkit.render.document import Cell, Column, Fact, Role, cells
+from profkit.render.formatting import Part, Tone, count, range_of, spread, switches, time_text, times_alike
+from profkit.render.views.measured import OrderRow, TimeRow, uncertainty
+from profkit.render.views.measured_header import usage_facts
+
+_CELLS, _CELLS_OF_TABLE = 16, 8
+
+
+def time_facts(row: TimeRow, order: OrderRow) -> list[Fact]:
+    """Return the times of one order; those of a program are of its executions, which are processes."""
+    is_program = row.usage is not None
+    cpu = _tone(order, WarningCode.CPU_SHARE) if not is_program else Tone.PLAIN
+    return [
+        Fact("min", (Part(time_text(row.min_s), Tone.STRONG),)),
+        Fact("median", (Part(time_text(row.median_s), Tone.STRONG), *_interval(row))),
+        *(_of_executions(row) if is_program else _of_blocks(row)),
+        Fact("CPU", (
+            Part(f"{_cpu(row.cpu_share)} of the wall time", cpu),
+            Part(switches(row.involuntary_switches), _tone(order, WarningCode.SWITCHES)),
+        )),
+    ]  # fmt: skip
+
+
+def _of_blocks(row: TimeRow) -> list[Fact]:
+    minima = f"{time_text(row.min_s)} {spread(row.minima_s, _CELLS)} {time_text(max(row.minima_s))}"
+    processes = range_of([row.processes], "process")
+    interpreters = f"of {processes} from {count(row.zygotes, 'interpreter')}"
+    blocks = _distribution(row, f"{processes} × {count(row.blocks, 'block')}")
+    return [
+        Fact("minima", (Part(minima), Part(interpreters))),
+        Fact("blocks", (*blocks, Part(f"{count(row.number, 'execution')} each"))),
+    ]
+
+
+def _of_executions(row: TimeRow) -> list[Fact]:
+    executions = _distribution(row, count(row.processes, "execution"))
+    return [Fact("executions", tuple(executions)), *(usage_facts(row.usage) if row.usage is not None else ())]
+
+
+def _distribution(row: TimeRow, of: str) -> list[Part]:
+    """Return the spread of all times, and of what they are."""
+    usual = _usual(row.all_s)
+    drawn = Part(f"{time_text(usual[0])} {spread(usual, _CELLS)} {time_text(usual[-1])}")
+    if len(usual) == len(row.all_s):
+        return [drawn, Part(f"of {of}")]
+    return [drawn, Part(f"95 % of {of}"), Part(f"longest {time_text(max(row.all_s))}")]
+
+
+def _interval(row: TimeRow) -> list[Part]:
+    if row.interval_s is None:
+        return [Part("no interval from fewer than 6 processes", Tone.FAINT)]
+    low, high = times_alike(row.interval_s)
+    margin = uncertainty(row)
+    return [*([Part(margin)] if margin else []), Part(f"95 % interval {low} to {high}")]
+
+
+def _usual(all_s: Sequence[float]) -> list[float]:
+    """Return the shortest 95 %, since one disturbed block would squeeze the others into a single column."""
+    return sorted(all_s)[: len(all_s) - len(all_s) // 20]
+
+
+def time_columns(orders: Sequence[OrderRow]) -> list[Column]:
+    """Return the columns of the times of several orders; narrow terminals leave out optional ones."""
+    rows = [order.times for order in orders]
+    known = [row for row in rows if row is not None]
+    # Both columns have one unit, so that all their figures compare.
+    both = times_alike(
+        [row.min_s if row else None for row in rows] + [row.median_s if row else None for row in rows]
+    )
+    minima = [
+        Cell(text, Tone.STRONG) if text else failed_cell(order)
+        for text, order in zip(both, orders, strict=False)
+    ]
+    have_intervals = any(row.interval_s for row in known)
+    columns = {
+        "min": Column("min", minima),
+        "median": Column("median", cells(both[len(rows) :])),
+        "±": Column("±", [_uncertainty_cell(order) for order in orders]),
+        "interval": _faint("95 % interval", [_bounds(row) for row in rows], 8),
+        "minima": _drawn("minima", [row.minima_s if row else () for row in rows], 6),
+        "spread": _drawn("blocks", [_usual(row.all_s) if row else () for row in rows], 2),
+        "CPU": Column("CPU", [_cpu_cell(order) for order in orders], optional=1),
+        "switches": Column("switches", [_switches_cell(order) for order in orders], optional=3),
+        "number": _faint("number", [count(row.number) if row else "" for row in rows], 4),
+        "blocks": _faint(
+            "processes × blocks", [f"{row.processes} × {row.blocks}" if row else "" for row in rows], 5
+        ),
+        "interpreters": _faint("interpreters", [str(row.zygotes) if row else "" for row in rows], 7),
+    }
+    shown = {
+        "±": have_intervals,
+        "interval": have_intervals,
+        "interpreters": len({row.zygotes for row in known}) > 1,
+        "blocks": len({(row.processes, row.blocks) for row in known}) > 1,
+    }
+    return [column for name, column in columns.items() if shown.get(name, True)]
+
+
+def _faint(head: str, texts: Sequence[str], optional: int) -> Column:
+    return Column(head, cells(texts, Tone.FAINT), optional=optional)
+
+
+def _drawn(head: str, each_s: Sequence[Sequence[float]], optional: int) -> Column:
+    drawn = cells(spread(times_s, _CELLS_OF_TABLE) if times_s else "" for times_s in each_s)
+    return Column(head, drawn, Role.DRAWING, optional=optional, brief=False)
+
+
+def failed_cell(row: OrderRow) -> Cell:
+    """Return the cell of an order without figures."""
+    return Cell("nothing", Tone.FAINT) if row.run.info.error is None else Cell("failed", Tone.BAD)
+
+
+def numbers_text(rows: Sequence[TimeRow]) -> str:
+    """Return the numbers of processes, blocks and zygotes of all times."""
+    processes = range_of([row.processes for row in rows], "process")
+    blocks, zygotes = [row.blocks for row in rows], [row.zygotes for row in rows]
+    return f"{processes} × {range_of(blocks, 'block')} from {range_of(zygotes, 'interpreter')}"
+
+
+def _bounds(row: TimeRow | None) -> str:
+    if row is None or row.interval_s is None:
+        return ""
+    low, high = times_alike(row.interval_s)
+    figure, _, unit = low.rpartition(" ")
+    return f"{figure if high.endswith(f' {unit}') else low} – {high}"
+
+
+def _cpu(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def _uncertainty_cell(order: OrderRow) -> Cell:
+    return _flagged(uncertainty(order.times)[1:] if order.times else "", order, WarningCode.SPREAD)
+
+
+def _cpu_cell(order: OrderRow) -> Cell:
+    return _flagged(_cpu(order.times.cpu_share) if order.times else "", order, WarningCode.CPU_SHARE)
+
+
+def _switches_cell(order: OrderRow) -> Cell:
+    text = count(order.times.involuntary_switches) if order.times else ""
+    return _flagged(text, order, WarningCode.SWITCHES)
+
+
+def _flagged(text: str, order: OrderRow, code: WarningCode) -> Cell:
+    return Cell(text, _tone(order, code, Tone.FAINT))
+
+
+def _tone(order: OrderRow, code: WarningCode, otherwise: Tone = Tone.PLAIN) -> Tone:
+    return Tone.WARN if any(warning.code is code for warning in order.warnings) else otherwise
