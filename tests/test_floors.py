@@ -41,9 +41,10 @@ LAYERS = {
     ),
     "render": (
         {"escape", "formatting", "options"},
-        {"cells"},
+        {"cells", "document"},
+        {"markdown", "text"},
         {"views"},
-        {"json", "markdown", "registry", "text"},
+        {"json", "registry"},
         {"html"},
         {"notebook"},
     ),

@@ -105,7 +105,7 @@ class Title:
     label: str
     identity: str = ""
     kind: str = ""
-    """Words before the label, for formats whose title stands alone."""
+    """Words before the label, for formats in which it has a line of its own."""
     is_name: bool = True
     mark: str = ""
 
