@@ -44,7 +44,7 @@ LAYERS = {
         {"cells", "document"},
         {"markdown", "text"},
         {"views"},
-        {"json", "registry"},
+        {"json", "registry", "svg"},
         {"html"},
         {"notebook"},
     ),

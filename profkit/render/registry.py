@@ -109,24 +109,25 @@ COMPILATIONS: Kind[Compilations] = Kind("compilations", "views.compilations:comp
 
 LISTED_RUNS: Kind[Sequence[AnyInfo]] = Kind("listed runs", "views.runs:listed_runs")
 
-FORMATS = ("text", "json", "markdown", "html")
+FORMATS = ("text", "json", "markdown", "html", "svg")
 RENDERERS: Mapping[tuple[str, str], str] = {
     ("sampled", "json"): "json.sampled:sampled_json",
     ("sampled", "html"): "html.sampled:sampled_html",
+    ("sampled", "svg"): "svg:sampled_svg",
     ("measured", "json"): "json.measured:measured_json",
     ("measured", "html"): "html.measured:measured_html",
-    ("sampled comparison", "json"): "json.sampled_comparison:sampled_comparison_json",
+    ("sampled comparison", "json"): "json.comparisons:sampled_comparison_json",
     ("sampled comparison", "html"): "html.sampled_comparison:sampled_comparison_html",
     ("measured comparison", "json"): "json.measured_comparison:measured_comparison_json",
     ("measured comparison", "html"): "html.measured_comparison:measured_comparison_html",
-    ("memory comparison", "json"): "json.memory_comparison:memory_comparison_json",
+    ("memory comparison", "json"): "json.comparisons:memory_comparison_json",
     ("memory comparison", "html"): "html.memory_comparison:memory_comparison_html",
-    ("history", "json"): "json.history:history_json",
+    ("history", "json"): "json.small_reports:history_json",
     ("history", "html"): "html.history:history_html",
-    ("gate", "json"): "json.gate:gate_json",
-    ("checkup", "json"): "json.checkup:checkup_json",
-    ("stacks", "json"): "json.stacks:stacks_json",
-    ("compilations", "json"): "json.compilations:compilations_json",
+    ("gate", "json"): "json.comparisons:gate_json",
+    ("checkup", "json"): "json.small_reports:checkup_json",
+    ("stacks", "json"): "json.small_reports:stacks_json",
+    ("compilations", "json"): "json.small_reports:compilations_json",
 }
 
 """Renderers of data and of pages."""
@@ -142,5 +143,10 @@ IN_ORDER = frozenset({"html"})
 WITH_SESSION = frozenset({"html"})
 """Formats that also show the other runs of a sampled run's session."""
 
-FORMAT_OF_SUFFIX: Mapping[str, str] = {".html": "html", ".json": "json", ".md": "markdown"}
+FORMAT_OF_SUFFIX: Mapping[str, str] = {
+    ".html": "html",
+    ".json": "json",
+    ".md": "markdown",
+    ".svg": "svg",
+}
 """Formats by the suffix of the file that a report is written to."""

@@ -19,7 +19,7 @@ from profkit.render.html.document import Columns
 from profkit.render.html.functions import FunctionTable
 from profkit.render.html.lines import MAX_FUNCTIONS, add_lines, line_weights
 from profkit.render.html.samples import add_order, add_stacks, add_totals, resource_curves
-from profkit.render.json.operators import trace_object
+from profkit.render.json.run_parts import trace_object
 from profkit.render.json.sampled import merged_object
 from profkit.render.views.costs import Scale, scale_of
 from profkit.render.views.sampled import IsLibrary

@@ -15,8 +15,7 @@ from profkit.model.notes import Note
 from profkit.model.run import Imported, Memory, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
-from profkit.render.json.operators import trace_object
-from profkit.render.json.tree import MAX_DEPTH, tree_parts
+from profkit.render.json.run_parts import MAX_DEPTH, trace_object, tree_parts
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.header import mode_word, run_notes

@@ -17,46 +17,6 @@ def note_text(note: Note) -> str:
     return sentences.text(note, NOTES)
 
 
-def _nonblocking_cost(figures: Figures) -> str:
-    return (
-        f"Sampled without stopping the program: stopping it {figures['rate_hz']} times per second to read "
-        f"{_stacks(figures)} would have taken {figures.percent()} of its time. {_CALLERS}. {EXACT}"
-    )
-
-
-def _stacks(figures: Figures) -> str:
-    return f"{count(figures.integer('frames'), 'frame')} of {count(figures.integer('threads'), 'thread')}"
-
-
-def _shared_host(figures: Figures) -> str:
-    return (
-        f"Sampled {figures['rate_hz']} times per second, because "
-        f"{count(figures.integer('samplers'), 'other sampler')} ran on this host at the start, and all "
-        f"samplers together may use {figures.percent()} of its processors. {SET_RATE}"
-    )
-
-
-def _crowded_host(figures: Figures) -> str:
-    return (
-        f"Sampled {figures['rate_hz']} times per second, because {figures.number('processes'):.1f} "
-        f"processes per processor were ready to run at the start. {SET_RATE}"
-    )
-
-
-def _long_rounds(figures: Figures) -> str:
-    return (
-        f"Sampled {figures['rate_hz']} instead of {figures['usual_hz']} times per second, because a sample "
-        f"takes long: {_stacks(figures)} were read at the start. {SET_RATE}"
-    )
-
-
-def _started_twice(figures: Figures) -> str:
-    return (
-        f"{figures['sampler']} was started twice for segment {figures['segment']}, because the first start "
-        f"failed: {figures.detail()}"
-    )
-
-
 _INSIDE = {
     "interpreter": "by a subinterpreter, which reads all threads as a sampler outside would.",
     "timer": (
@@ -83,16 +43,13 @@ _INSIDE_WITHOUT_GIL = _INSIDE | {
 def _sampled_inside(figures: Figures) -> str:
     ways = _INSIDE if figures["gil"] else _INSIDE_WITHOUT_GIL
     text = f"Sampled from inside the process, {ways[str(figures['kind'])]}"
-    return f"{text} Better ways failed: {figures.detail()}" if figures["detail"] else text
+    return figures.fill(f"{text} Better ways failed: {{detail:sentence}}") if figures["detail"] else text
 
 
 def _rounds_dropped(figures: Figures) -> str:
-    share = 100 * figures.integer("dropped") / figures.integer("rounds")
-    last = f", most of them after one in {figures['functions']}" if figures["functions"] else ""
-    return (
-        f"{share:.1f} % of the sampling rounds have no samples{last}: the stack kept changing while it was "
-        "read."
-    )
+    last = ", most of them after one in {functions}" if figures["functions"] else ""
+    share = "{dropped/rounds:percent1} of the sampling rounds have no samples"
+    return figures.fill(f"{share}{last}: the stack kept changing while it was read.")
 
 
 def _children_unsampled(figures: Figures) -> str:
@@ -103,19 +60,6 @@ def _children_unsampled(figures: Figures) -> str:
         f"{who} used {used} of CPU time and {was} not sampled: use --subprocesses (in code, "
         "subprocesses=True)."
     )
-
-
-def _same_lines(figures: Figures) -> str:
-    return (
-        f"Samples of {figures['label']!r} and {figures['other']!r} show the same lines of "
-        f"{figures['function']}, so each run has the samples of both. Give the statement one label, or use "
-        "blocks of more than a second."
-    )
-
-
-def _torn(figures: Figures) -> str:
-    share = 100 * figures.integer("torn") / figures.integer("samples")
-    return f'{share:.1f} % of the samples were inconsistent ("torn") and were discarded'
 
 
 def _no_python_frames(figures: Figures) -> str:
@@ -131,13 +75,6 @@ def _tree_approximated(figures: Figures) -> str:
     return (
         f"The file has no stacks, so the call tree is an approximation: a function's {weights} split among "
         "its callers in proportion, and recursion is shown once."
-    )
-
-
-def _values_left_out(figures: Figures) -> str:
-    return (
-        f"Of the values in the file, {figures['kept']} is kept. `profkit import --value` imports another: "
-        f"{figures['left_out']}."
     )
 
 
@@ -167,24 +104,24 @@ def _more_samples(figures: Figures) -> str:
     )
 
 
-def _more_notes(figures: Figures) -> str:
-    return f"{count(figures.integer('notes'), 'more note')}: `profkit report ID` shows the notes of one run."
-
-
 _CALLERS = "Callers of short functions may be wrong"
 EXACT = "Pass blocking=True for exact stacks."
 """Fix of notes on inexact stacks."""
 SET_RATE = "Set rate= for another rate."
 """Fix of notes on a low rate."""
 _SOCKETS = "sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop"
+_STACKS = "{frames:count frame} of {threads:count thread}"
 _LOST = "The record of this region is lost"
 
 NOTES: Mapping[NoteCode, Sentence] = {
-    NoteCode.NONBLOCKING_COST: _nonblocking_cost,
-    NoteCode.NONBLOCKING_BUSY: lambda figures: (
+    NoteCode.NONBLOCKING_COST: (
+        "Sampled without stopping the program: stopping it {rate_hz} times per second to read "
+        f"{_STACKS} would have taken {{share:percent}} of its time. {_CALLERS}. {EXACT}"
+    ),
+    NoteCode.NONBLOCKING_BUSY: (
         "Sampled without stopping the program: the machine was busy, and after each of "
-        f"{figures['rate_hz']} stops per second the program would have waited for a processor, "
-        f"{format_duration(figures.number('wait_s'))} on average. {_CALLERS}. {EXACT}"
+        "{rate_hz} stops per second the program would have waited for a processor, "
+        f"{{wait_s:duration}} on average. {_CALLERS}. {EXACT}"
     ),
     NoteCode.NONBLOCKING_IDLE: (
         "Sampled without stopping the program: idle=False leaves out waiting threads, and a stop would wake "
@@ -195,8 +132,8 @@ NOTES: Mapping[NoteCode, Sentence] = {
         f"Sampled without stopping the program, despite blocking=True: it has {_SOCKETS} and might never "
         f"expire. {_CALLERS}."
     ),
-    NoteCode.BLOCKING_COST: lambda figures: (
-        f"Sampling stopped the program for about {figures.percent()} of its time. A lower rate costs less."
+    NoteCode.BLOCKING_COST: (
+        "Sampling stopped the program for about {share:percent} of its time. A lower rate costs less."
     ),
     NoteCode.THREADS_WOKEN: (
         "Some samples of waiting threads are counted as working, because a stop wakes them. Leave blocking "
@@ -205,58 +142,60 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.TIMEOUTS_RESTART: (
         f"The program has {_SOCKETS} for a sample and might never expire. Leave out native=True."
     ),
-    NoteCode.SHARED_HOST: _shared_host,
-    NoteCode.CROWDED_HOST: _crowded_host,
-    NoteCode.LONG_ROUNDS: _long_rounds,
+    NoteCode.SHARED_HOST: (
+        "Sampled {rate_hz} times per second, because {samplers:count other sampler} ran on this host at the "
+        f"start, and all samplers together may use {{share:percent}} of its processors. {SET_RATE}"
+    ),
+    NoteCode.CROWDED_HOST: (
+        "Sampled {rate_hz} times per second, because {processes:.1f} processes per processor were ready to "
+        f"run at the start. {SET_RATE}"
+    ),
+    NoteCode.LONG_ROUNDS: (
+        "Sampled {rate_hz} instead of {usual_hz} times per second, because a sample takes long: "
+        f"{_STACKS} were read at the start. {SET_RATE}"
+    ),
     NoteCode.CPU_TIME_ONLY: (
         "strobeclient samples processor cycles, so its samples do not include time spent waiting."
     ),
-    NoteCode.STARTED_TWICE: _started_twice,
-    NoteCode.SAMPLER_INTERRUPTED: lambda figures: f"Sampling was interrupted: {figures.detail()}",
-    NoteCode.SAMPLER_REPLACED: lambda figures: (
-        f"{figures['by']} sampled instead of {figures['sampler']}: {figures.detail()}"
+    NoteCode.STARTED_TWICE: (
+        "{sampler} was started twice for segment {segment}, because the first start failed: {detail:sentence}"
     ),
+    NoteCode.SAMPLER_INTERRUPTED: "Sampling was interrupted: {detail:sentence}",
+    NoteCode.SAMPLER_REPLACED: "{by} sampled instead of {sampler}: {detail:sentence}",
     NoteCode.SAMPLED_INSIDE: _sampled_inside,
-    NoteCode.SAMPLED_RARELY: lambda figures: (
-        f"At times only {figures.number('rate_hz'):.1f} samples per second were taken instead of "
-        f"{figures.number('requested_hz'):g}, because each took long, as with deep stacks or many threads. "
+    NoteCode.SAMPLED_RARELY: (
+        "At times only {rate_hz:.1f} samples per second were taken instead of "
+        "{requested_hz:g}, because each took long, as with deep stacks or many threads. "
         "Each counts for the time since the last one."
     ),
-    NoteCode.NOT_SAMPLED: lambda figures: (
-        f"Only calls and wall times were recorded, without samples: {figures.detail()}"
-    ),
+    NoteCode.NOT_SAMPLED: "Only calls and wall times were recorded, without samples: {detail:sentence}",
     NoteCode.STACKS_CUT: (
         "The reader of Python 3.14 omits the callers of Python code that C code calls, such as the key of "
         "sorted(): samples of such code may be missing from this run. sampler='pyspy' has whole stacks."
     ),
-    NoteCode.ROUNDS_REPEATED: lambda figures: (
-        f"In {100 * figures.integer('repeated') / figures.integer('rounds'):.0f} % of the sampling rounds "
-        "the stack changed while it was read, and was read again. So functions of a few microseconds have "
+    NoteCode.ROUNDS_REPEATED: (
+        "In {repeated/rounds:percent} of the sampling rounds the stack changed while it was read, and was "
+        "read again. So functions of a few microseconds have "
         f"too few samples, and their callers too many. {EXACT}"
     ),
     NoteCode.ROUNDS_DROPPED: _rounds_dropped,
-    NoteCode.ROUNDS_PARTIAL: lambda figures: (
-        f"{100 * figures.integer('partial') / figures.integer('rounds'):.1f} % of the sampling rounds have "
+    NoteCode.ROUNDS_PARTIAL: (
+        "{partial/rounds:percent1} of the sampling rounds have "
         "only the threads that were on a processor: another one had no Python code yet, or none any more, so "
         "that the others could not be read. Waiting has too few samples."
     ),
-    NoteCode.CHILDREN_LEFT_OUT: lambda figures: (
-        f"{count(figures.integer('processes'), 'child process')} could not be sampled: {figures.detail()}"
-    ),
+    NoteCode.CHILDREN_LEFT_OUT: "{processes:count child process} could not be sampled: {detail:sentence}",
     NoteCode.CHILDREN_UNSAMPLED: _children_unsampled,
-    NoteCode.SAMPLER_LATE: lambda figures: (
-        f"The sampler fell {figures.number('behind_s'):.1f} s behind and took fewer samples than requested."
+    NoteCode.SAMPLER_LATE: "The sampler fell {behind_s:.1f} s behind and took fewer samples than requested.",
+    NoteCode.SEGMENT_FAILED: "Segment {segment} ended with an error: {detail:sentence}",
+    NoteCode.OTHER_OPTIONS: "{label!r} requested other sampler options than this session has.",
+    NoteCode.SAME_LINES: (
+        "Samples of {label!r} and {other!r} show the same lines of {function}, so each run has the samples "
+        "of both. Give the statement one label, or use blocks of more than a second."
     ),
-    NoteCode.SEGMENT_FAILED: lambda figures: (
-        f"Segment {figures['segment']} ended with an error: {figures.detail()}"
-    ),
-    NoteCode.OTHER_OPTIONS: lambda figures: (
-        f"{figures['label']!r} requested other sampler options than this session has."
-    ),
-    NoteCode.SAME_LINES: _same_lines,
-    NoteCode.DURATION_REACHED: lambda figures: (
+    NoteCode.DURATION_REACHED: (
         "Sampling ended before the session, after max_profile_duration_sec "
-        f"({figures['max_duration_s']:g} s). Later calls are counted, but not sampled."
+        "({max_duration_s:g} s). Later calls are counted, but not sampled."
     ),
     NoteCode.MINUTES_KEPT: (
         "The session was long: samples of evenly spread minutes are kept, 10 to 20 minutes in all. "
@@ -265,7 +204,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.PROCESS_ENDED: (
         "The process ended early, as by os._exit or a signal. Calls in its last second are not counted."
     ),
-    NoteCode.FILE_UNREADABLE: lambda figures: f"{figures['file']} cannot be read; its content is missing.",
+    NoteCode.FILE_UNREADABLE: "{file} cannot be read; its content is missing.",
     NoteCode.MANIFEST_UNREADABLE: (
         "The manifest of this session cannot be read. Its samples and calls were recovered; its process, "
         "host, command line and sampler options are unknown."
@@ -279,18 +218,19 @@ NOTES: Mapping[NoteCode, Sentence] = {
         "Records of regions are lost. These are the session's samples outside all known regions: those of "
         "the lost regions, and those of code outside any region."
     ),
-    NoteCode.TORN: lambda figures: f"{_torn(figures)}; about as many go unnoticed. {EXACT}",
-    NoteCode.CALLS_COMPILED: lambda figures: (
-        f"Calls of {figures['label']!r} that torch compiled are not seen. Decorate the function that is "
+    NoteCode.TORN: (
+        '{torn/samples:percent1} of the samples were inconsistent ("torn") and were discarded; about as many '
+        f"go unnoticed. {EXACT}"
+    ),
+    NoteCode.CALLS_COMPILED: (
+        "Calls of {label!r} that torch compiled are not seen. Decorate the function that is "
         "called uncompiled."
     ),
     NoteCode.NO_CALL_FINISHED: (
         "No call had finished when this was recorded; the samples are from calls that were in progress."
     ),
     NoteCode.NO_PYTHON_FRAMES: _no_python_frames,
-    NoteCode.IN_PROCESS: lambda figures: (
-        f"Timed in the program's own process, not isolated: {figures.detail()}"
-    ),
+    NoteCode.IN_PROCESS: "Timed in the program's own process, not isolated: {detail:sentence}",
     NoteCode.CALL_GRAPH: (
         "The file is a call graph. Self and total of functions are those in the file; lines are where "
         "functions begin."
@@ -309,7 +249,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
         f"{figures.integer('frames') // 2} outermost and innermost calls, and `<calls left out>` between "
         "them. Functions that were called only in between have too small a total."
     ),
-    NoteCode.EVENT_COUNTED: lambda figures: f"Weights are counts of the event {figures['event']}.",
+    NoteCode.EVENT_COUNTED: "Weights are counts of the event {event}.",
     NoteCode.SHORT_CALLS_LEFT_OUT: (
         "pyinstrument's JSON has the tree that its reports show: it leaves out short calls, and lines are "
         "where functions begin. A saved session (-o FILE.pyisession) has all samples."
@@ -319,8 +259,10 @@ NOTES: Mapping[NoteCode, Sentence] = {
     ),
     NoteCode.FREED_MEMORY_LEFT_OUT: "Freed memory is left out; weights are allocated memory.",
     NoteCode.TIME_ONLY: "Of the metrics in the file, time is kept; idle and memory are left out.",
-    NoteCode.VALUES_LEFT_OUT: _values_left_out,
-    NoteCode.LABELS_LEFT_OUT: lambda figures: f"Labels of samples are left out: {figures['labels']}.",
+    NoteCode.VALUES_LEFT_OUT: (
+        "Of the values in the file, {kept} is kept. `profkit import --value` imports another: {left_out}."
+    ),
+    NoteCode.LABELS_LEFT_OUT: "Labels of samples are left out: {labels}.",
     NoteCode.TIMELINE_LEFT_OUT: (
         "Threads with JavaScript samples show these. Their other events, such as layout and painting, are "
         "left out."
@@ -334,10 +276,10 @@ NOTES: Mapping[NoteCode, Sentence] = {
         "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
         "those of earlier versions are counted as part of it, too."
     ),
-    NoteCode.EXIT_CODES_IGNORED: lambda figures: (
-        f"{figures['failed']} of {count(figures.integer('executions'), 'execution')} failed, the last one "
-        f"with exit code {figures['exit_code']}; they were measured nevertheless."
+    NoteCode.EXIT_CODES_IGNORED: (
+        "{failed} of {executions:count execution} failed, the last one "
+        "with exit code {exit_code}; they were measured nevertheless."
     ),
-    NoteCode.RUN_FAILED: lambda figures: f"The run failed: {figures.detail()}",
-    NoteCode.MORE_NOTES: _more_notes,
+    NoteCode.RUN_FAILED: "The run failed: {detail:sentence}",
+    NoteCode.MORE_NOTES: "{notes:count more note}: `profkit report ID` shows the notes of one run.",
 }

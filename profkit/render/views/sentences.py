@@ -1,4 +1,8 @@
-"""Figures of notes, warnings and findings by name and type, and the choice of the sentence for a code."""
+"""Sentences for notes, warnings and findings: templates by code, which are filled with figures.
+
+A field of a template is `{name}` or `{name:format}`; `{a/b}` is a ratio of two figures. Its format is one of
+Python's or one of `_FORMATS`, or `count NOUN`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar, cast
 
 from profkit.model.notes import Figure
-from profkit.render.formatting import count
+from profkit.render.formatting import change, count, count_text
+from profkit.units import format_bytes, format_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +36,49 @@ class Figures:
         """Return a number."""
         return cast(float, self.values[name])
 
-    def percent(self, name: str = "share", digits: int = 0) -> str:
-        """Format a part of 1 as a percentage."""
-        return f"{100 * self.number(name):.{digits}f} %"
+    def fill(self, template: str) -> str:
+        """Return a template with its fields filled."""
+        return template.format_map(_Fields(self.values))
 
-    def detail(self, name: str = "detail") -> str:
-        """Return a message from elsewhere, with a full stop."""
-        return f"{str(self.values[name]).removesuffix('.')}."
+
+class _Fields(dict[str, Figure]):
+    def __getitem__(self, name: str) -> _Field:  # type: ignore[override]
+        above, slash, below = name.partition("/")
+        value = super().__getitem__(above)
+        return _Field(cast(float, value) / cast(float, super().__getitem__(below)) if slash else value)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Field:
+    value: Figure
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def __format__(self, form: str) -> str:
+        kind, _, noun = form.partition(" ")
+        if kind == "count":
+            return count(cast(int, self.value), noun)
+        if kind in _FORMATS:
+            return _FORMATS[kind](cast(float, self.value))
+        return format(self.value, form)
+
+
+_FORMATS: Mapping[str, Callable[[float], str]] = {
+    "percent": lambda part: f"{100 * part:.0f} %",
+    "percent1": lambda part: f"{100 * part:.1f} %",
+    "limit": lambda part: f"{100 * part:.3g} %",
+    "change": change,
+    "amount": count_text,
+    "bytes": format_bytes,
+    "duration": format_duration,
+    "known": lambda text: str(text or "not known"),
+    "sentence": lambda text: f"{str(text).removesuffix('.')}.",
+}
 
 
 Sentence: TypeAlias = str | Callable[[Figures], str]
+"""A template, or a function for what templates cannot say."""
 
 CodeT = TypeVar("CodeT", bound=enum.Enum, covariant=True)
 
@@ -63,10 +101,8 @@ def strict_text(coded: Coded[CodeT], sentences: Mapping[CodeT, Sentence]) -> str
     If it is about some runs of a merged run, it begins with their number.
     """
     sentence, figures = sentences[coded.code], Figures(dict(coded.figures))
-    text = sentence if isinstance(sentence, str) else sentence(figures)
-    if "in_runs" not in figures:
-        return text
-    return f"In {figures.integer('in_runs'):,} of {count(figures.integer('of_runs'), 'run')}: {text}"
+    text = figures.fill(sentence) if isinstance(sentence, str) else sentence(figures)
+    return figures.fill("In {in_runs:,} of {of_runs:count run}: ") + text if "in_runs" in figures else text
 
 
 def text(coded: Coded[CodeT], sentences: Mapping[CodeT, Sentence]) -> str:

@@ -14,11 +14,10 @@ from profkit.model.run import Memory, Run, RunInfo
 from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
 from profkit.render.views.awaits import of_suspension, of_tasks
-from profkit.render.views.contradiction import cpu_contradiction
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
-from profkit.render.views.not_seen import not_seen, of_contradiction, of_unsampled
-from profkit.render.views.ranks import of_busiest
+from profkit.render.views.not_seen import cpu_contradiction, not_seen, of_contradiction, of_unsampled
+from profkit.render.views.processes import of_busiest
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines, together
 from profkit.stats import share_interval

@@ -17,8 +17,8 @@ from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CountSpread, Outcome, Verdict
 from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import ControlCount, InstructionCounts, MeasuredRun, Preload
-from profkit.render.json.history import history_json
 from profkit.render.json.measured_comparison import measured_comparison_json
+from profkit.render.json.small_reports import history_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import HISTORY, MEASURED_COMPARISON
 from tests.support.example_measured_comparisons import NEW, OLD, run

@@ -16,7 +16,7 @@ from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
 from profkit.model.measurement import Design, MeasurementWarning, WarningCode
 from profkit.render.html.measured_comparison import measured_comparison_html
-from profkit.render.json.gate import gate_json
+from profkit.render.json.comparisons import gate_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import GATE, HISTORY, MEASURED_COMPARISON
 from profkit.render.views.gate import GateReport

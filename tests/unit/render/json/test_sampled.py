@@ -11,8 +11,8 @@ from hypothesis import given
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
+from profkit.render.json.run_parts import MAX_DEPTH
 from profkit.render.json.sampled import removed_json, runs_json, sampled_json, sampled_json_parts
-from profkit.render.json.tree import MAX_DEPTH
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED
 from profkit.units import Unit

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.model.checkup import Checkup, Group
-from profkit.render.json.checkup import CHECKUP_SCHEMA, checkup_json
+from profkit.render.json.small_reports import CHECKUP_SCHEMA, checkup_json
 from profkit.render.options import DEFAULTS, PIPE, Terminal
 from profkit.render.registry import CHECKUP
 from profkit.render.views.checkup import TITLES, verdict

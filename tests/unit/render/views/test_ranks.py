@@ -9,7 +9,7 @@ import pytest
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.run import FunctionPart, Merged, ProcessPart
 from profkit.render.options import ReportOptions
-from profkit.render.views.ranks import of_busiest
+from profkit.render.views.processes import of_busiest
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
 from tests.support.example_runs import CWD

@@ -1,0 +1,177 @@
+"""JSON of comparisons of sampled and memory runs, and of gates: one object each."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+from profkit.model.comparison import (
+    Check,
+    Compared,
+    FunctionComparison,
+    MeasuredComparison,
+    SampledComparison,
+    Side,
+)
+from profkit.model.memory_comparison import Amounts, FunctionMemory, MemoryComparison
+from profkit.render.json.measured_comparison import SCHEMA, comparison_parts
+from profkit.render.json.sampled import dumps, finding_object, run_object
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
+from profkit.render.views import memory_comparison
+from profkit.render.views.gate import Comparison, GateReport
+from profkit.render.views.header import MEMORY
+from profkit.render.views.sampled_comparison import diff_rows, headline, warnings_of
+
+COMPARISON_SCHEMA = "profkit.comparison/1"
+SAMPLED = "sampled"
+
+
+def sampled_comparison_json(
+    comparison: SampledComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """Return the report, limited only by the options; shares and their differences are fractions of 1."""
+    return dumps(COMPARISON_SCHEMA, sampled_comparison_parts(comparison, options))
+
+
+def sampled_comparison_parts(comparison: SampledComparison, options: ReportOptions) -> dict[str, object]:
+    """Return the parts of the report's object."""
+    rows = diff_rows(comparison, show_all=options.show_all, most=options.limit)
+    return {
+        "mode": SAMPLED,
+        "headline": headline(comparison),
+        "grade": comparison.grade.value,
+        "different": comparison.different,
+        "level": comparison.level,
+        "minimum_effect": comparison.minimum_effect,
+        "unseen": comparison.unseen if math.isfinite(comparison.unseen) else None,
+        "undecided": None if comparison.undecided is None else dataclasses.asdict(comparison.undecided),
+        "unit": comparison.both.unit.value,
+        "a": _side(comparison.a),
+        "b": _side(comparison.b),
+        "call_s": None if comparison.call_s is None else compared_object(comparison.call_s),
+        "functions": [_function(function) for function in comparison.functions[: options.limit]],
+        "calls": [dataclasses.asdict(row) for row in rows],
+        "notes": [finding_object(note) for note in comparison.notes],
+        "warnings": [{"sides": sides, "text": text} for sides, text in warnings_of(comparison)],
+    }
+
+
+def compared_object(compared: Compared) -> dict[str, object]:
+    """Return both sides and the difference, each with its 95 % interval."""
+    fields = dataclasses.asdict(compared)
+    fields["difference"]["change"] = compared.difference.change.value
+    return fields
+
+
+def _side(side: Side) -> dict[str, object]:
+    return {"name": side.name, "samples": side.samples, "runs": [run_object(info) for info in side.runs]}
+
+
+def _function(function: FunctionComparison) -> dict[str, object]:
+    own_s, total_s = (
+        None
+        if pair is None
+        else {name: dataclasses.asdict(side) for name, side in zip("ab", pair, strict=True)}
+        for pair in (function.own_s, function.total_s)
+    )
+    return {
+        "name": function.name,
+        "file": function.file,
+        "line": function.line,
+        "changed": function.changed,
+        "self": compared_object(function.own),
+        "total": compared_object(function.total),
+        "self_s": own_s,
+        "total_s": total_s,
+    }
+
+
+def memory_comparison_json(
+    comparison: MemoryComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """Return the report, limited only by the options; amounts are of one call."""
+    return dumps(COMPARISON_SCHEMA, memory_comparison_parts(comparison, options))
+
+
+def memory_comparison_parts(comparison: MemoryComparison, options: ReportOptions) -> dict[str, object]:
+    """Return the parts of the report's object."""
+    return {
+        "mode": MEMORY,
+        "headline": memory_comparison.headline(comparison),
+        "different": comparison.peak.change.value != "noise",
+        "least": comparison.least,
+        "least_bytes": comparison.least_bytes,
+        "a": _memory_side(comparison.a),
+        "b": _memory_side(comparison.b),
+        "figures": {value.value: amounts_object(amounts) for value, amounts in comparison.figures},
+        "value": comparison.value.value,
+        "unit": comparison.value.unit.value,
+        "functions": [_function_memory(function) for function in comparison.functions[: options.limit]],
+        "notes": [finding_object(note) for note in comparison.notes],
+    }
+
+
+def amounts_object(amounts: Amounts) -> dict[str, object]:
+    """Return both sides with their ranges, the difference of the medians, and whether it counts."""
+    return {
+        "a": dataclasses.asdict(amounts.a),
+        "b": dataclasses.asdict(amounts.b),
+        "difference": amounts.difference,
+        "ratio": amounts.ratio,
+        "change": amounts.change.value,
+    }
+
+
+def _memory_side(side: Side) -> dict[str, object]:
+    return {"name": side.name, "runs": [run_object(info) for info in side.runs]}
+
+
+def _function_memory(function: FunctionMemory) -> dict[str, object]:
+    return {
+        "name": function.name,
+        "file": function.file,
+        "line": function.line,
+        "changed": function.changed,
+        "self": amounts_object(function.own),
+        "total": amounts_object(function.total),
+    }
+
+
+GATE_SCHEMA = "profkit.gate/1"
+
+
+def gate_json(report: GateReport, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
+    """Return the gate's result, its exit code, and the comparison as an object, null if there is none."""
+    result = report.result
+    return dumps(
+        GATE_SCHEMA,
+        {
+            "outcome": result.outcome.value,
+            "exit_code": report.exit_code,
+            "baseline": result.baseline,
+            "max_slowdown": result.limit,
+            "checks": [_check(check) for check in result.checks],
+            "comparison": None if report.comparison is None else _comparison(report.comparison, options),
+        },
+    )
+
+
+def _comparison(comparison: Comparison, options: ReportOptions) -> Mapping[str, object]:
+    if isinstance(comparison, MeasuredComparison):
+        return {"schema": SCHEMA, **comparison_parts(comparison, options)}
+    if isinstance(comparison, MemoryComparison):
+        return {"schema": COMPARISON_SCHEMA, **memory_comparison_parts(comparison, options)}
+    return {"schema": COMPARISON_SCHEMA, **sampled_comparison_parts(comparison, options)}
+
+
+def _check(check: Check) -> dict[str, object]:
+    interval = None if check.low is None else (check.low, check.high)
+    return {
+        "name": check.name,
+        "measure": check.measure.value,
+        "outcome": check.outcome.value,
+        "ratio": check.ratio,
+        "interval": interval,
+        "reasons": [finding_object(reason) for reason in check.reasons],
+    }
