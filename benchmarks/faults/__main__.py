@@ -70,8 +70,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _restore_signals() -> None:
-    """Restore default signal actions for targets: scripts' background jobs ignore SIGINT, `nohup` SIGHUP."""
+    """Restore signal actions for targets: jobs of scripts ignore SIGINT and SIGQUIT, those of `nohup` SIGHUP."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
