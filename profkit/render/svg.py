@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from profkit.model.profile import Node
 from profkit.model.run import Run
 from profkit.render.escape import short, visible
-from profkit.render.formatting import amount, percent, place
+from profkit.render.formatting import amount, count, percent, place
 from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
 from profkit.render.views.header import why_no_samples
 from profkit.render.views.sampled import Report, build_report
@@ -58,11 +58,16 @@ def sampled_svg(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _termina
         f'height="{height}" role="img" aria-label="Flame graph of {label}">',
         f"<style>{_STYLE}</style>",
         f'<text class="title" x="{_MARGIN}" y="20">{label}</text>',
+        f'<text class="about" x="{_WIDTH - _MARGIN}" y="20" text-anchor="end">{_identity(report.run)}</text>',
         f'<text class="about" x="{_MARGIN}" y="40">{html.escape(_about(report))}</text>',
         *(_drawn(area, report) for area in areas),
         "</svg>",
     ]
     return "\n".join(lines)
+
+
+def _identity(run: Run) -> str:
+    return f"run {run.info.id}" if run.merged is None else f"{count(len(run.merged.infos), 'run')}, merged"
 
 
 def _about(report: Report) -> str:

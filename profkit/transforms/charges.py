@@ -100,6 +100,17 @@ class Charging:
             for frame in frames
         ]
         """By frame."""
+        self.place_of = [_place(frame) for frame in frames]
+        """By frame: the function of the program, if it is one."""
+        numbers: dict[Place, int] = {}
+        self.number_of = [numbers.setdefault(place, len(numbers)) for place in self.place_of]
+        """By frame: a number for each place, which is faster to count than the place."""
+        self.places = list(numbers)
+        lines: dict[Frame, int] = {}
+        self.line_number_of = [lines.setdefault(frame, len(lines)) for frame in frames]
+        self.lines = lines
+        self.imports = [_IMPORT in frame.file for frame in frames]
+        """By frame: whether it is of Python's import system."""
         self.is_distributed = has_ranks(frames)
 
     def charges(self, profile: Profile, waiting: Collection[int]) -> list[Charge]:
@@ -115,24 +126,37 @@ class Charging:
 
     def common_call(self, profile: Profile, top: Charge, most: float) -> CommonCall | None:
         """Return the common call if it has less than `most` weight and is not the function of `top`."""
-        totals, depths, with_top = Counter[Place](), Counter[Place](), Counter[Place]()
-        lines: dict[Place, Counter[int]] = {}
-        weights = stack_weights(profile)
-        for stack, weight in weights.items():
-            own = [self.frames[frame] for frame in profile.stacks[stack] if self.is_program[frame]]
-            places = {_place(frame): frame.line for frame in own if not frame.name.endswith(">")}
-            for depth, (place, line) in enumerate(places.items()):
-                totals[place] += weight
-                depths[place] += weight * depth
-                with_top[place] += weight * (top.place in places)
-                lines.setdefault(place, Counter())[line] += weight
+        weights, totals = stack_weights(profile), self._totals_of_callers(profile)
         half = _HALF * sum(weights.values())
-        found = [place for place, total in totals.items() if half < total < most and place != top.place]
+        found = {n for n, total in totals.items() if half < total < most and self.places[n] != top.place}
         if not found:
             return None
-        inner = min(found, key=lambda place: (totals[place], -depths[place], place))
+        depths, with_top = Counter[int](), Counter[int]()
+        lines: dict[int, Counter[int]] = {number: Counter() for number in found}
+        for stack, weight in weights.items():
+            frames = profile.stacks[stack]
+            on_stack = {self.number_of[frame]: self.frames[frame].line for frame in frames}
+            has_top = any(self.place_of[frame] == top.place for frame in frames)
+            for depth, number in enumerate(number for number in on_stack if number in found):
+                depths[number] += weight * depth
+                with_top[number] += weight * has_top
+                lines[number][on_stack[number]] += weight
+        inner = min(found, key=lambda number: (totals[number], -depths[number], self.places[number]))
         line = min(lines[inner], key=lambda one: (-lines[inner][one], one))
-        return CommonCall(inner, line, totals[inner], with_top[inner] > _HALF * top.total)
+        return CommonCall(self.places[inner], line, totals[inner], with_top[inner] > _HALF * top.total)
+
+    def _totals_of_callers(self, profile: Profile) -> Counter[int]:
+        """Return the weight below each named function of the program, by its number."""
+        numbers = [
+            number if is_program and not frame.name.endswith(">") else -1
+            for number, is_program, frame in zip(self.number_of, self.is_program, self.frames, strict=True)
+        ]
+        totals: Counter[int] = Counter()
+        for stack, weight in stack_weights(profile).items():
+            for number in {numbers[frame] for frame in profile.stacks[stack]}:
+                totals[number] += weight
+        del totals[-1]
+        return totals
 
 
 @dataclass(slots=True)
@@ -152,8 +176,9 @@ class _Book:
     def __init__(self, rules: Charging) -> None:
         self._rules, self._frames, self._is_program = rules, rules.frames, rules.is_program
         self._accounts: dict[tuple[Place, Doing], _Account] = {}
-        self._totals: Counter[Place] = Counter()
-        self._totals_of_lines: Counter[tuple[str, str, int]] = Counter()
+        self._totals: Counter[int] = Counter()
+        self._totals_of_lines: Counter[int] = Counter()
+        """By number of place, and of line."""
 
     def add(self, stack: Sequence[int], weight: int, *, waits: bool) -> None:
         """Charge a stack."""
@@ -161,20 +186,22 @@ class _Book:
         at, doing = own[-1] if own else len(stack) - 1, Doing.WAITING if waits else Doing.WORKING
         if (importing := self._importing(stack, own)) is not None:
             at, doing = importing, Doing.IMPORTING
-        below = [self._frames[frame] for frame in stack[at + 1 :]]
-        frame = self._frames[stack[self._function_at(stack, at)]]
-        place = _place(frame)
-        account = self._accounts.setdefault((place, doing), _Account(bool(own)))
+        function = stack[self._function_at(stack, at)]
+        frame, place = self._frames[function], self._rules.place_of[function]
+        account = self._accounts.get((place, doing))
+        if account is None:
+            account = self._accounts[place, doing] = _Account(bool(own))
         account.weight += weight
         account.lines[frame.line] += weight
         if doing is Doing.WAITING:
             source = self._rules.line_of(frame.file, frame.line) if own and frame.line else None
+            below = [self._frames[one] for one in stack[at + 1 :]]
             account.labels[wait_label(below, source, is_distributed=self._rules.is_distributed)] += weight
-        account.ends[_end_of(frame, below, doing)] += weight
-        self._add_totals([self._frames[stack[n]] for n in own] or [frame], weight)
+        account.ends[self._end(stack, at, function, doing)] += weight
+        self._add_totals([stack[n] for n in own] or [function], weight)
 
     def charges(self) -> Iterator[Charge]:
-        """Yield a charge for each place and kind."""
+        number_of = {place: number for number, place in enumerate(self._rules.places)}
         for (place, doing), account in self._accounts.items():
             line = min(account.lines, key=lambda one: (-account.lines[one], one))
             yield Charge(
@@ -184,8 +211,10 @@ class _Book:
                 weight=account.weight,
                 line=line,
                 of_line=account.lines[line],
-                total=self._totals[place],
-                total_of_line=self._totals_of_lines[place.name, place.file, line],
+                total=self._totals[number_of[place]],
+                total_of_line=self._totals_of_lines[
+                    self._rules.lines.get(Frame(place.name, place.file, line), -1)
+                ],
                 waits_for=max(account.labels, key=lambda one: (account.labels[one], one), default=""),
                 end=_main_end(place, account),
             )
@@ -195,9 +224,9 @@ class _Book:
 
         A function of the program that a module calls while it is imported counts as itself.
         """
-        if not own:
+        if not own or not any(map(self._rules.imports.__getitem__, stack)):
             return None
-        begins = (n for n in range(own[0] + 1, len(stack)) if _IMPORT in self._frames[stack[n]].file)
+        begins = (n for n in range(own[0] + 1, len(stack)) if self._rules.imports[stack[n]])
         begin = next(begins, None)
         if begin is None or (own[-1] > begin and self._frames[stack[own[-1]]].name != MODULE):
             return None
@@ -214,24 +243,23 @@ class _Book:
             at -= 1
         return at
 
-    def _add_totals(self, frames: Sequence[Frame], weight: int) -> None:
-        for place in {_place(frame) for frame in frames}:
-            self._totals[place] += weight
-        for line in {(frame.name, frame.file, frame.line) for frame in frames}:
-            self._totals_of_lines[line] += weight
+    def _end(self, stack: Sequence[int], at: int, function: int, doing: Doing) -> tuple[str, str]:
+        """Return name and file of the library function in which a charge ends, or of an imported module."""
+        if doing is Doing.IMPORTING:
+            files = (self._frames[frame].file for frame in stack[at + 1 :])
+            return "", next((file for file in files if file and not file.startswith("<frozen importlib")), "")
+        return self._frames[stack[-1] if at + 1 < len(stack) else function][:2]
+
+    def _add_totals(self, frames: Sequence[int], weight: int) -> None:
+        for number in set(map(self._rules.number_of.__getitem__, frames)):
+            self._totals[number] += weight
+        for number in set(map(self._rules.line_number_of.__getitem__, frames)):
+            self._totals_of_lines[number] += weight
 
 
 def _place(frame: Frame) -> Place:
     is_named = frame.name != MODULE and not frame.name.endswith(_LAMBDA)
     return Place(frame.name, frame.file, 0 if is_named else frame.line)
-
-
-def _end_of(frame: Frame, below: Sequence[Frame], doing: Doing) -> tuple[str, str]:
-    """Return the name and file of the library function in which a charge ends; of an import, its module."""
-    if doing is Doing.IMPORTING:
-        imported = [one for one in below if not one.file.startswith("<frozen importlib") and one.file]
-        return ("", imported[0].file) if imported else ("", "")
-    return below[-1][:2] if below else frame[:2]
 
 
 def _main_end(place: Place, account: _Account) -> Frame | None:

@@ -51,7 +51,8 @@ def test_calls_are_as_wide_as_their_shares() -> None:
 def test_the_first_sentence_is_above_the_picture() -> None:
     texts = [text.text or "" for text in drawn(made_run()).iter(f"{SVG}text")]
     assert texts[0] == "train_step"
-    assert texts[1].startswith("jitter.<locals>.pixel (vision/data.py:9) takes 41 % ±6 of the time")
+    assert texts[1] == "run 3f2a91c0de"
+    assert texts[2].startswith("jitter.<locals>.pixel (vision/data.py:9) takes 41 % ±6 of the time")
 
 
 def test_hostile_names_are_text() -> None:
@@ -74,7 +75,7 @@ def test_a_run_without_samples_says_why(profile: Profile | None) -> None:
     texts = [
         text.text or "" for text in drawn(replace(made_run(samples=0), profile=profile)).iter(f"{SVG}text")
     ]
-    assert "no samples" in texts[1]
+    assert "no samples" in texts[2]
 
 
 def test_the_suffix_names_the_format() -> None:
