@@ -112,16 +112,25 @@ class Charging:
         self.imports = [_IMPORT in frame.file for frame in frames]
         """By frame: whether it is of Python's import system."""
         self.is_distributed = has_ranks(frames)
+        self._stacks: Sequence[Sequence[int]] = ()
+        self._found: dict[tuple[int, bool], _Charged] = {}
+        """What these stacks are charged to, by number and whether they wait: selections share stacks."""
 
     def charges(self, profile: Profile, waiting: Collection[int]) -> list[Charge]:
         """Return what a profile's samples are charged to, the heaviest first; `waiting` has stacks that wait.
 
         The profile has the frames of these rules.
         """
+        if profile.stacks is not self._stacks:
+            self._stacks, self._found = profile.stacks, {}
         book = _Book(self)
         for stack, weight in stack_weights(profile).items():
             if profile.stacks[stack]:
-                book.add(profile.stacks[stack], weight, waits=stack in waiting)
+                key = stack, stack in waiting
+                found = self._found.get(key)
+                if found is None:
+                    found = self._found[key] = self._charged(profile.stacks[stack], waits=key[1])
+                book.add(found, weight)
         return sorted(book.charges(), key=lambda charge: (-charge.weight, charge.place, charge.doing.value))
 
     def common_call(self, profile: Profile, top: Charge, most: float) -> CommonCall | None:
@@ -145,6 +154,59 @@ class Charging:
         line = min(lines[inner], key=lambda one: (-lines[inner][one], one))
         return CommonCall(self.places[inner], line, totals[inner], with_top[inner] > _HALF * top.total)
 
+    def _charged(self, stack: Sequence[int], *, waits: bool) -> _Charged:
+        own = [n for n, frame in enumerate(stack) if self.is_program[frame]]
+        at, doing = own[-1] if own else len(stack) - 1, Doing.WAITING if waits else Doing.WORKING
+        if (importing := self._importing(stack, own)) is not None:
+            at, doing = importing, Doing.IMPORTING
+        function = stack[self._function_at(stack, at)]
+        frames = [stack[n] for n in own] or [function]
+        return _Charged(
+            account=(self.number_of[function], doing),
+            is_program=bool(own),
+            line=self.frames[function].line,
+            label=self._label(stack, at, function, knows_line=bool(own)) if doing is Doing.WAITING else "",
+            end=self._end(stack, at, function, doing),
+            places=tuple({self.number_of[frame] for frame in frames}),
+            lines=tuple({self.line_number_of[frame] for frame in frames}),
+        )
+
+    def _label(self, stack: Sequence[int], at: int, function: int, *, knows_line: bool) -> str:
+        frame, below = self.frames[function], [self.frames[one] for one in stack[at + 1 :]]
+        source = self.line_of(frame.file, frame.line) if knows_line and frame.line else None
+        return wait_label(below, source, is_distributed=self.is_distributed)
+
+    def _importing(self, stack: Sequence[int], own: Sequence[int]) -> int | None:
+        """Return the position of the program's outermost import; None if no module is being imported.
+
+        A function of the program that a module calls while it is imported counts as itself.
+        """
+        if not own or not any(map(self.imports.__getitem__, stack)):
+            return None
+        begins = (n for n in range(own[0] + 1, len(stack)) if self.imports[stack[n]])
+        begin = next(begins, None)
+        if begin is None or (own[-1] > begin and self.frames[stack[own[-1]]].name != MODULE):
+            return None
+        return max(n for n in own if n < begin)
+
+    def _function_at(self, stack: Sequence[int], at: int) -> int:
+        """Return the position of the function around comprehensions, which has a name to look for."""
+        while at and self.is_program[stack[at - 1]]:
+            name, file, _ = self.frames[stack[at]]
+            caller = self.frames[stack[at - 1]]
+            inner = name.removeprefix(f"{caller.name}.<locals>.")
+            if inner not in _INNER or caller.file != file:
+                break
+            at -= 1
+        return at
+
+    def _end(self, stack: Sequence[int], at: int, function: int, doing: Doing) -> tuple[str, str]:
+        """Return name and file of the library function in which a charge ends, or of an imported module."""
+        if doing is Doing.IMPORTING:
+            files = (self.frames[frame].file for frame in stack[at + 1 :])
+            return "", next((file for file in files if file and not file.startswith("<frozen importlib")), "")
+        return self.frames[stack[-1] if at + 1 < len(stack) else function][:2]
+
     def _totals_of_callers(self, profile: Profile) -> Counter[int]:
         """Return the weight below each named function of the program, by its number."""
         numbers = [
@@ -157,6 +219,18 @@ class Charging:
                 totals[number] += weight
         del totals[-1]
         return totals
+
+
+class _Charged(NamedTuple):
+    """What a stack is charged to: numbers of places and lines are those of the rules."""
+
+    account: tuple[int, Doing]
+    is_program: bool
+    line: int
+    label: str
+    end: tuple[str, str]
+    places: tuple[int, ...]
+    lines: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -174,35 +248,29 @@ class _Book:
     """Weights by place, as samples are added."""
 
     def __init__(self, rules: Charging) -> None:
-        self._rules, self._frames, self._is_program = rules, rules.frames, rules.is_program
-        self._accounts: dict[tuple[Place, Doing], _Account] = {}
+        self._rules = rules
+        self._accounts: dict[tuple[int, Doing], _Account] = {}
         self._totals: Counter[int] = Counter()
         self._totals_of_lines: Counter[int] = Counter()
         """By number of place, and of line."""
 
-    def add(self, stack: Sequence[int], weight: int, *, waits: bool) -> None:
-        """Charge a stack."""
-        own = [n for n, frame in enumerate(stack) if self._is_program[frame]]
-        at, doing = own[-1] if own else len(stack) - 1, Doing.WAITING if waits else Doing.WORKING
-        if (importing := self._importing(stack, own)) is not None:
-            at, doing = importing, Doing.IMPORTING
-        function = stack[self._function_at(stack, at)]
-        frame, place = self._frames[function], self._rules.place_of[function]
-        account = self._accounts.get((place, doing))
+    def add(self, found: _Charged, weight: int) -> None:
+        account = self._accounts.get(found.account)
         if account is None:
-            account = self._accounts[place, doing] = _Account(bool(own))
+            account = self._accounts[found.account] = _Account(found.is_program)
         account.weight += weight
-        account.lines[frame.line] += weight
-        if doing is Doing.WAITING:
-            source = self._rules.line_of(frame.file, frame.line) if own and frame.line else None
-            below = [self._frames[one] for one in stack[at + 1 :]]
-            account.labels[wait_label(below, source, is_distributed=self._rules.is_distributed)] += weight
-        account.ends[self._end(stack, at, function, doing)] += weight
-        self._add_totals([stack[n] for n in own] or [function], weight)
+        account.lines[found.line] += weight
+        account.ends[found.end] += weight
+        if found.account[1] is Doing.WAITING:
+            account.labels[found.label] += weight
+        for number in found.places:
+            self._totals[number] += weight
+        for number in found.lines:
+            self._totals_of_lines[number] += weight
 
     def charges(self) -> Iterator[Charge]:
-        number_of = {place: number for number, place in enumerate(self._rules.places)}
-        for (place, doing), account in self._accounts.items():
+        for (number, doing), account in self._accounts.items():
+            place = self._rules.places[number]
             line = min(account.lines, key=lambda one: (-account.lines[one], one))
             yield Charge(
                 place=place,
@@ -211,50 +279,13 @@ class _Book:
                 weight=account.weight,
                 line=line,
                 of_line=account.lines[line],
-                total=self._totals[number_of[place]],
+                total=self._totals[number],
                 total_of_line=self._totals_of_lines[
                     self._rules.lines.get(Frame(place.name, place.file, line), -1)
                 ],
                 waits_for=max(account.labels, key=lambda one: (account.labels[one], one), default=""),
                 end=_main_end(place, account),
             )
-
-    def _importing(self, stack: Sequence[int], own: Sequence[int]) -> int | None:
-        """Return the position of the program's outermost import; None if no module is being imported.
-
-        A function of the program that a module calls while it is imported counts as itself.
-        """
-        if not own or not any(map(self._rules.imports.__getitem__, stack)):
-            return None
-        begins = (n for n in range(own[0] + 1, len(stack)) if self._rules.imports[stack[n]])
-        begin = next(begins, None)
-        if begin is None or (own[-1] > begin and self._frames[stack[own[-1]]].name != MODULE):
-            return None
-        return max(n for n in own if n < begin)
-
-    def _function_at(self, stack: Sequence[int], at: int) -> int:
-        """Return the position of the function around comprehensions, which has a name to look for."""
-        while at and self._is_program[stack[at - 1]]:
-            name, file, _ = self._frames[stack[at]]
-            caller = self._frames[stack[at - 1]]
-            inner = name.removeprefix(f"{caller.name}.<locals>.")
-            if inner not in _INNER or caller.file != file:
-                break
-            at -= 1
-        return at
-
-    def _end(self, stack: Sequence[int], at: int, function: int, doing: Doing) -> tuple[str, str]:
-        """Return name and file of the library function in which a charge ends, or of an imported module."""
-        if doing is Doing.IMPORTING:
-            files = (self._frames[frame].file for frame in stack[at + 1 :])
-            return "", next((file for file in files if file and not file.startswith("<frozen importlib")), "")
-        return self._frames[stack[-1] if at + 1 < len(stack) else function][:2]
-
-    def _add_totals(self, frames: Sequence[int], weight: int) -> None:
-        for number in set(map(self._rules.number_of.__getitem__, frames)):
-            self._totals[number] += weight
-        for number in set(map(self._rules.line_number_of.__getitem__, frames)):
-            self._totals_of_lines[number] += weight
 
 
 def _place(frame: Frame) -> Place:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from profkit.model.findings import Finding
 from profkit.model.histogram import Histogram, bucket_bounds_ns
@@ -35,6 +36,9 @@ from profkit.render.views.tables import build_tables
 from profkit.stats import quantile_ns
 from profkit.transforms.cpu_time import sampled_points
 from profkit.transforms.suspension import await_shares
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Write = Callable[[str], str]
 
@@ -304,10 +308,10 @@ def sampled_json_parts(
             "weight_s": report.scale.weight_s,
             "stated_totals": report.stated,
             "activity": {"shown": options.activity.value, **dataclasses.asdict(report.activity)},
-            "functions": [dataclasses.asdict(row) for row in tables.functions],
+            "functions": flat_objects(tables.functions),
             "lines_elsewhere": tables.lines_elsewhere,
-            "lines": [dataclasses.asdict(row) for row in tables.lines],
-            "threads": [dataclasses.asdict(row) for row in report.threads],
+            "lines": flat_objects(tables.lines),
+            "threads": flat_objects(report.threads),
             **({} if run.trace is None else {"trace": trace_object(run.trace, options)}),
         },
     )
@@ -331,6 +335,12 @@ def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
 def imported_json(infos: Iterable[AnyInfo]) -> str:
     """Return the runs that files held, both new and known ones."""
     return dumps(IMPORTED_SCHEMA, {"imported": [listed_object(info) for info in infos]})
+
+
+def flat_objects(rows: Sequence[DataclassInstance]) -> list[dict[str, object]]:
+    """Return rows whose fields are plain values; `dataclasses.asdict` copies each value."""
+    names = [field.name for field in dataclasses.fields(rows[0])] if rows else []
+    return [{name: getattr(row, name) for name in names} for row in rows]
 
 
 def dumps(schema: str, parts: Mapping[str, object]) -> str:
