@@ -147,6 +147,10 @@ class _Calls:
         nodes.sort(key=_heaviest_first)
         return nodes
 
+    def frames_below(self, place: int, depth: int) -> Sequence[Frame]:
+        """Return the frames of a stack from a depth on."""
+        return [self._all_frames[frame] for frame in self._frames[place][depth:]]
+
     def _node(self, frame: Frame, low: int, high: int, depth: int) -> Node:
         """Return the call of a range of stacks whose first `depth` frames are equal."""
         longer, sums = low, self._sums
@@ -188,6 +192,11 @@ def children_once(node: Node) -> Sequence[Node]:
     return node.children.computed() if isinstance(node.children, _Callees) else node.children
 
 
+def straight_below(node: Node) -> Sequence[Frame]:
+    """Return the calls below a node if it is of one stack, and they are not in the tree yet; else nothing."""
+    return node.children.straight() if isinstance(node.children, _Callees) else ()
+
+
 class _Callees(Sequence[Node]):
     """Children of a node, computed on first access."""
 
@@ -200,6 +209,11 @@ class _Callees(Sequence[Node]):
     def computed(self) -> list[Node]:
         """Return the children as a list that is not kept if it is new."""
         return self._calls.callees(*self._range) if self._nodes is None else self._nodes
+
+    def straight(self) -> Sequence[Frame]:
+        """Return the frames of the only stack; nothing if there are several, or if nodes were made of it."""
+        low, high, depth = self._range
+        return self._calls.frames_below(low, depth) if high - low == 1 and self._nodes is None else ()
 
     def _all(self) -> list[Node]:
         if self._nodes is None:

@@ -13,7 +13,7 @@ from profkit.render.formatting import sparkline
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.operators import device_sentence, sorted_operators, trace_sentence
 from profkit.render.views.sampled import IsLibrary
-from profkit.transforms.trees import children_once
+from profkit.transforms.trees import children_once, straight_below
 
 MAX_DEPTH = 200
 """Maximum number of levels of the tree: JSON readers recurse and fail at some depth."""
@@ -32,13 +32,20 @@ def tree_parts(root: Node, is_library: IsLibrary, least: float, depth: int = MAX
     pending = [(root, 0)]
     while pending:
         node, level = pending.pop()
-        shown = _shown(node, least) if level < depth else []
-        cut = 0 if level < depth else node.total_weight - node.self_weight
         before = "" if level > last else f"{']}' * (last - level + 1)}, "
-        text = (
-            f'{before}{{{text_of(node.frame)}, "self_samples": {node.self_weight}, '
-            f'"total_samples": {node.total_weight}, "cut": {cut}, "children": ['
-        )
+        below = straight_below(node)
+        if below and level + len(below) <= depth:
+            # Half of the calls of a large tree are in stacks without branches.
+            weight = node.total_weight - node.self_weight
+            text = before + _opening(text_of(node.frame), node.self_weight, node.total_weight)
+            text += "".join(_opening(text_of(frame), 0, weight) for frame in below[:-1])
+            text += _opening(text_of(below[-1]), weight, weight)
+            shown: list[Node] = []
+            level += len(below)
+        else:
+            shown = _shown(node, least) if level < depth else []
+            cut = 0 if level < depth else node.total_weight - node.self_weight
+            text = before + _opening(text_of(node.frame), node.self_weight, node.total_weight, cut)
         written.append(text)
         size += len(text)
         if size >= _PIECE:
@@ -49,6 +56,10 @@ def tree_parts(root: Node, is_library: IsLibrary, least: float, depth: int = MAX
         level += 1
         pending += [(child, level) for child in reversed(shown)]
     yield "".join([*written, "]}" * (last + 1)])
+
+
+def _opening(frame: str, own: int, total: int, cut: int = 0) -> str:
+    return f'{{{frame}, "self_samples": {own}, "total_samples": {total}, "cut": {cut}, "children": ['
 
 
 def _shown(node: Node, least: float) -> list[Node]:
