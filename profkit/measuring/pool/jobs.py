@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind import parse_callgrind
@@ -30,19 +30,16 @@ def how_ended(status: int) -> str:
         return "closed the descriptor of its reply"
     if code >= 0:
         return f"exited with status {code}"
-    return f"was ended by {_signal_name(-code)}{_HINTS.get(-code, '')}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # a real-time signal between the first and the last
+        name = f"signal {-code}"
+    return f"was ended by {name}{_HINTS.get(-code, '')}"
 
 
 def is_own_end(status: int) -> bool:
     """Return whether a child ended as it does after its reply."""
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal between the first and the last
-        return f"signal {number}"
 
 
 class Dump:
@@ -170,6 +167,12 @@ class Job:
     """Descriptor of the file for a call's result, owned by the caller; such a job also has a payload."""
     repeatable: bool = True
     """True to repeat it if its zygote ends while it runs; else it fails."""
+
+    @property
+    def limit_bytes(self) -> int:
+        """Memory limit of the job's processes."""
+        given = cast("int | None", self.message.get("memory_limit_bytes"))
+        return given or default_limit_bytes()
 
 
 @dataclass(frozen=True, slots=True)
