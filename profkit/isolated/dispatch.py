@@ -21,6 +21,7 @@ from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.transfer.payload import Payload
 from profkit.measuring.transfer.returned import NotPlain, new_result, read_result
+from profkit.measuring.worker.protocol import content_of, file_of
 
 
 class Slots:
@@ -109,22 +110,17 @@ class PackedCall:
         self.coroutine, self.packages = payload.coroutine, payload.packages
         self._payload: Payload | None = None
         self._bytes = b""
-        size = os.fstat(payload.fd).st_size
-        if size > _SMALL_BYTES and self._files.acquire(blocking=False):
+        if os.fstat(payload.fd).st_size > _SMALL_BYTES and self._files.acquire(blocking=False):
             self._payload = payload
         else:
-            self._bytes = _read(payload.fd, size)
+            self._bytes = bytes(content_of(payload.fd))
             payload.close()
 
     def open(self) -> int:
         """Return a descriptor that the caller closes."""
         if self._payload is not None:
             return os.dup(self._payload.fd)
-        descriptor = os.memfd_create("profkit-call", os.MFD_CLOEXEC)
-        rest, done = memoryview(self._bytes), 0
-        while done < len(rest):  # the kernel takes at most 2 GiB at once
-            done += os.pwrite(descriptor, rest[done:], done)
-        return descriptor
+        return file_of(self._bytes)
 
     def close(self) -> None:
         """Free the packed call."""
@@ -138,13 +134,6 @@ class PackedCall:
     def begin(cls) -> None:
         """Replace the semaphore in a forked process: another thread may have held its lock."""
         cls._files = threading.Semaphore(_MAX_FILES)
-
-
-def _read(descriptor: int, size: int) -> bytes:
-    pieces = bytearray()
-    while len(pieces) < size:
-        pieces += os.pread(descriptor, size - len(pieces), len(pieces))
-    return bytes(pieces)
 
 
 @dataclass(slots=True, eq=False)

@@ -24,22 +24,13 @@ from profkit.measuring.green import leave_signals
 from profkit.measuring.pool.client import Stopped, Wakeup, Zygote, ZygoteGone
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.exchange import run_job
-from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
+from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.launching import Launcher
 from profkit.originals import REAL
 
 _IDLE_S = 300.0
 _TRIES = 3
 _LOG = logging.getLogger("profkit")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadyZygote:
-    """A zygote that is ready for jobs."""
-
-    kind: ZygoteKind
-    pid: int
-    facts: ZygoteFacts
 
 
 class Pool:
@@ -57,7 +48,8 @@ class Pool:
     def _begin(self) -> None:
         self.lock = threading.RLock()  # callbacks of futures that a close cancels may call the pool
         self.launcher = Launcher()
-        self._closed = False
+        self.closed = False
+        """True if it takes no more jobs."""
         self._queues: dict[ZygoteKind, _JobQueue] = {}
         self._retiring: list[_JobQueue] = []
 
@@ -97,20 +89,16 @@ class Pool:
                     queue.retire()
                     self._retiring.append(queue)
 
-    def zygotes(self) -> tuple[ReadyZygote, ...]:
+    def zygotes(self) -> list[Zygote]:
         """Return the zygotes that are ready for jobs."""
         with self.lock:
-            serving = [(queue.kind, queue.zygote) for queue in self._queues.values() if queue.open]
-        return tuple(
-            ReadyZygote(kind, zygote.pid, zygote.facts)
-            for kind, zygote in serving
-            if zygote is not None and zygote.pid
-        )
+            zygotes = [queue.zygote for queue in self._queues.values() if queue.open]
+        return [zygote for zygote in zygotes if zygote is not None and zygote.pid]
 
     def close(self) -> None:
         """End all zygotes and wait until they are gone; later calls do nothing."""
         with self.lock:
-            self._closed = True
+            self.closed = True
             threads = [queue.thread for queue in (*self._queues.values(), *self._retiring)]
             for queue in self._open_queues():
                 queue.close()
@@ -119,13 +107,8 @@ class Pool:
                 thread.join()
         self.launcher.close()
 
-    @property
-    def closed(self) -> bool:
-        """True if it takes no more jobs."""
-        return self._closed
-
     def _queue(self, kind: ZygoteKind) -> _JobQueue:
-        if self._closed:
+        if self.closed:
             raise RuntimeError("this pool is closed")
         with contextlib.suppress(MeasuringError, OSError):  # the job's future will raise it
             self.launcher.start()

@@ -10,7 +10,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from keyword import iskeyword
@@ -18,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Protocol, TypeVar, cast
 
 from .protocol import FUNCTION, NOTHING
-from .source import ROUNDS, Piece, compile_piece, function_code, module_code, read_piece
+from .source import ROUNDS, Piece, Source, compile_piece, module_code, read_piece
 
 T = TypeVar("T")
 Probe = Callable[[], T]
@@ -106,20 +105,6 @@ def statement(
 def _run_in_module(piece: Piece, namespace: Namespace) -> None:
     if piece.body:
         exec(compile_piece(piece, piece.body), namespace)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Source of a statement in a function."""
-
-    setup: Piece
-    stmt: Piece
-    name: str
-    """File name."""
-
-    def code(self) -> CodeType:
-        """Compile it; raises SyntaxError."""
-        return function_code(self.setup, self.stmt, self.name)
 
 
 def blocks_of(code: CodeType, namespace: Namespace) -> Callable[[], Blocks]:

@@ -113,67 +113,66 @@ ROUNDS = "rounds of the block"
 _ROUND = "round of the block"
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
-    """The pieces of a spliced file: the lines of the setup, then those of the statement."""
-
-    setup: Piece
-    stmt: Piece
-
-    def origin(self, line: int) -> Piece:
-        """Return the piece that contains a line."""
-        return self.setup if line <= self.stmt.before else self.stmt
-
-
-SPLICES: dict[str, Splice] = {}
-"""Splices by file name; `tracebacks.trace_of` looks up the lines of tracebacks here."""
-
-
 def module_code(stmt: Piece) -> CodeType:
     """Return code of a module that runs the statement for each item of `ROUNDS`; all names are globals."""
     return compile_piece(stmt, [_loop(stmt.body)])
 
 
-def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
-    """Return code of a module that defines `FUNCTION`; `name` is its file name. Raises SyntaxError.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Source of a statement in a function: the lines of the setup, then those of the statement."""
 
-    The statement must have been read with the setup's lines before it. `FUNCTION` is a generator function,
-    whose generator runs the setup when it starts.
-    """
-    splice = SPLICES[name] = Splice(setup, stmt)
-    remember(name, f"{setup.text}\n{stmt.text}")
-    for piece in (setup, stmt):
-        _refuse_star(piece)
-    body = [node for node in setup.body if not _is_future(node)]
-    body += [_WAIT, _forever([_loop(stmt.body), _WAIT])]
-    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
-    module = ast.Module(body=[function], type_ignores=[])
-    try:
-        code: CodeType = compile(module, name, "exec", setup.futures | stmt.futures, dont_inherit=True)
+    setup: Piece
+    stmt: Piece
+    """Read with the setup's lines before it."""
+    name: str
+    """File name."""
+
+    def origin(self, line: int) -> Piece:
+        """Return the piece that contains a line."""
+        return self.setup if line <= self.stmt.before else self.stmt
+
+    def code(self) -> CodeType:
+        """Return code of a module that defines `FUNCTION`; raises SyntaxError.
+
+        That is a generator function, whose generator runs the setup when it starts.
+        """
+        SOURCES[self.name] = self
+        remember(self.name, f"{self.setup.text}\n{self.stmt.text}")
+        for piece in (self.setup, self.stmt):
+            _refuse_star(piece)
+        body = [node for node in self.setup.body if getattr(node, "module", "") != "__future__"]
+        try:
+            return self._compiled([*body, _WAIT, _forever([_loop(self.stmt.body), _WAIT])])
+        except SyntaxError as error:
+            piece = self.origin(error.lineno or 1)
+            raise relocated(error, piece.name, piece.text, piece.before) from None
+
+    def fresh_code(self, names: Sequence[str], *, empty: bool) -> CodeType:
+        """Return code like `code`, but each item of the iterator has the names' values, not a setup.
+
+        Before each execution, `namespace N` gets `value N` under the name `name N`, if `names` has these.
+        With `empty`, the loop does nothing else. After the loop no name refers to a state: a block's states
+        are freed before the next ones are made, which then have the same addresses.
+        """
+        declared = [node for node in self.setup.body if isinstance(node, ast.Global)]
+        loop = _fresh_loop(names, [] if empty else self.stmt.body)
+        return self._compiled([*declared, _WAIT, _forever([*loop, _WAIT])])
+
+    def _compiled(self, body: list[ast.stmt]) -> CodeType:
+        function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
+        module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
+        futures = self.setup.futures | self.stmt.futures
+        code: CodeType = compile(module, self.name, "exec", futures, dont_inherit=True)
         return code
-    except SyntaxError as error:
-        piece = splice.origin(error.lineno or 1)
-        raise relocated(error, piece.name, piece.text, piece.before) from None
 
 
-def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str) -> CodeType:
-    """Return code like `function_code`, but each item of the iterator has the names' values, not a setup.
-
-    Before each execution, `namespace N` gets `value N` under the name `name N`, if `names` has these.
-    Without a statement, the loop does nothing else. After the loop no name refers to a state: a block's
-    states are freed before the next ones are made, which then have the same addresses.
-    """
-    declared = [node for node in setup.body if isinstance(node, ast.Global)]
-    loop = _fresh_loop(names, stmt.body if stmt is not None else [])
-    body = [*declared, _WAIT, _forever([*loop, _WAIT])]
-    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
-    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
-    code: CodeType = compile(module, name, "exec", setup.futures | (stmt or setup).futures, dont_inherit=True)
-    return code
+SOURCES: dict[str, Source] = {}
+"""Sources by file name; `tracebacks.trace_of` looks up the lines of tracebacks here."""
 
 
 def fresh_module_code(names: Sequence[str], stmt: Piece, *, empty: bool) -> CodeType:
-    """Return code like `module_code`; each item of `ROUNDS` has the names' values, as in `fresh_code`.
+    """Return code like `module_code`; each item of `ROUNDS` has the names' values, as in `Source.fresh_code`.
 
     With `empty`, the loop does nothing else.
     """
@@ -209,10 +208,6 @@ _WAIT = ast.Assign(targets=[ast.Name(ROUNDS, ast.Store())], value=ast.Yield())
 _TRUE, _EACH, _ALL = ast.Constant(True), ast.Name(_ROUND, ast.Store()), ast.Name(ROUNDS, ast.Load())
 for _node in (_WAIT, _TRUE, _EACH, _ALL):
     ast.fix_missing_locations(_node)
-
-
-def _is_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _refuse_star(piece: Piece) -> None:

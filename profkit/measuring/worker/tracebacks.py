@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .protocol import FUNCTION, Message
 from .runnable import CALL
-from .source import SPLICES
+from .source import SOURCES
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -17,7 +17,11 @@ def trace_of(error: BaseException) -> str:
     """Return the traceback's text; lines of "<setup>" and "<stmt>" are numbered as in the user's text."""
     report = traceback.TracebackException.from_exception(error)
     for each in _all_of(report, set()):
-        own = [index for index, frame in enumerate(each.stack) if _is_own(frame.filename)]
+        own = [
+            index
+            for index, frame in enumerate(each.stack)
+            if frame.filename == CALL or frame.filename.startswith(_FOLDER)
+        ]
         del each.stack[: max(own, default=-1) + 1]  # with library frames between the worker's own
         for frame in each.stack:
             _relocate(frame)
@@ -43,15 +47,11 @@ def _all_of(report: traceback.TracebackException, seen: set[int]) -> Iterator[tr
                 yield from _all_of(other, seen)
 
 
-def _is_own(name: str) -> bool:
-    return name == CALL or name.startswith(_FOLDER)
-
-
 def _relocate(frame: traceback.FrameSummary) -> None:
-    splice = SPLICES.get(frame.filename)
-    if splice is None or frame.lineno is None:
+    source = SOURCES.get(frame.filename)
+    if source is None or frame.lineno is None:
         return
-    piece = splice.origin(frame.lineno)
+    piece = source.origin(frame.lineno)
     frame.filename, frame.lineno = piece.name, frame.lineno - piece.before
     if frame.end_lineno is not None:
         frame.end_lineno -= piece.before
@@ -61,13 +61,5 @@ def _relocate(frame: traceback.FrameSummary) -> None:
 
 def as_reply(error: BaseException) -> Message:
     """Return the reply of a job that raised."""
-    return {"ok": False, "error": _summary(error), "trace": trace_of(error)}
-
-
-def as_text(error: BaseException) -> str:
-    """Return the whole traceback, for failures of the worker itself."""
-    return "".join(traceback.format_exception(error))
-
-
-def _summary(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).strip()
+    summary = "".join(traceback.format_exception_only(error)).strip()
+    return {"ok": False, "error": summary, "trace": trace_of(error)}
