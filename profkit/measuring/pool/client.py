@@ -279,7 +279,6 @@ class Zygote:
         self.output.close()
 
     def _run_command(self, what: str) -> None:
-        """Send the supervisor a command and wait until it is done."""
         self._command_done = False
         self._command(what)
         deadline_s = self._clock.monotonic_s() + _COMMAND_S

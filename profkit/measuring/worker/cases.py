@@ -52,13 +52,10 @@ def within(path: str, function: str, work: Callable[[Runnable], T]) -> T:
 
 
 class _Blocks(InThisThread):
-    """A shared object whose setup has run."""
-
     def __init__(self, block: _Block, context: int) -> None:
         self._block, self._context = block, context
 
     def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
-        """See `Runnable.run`."""
         block, none = partial(self._block, self._context, number), ()
         before = probe(*none)
         thrown = block(*none)
@@ -175,7 +172,6 @@ def with_baseline(
 
 
 def _measured_case(job: JobMessage, index: int, payload_fd: int | None, still_open: _Open) -> Runnable:
-    """Run a case's setup and return the case."""
     case, use_threads = job["cases"][index], partial(_use_threads, job["num_threads"])
     if case["library"] is not None:
         library = Library(case["library"], STATEMENT, use_threads)
@@ -202,7 +198,6 @@ def _set_up(case: Case, nth: str, payload_fd: int | None, namespace: Namespace) 
 
 
 def _use_threads(num_threads: int) -> None:
-    """Set torch's number of threads, if torch is imported."""
     if "torch" in sys.modules:
         import torch
 

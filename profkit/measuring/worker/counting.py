@@ -256,5 +256,4 @@ def dump_path(prefix: str, number: int) -> str:
 
 
 def _run(measured: Runnable, number: int) -> None:
-    """Run a block without counting."""
     measured.run(number, valgrind.no_toggle())

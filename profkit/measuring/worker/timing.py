@@ -163,7 +163,6 @@ def _agree(cases: Sequence[Timed]) -> None:
 
 
 def _prepare(case: Timed, settings: TimingSettings, meter: Meter) -> None:
-    """Warm up a case and choose its block size."""
     allowed, requested = case.left, case.number
     warm_ups = None if allowed is None else allowed // 4
     if warm_ups != 0:
@@ -212,7 +211,6 @@ def _warmed(case: Timed, block_s: float, allowed: int | None) -> float:
 
 
 def _measure(case: Timed, meter: Meter) -> None:
-    """Run a block and add its measurements to the case."""
     number = case.number or 1
     started_s = meter.clock()
     # Not getrusage's CPU time, which may be as old as the last tick.
@@ -321,7 +319,6 @@ def clock_of_library() -> Clock:
 
 
 def _timed_by(measured: Runnable, case: Case, num_threads: int) -> Elapsed:
-    """Return a function that runs a block and times it: by torch, if imported."""
     if "torch" not in sys.modules:
         return partial(seconds, measured)
     from torch.utils import benchmark

@@ -126,7 +126,6 @@ _WORDS_BYTES = 48
 
 
 def _words_of(code: int) -> bytes:
-    """Return the six words of a request."""
     return struct.pack("=6q", code, 0, 0, 0, 0, 0)
 
 
