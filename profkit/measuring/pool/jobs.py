@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind import parse_callgrind
+from profkit.measuring.worker.processes import bytes_in
 from profkit.measuring.worker.protocol import CANNOT_REPLY
 from profkit.model.measurement import CallgrindDump
 
@@ -107,14 +108,8 @@ def default_limit_bytes() -> int:
 
 def usable_bytes(root: Path = Path("/")) -> int:
     """Return the machine's memory, or the lowest limit of the control groups that this process is in."""
-    return min((_physical_bytes(root), *_group_limits(root)))
-
-
-def _physical_bytes(root: Path) -> int:
-    for line in (root / "proc/meminfo").read_text("ascii").splitlines():
-        if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("/proc/meminfo has no line MemTotal")
+    physical_bytes = bytes_in(str(root / "proc/meminfo"), (b"MemTotal:",))
+    return min(limit for limit in (physical_bytes, *_group_limits(root)) if limit)
 
 
 def _group_limits(root: Path) -> Iterator[int]:

@@ -145,7 +145,10 @@ def _undecided(before: State, changes: Sequence[str]) -> Fresh:
         "decided": None,
         "changes": list(changes),
         "globals": [[variable.module, variable.name] for variable in variables],
-        "function": any(_is_of_function(words) for words in changes if words not in before.globals),
+        "function": any(
+            not (words in before.globals or words.startswith("argument ") or _is_permanent(words))
+            for words in changes
+        ),
         "why_not": "",
     }
 
@@ -196,10 +199,6 @@ def _number(other: PreparedCode, cost: Cost, effort: Effort, first_cost: float) 
     warm = min(_WARM, int(_WARM_BLOCKS * effort.block / each) + 1)
     each = max(min(each, cost(other.full, warm) / warm), 1e-9)
     return min(int(effort.block / each) + 1, _MAX_EXECUTIONS)
-
-
-def _is_of_function(words: str) -> bool:
-    return not words.startswith("argument ") and not _is_permanent(words)
 
 
 def _is_permanent(words: str) -> bool:
