@@ -19,7 +19,7 @@ from profkit.measuring.transfer.tensors import Storage
 from profkit.measuring.worker.unpack import PayloadFile, StorageEntry, TooBig, plain
 from profkit.model.region import RegionKind, code_of, kind_of, readable
 
-_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
 
 MAX_BYTES = 1 << 30
@@ -104,7 +104,7 @@ def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
             )  # fmt: skip
         storages = [_write_storage(file, storage) for storage in pickler.storages]
         file.end(pickler.buffers, storages, has_code=pickler.has_code)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
     except TooBig:
         problem = f"it is larger than {most_bytes >> 20} MB"
         raise CannotTravel(f"the call of {_name(call[0])} with its arguments", problem) from None

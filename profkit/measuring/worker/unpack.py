@@ -120,15 +120,21 @@ def unpack(fd: int, *, read: bool = False) -> Call:
     cannot run here. The memory stays mapped while anything uses it.
     With `read`, the file is read at once, so that no page faults are measured.
     """
-    size = os.fstat(fd).st_size
-    magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, size - FOOTER.size))
-    if magic != MAGIC:
-        raise ValueError("this is not a payload of profkit")
-    index: Index = json.loads(os.pread(fd, length, start))
+    size, index = read_index(fd)
     if index["code_of"] is not None:
         _check_code(index["code_of"])
     memory = read_memory(fd, size) if read else mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
     return Loader(memory, index).load()  # type: ignore[no-any-return]
+
+
+def read_index(fd: int) -> tuple[int, Index]:
+    """Return the size and the index of a file; raises ValueError if it has none."""
+    size = os.fstat(fd).st_size
+    magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, max(0, size - FOOTER.size)))
+    if magic != MAGIC:
+        raise ValueError("the file was overwritten, or is not one of profkit")
+    index: Index = json.loads(os.pread(fd, length, start))
+    return size, index
 
 
 def _check_code(version: list[int]) -> None:
