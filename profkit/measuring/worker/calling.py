@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from .protocol import Message, blocking_socket, identity_of, send
-from .tracebacks import as_reply
+from .source import as_reply
 from .unpack import PayloadFile, TooBig, unpack
 
 MAX_RESULT_BYTES = 1 << 30

@@ -31,8 +31,8 @@ from .protocol import (
     send,
 )
 from .runnable import Runnable
+from .source import as_reply, unwrapped
 from .timing import no_collector, times_of
-from .tracebacks import as_reply, unwrapped
 
 
 def apply_surroundings(job: Message) -> None:

@@ -211,6 +211,8 @@ FUNCTION = "setup and statement"
 """Name of the function that executes a statement."""
 NOTHING = "<baseline>"
 """File name of the same loop, empty."""
+CALL = "<call of the callable>"
+"""File name of code that is not the user's."""
 
 
 class Counts(TypedDict):

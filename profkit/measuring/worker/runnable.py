@@ -16,7 +16,7 @@ from keyword import iskeyword
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar, cast
 
-from .protocol import FUNCTION, NOTHING
+from .protocol import CALL, FUNCTION, NOTHING
 from .source import ROUNDS, Piece, Source, compile_piece, module_code, read_piece
 
 T = TypeVar("T")
@@ -24,9 +24,6 @@ Probe = Callable[[], T]
 Namespace = dict[str, object]
 Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 """A callable, its positional and keyword arguments."""
-
-CALL = "<call of the callable>"
-"""File name of code that is not the user's."""
 
 _MAX_IN_RANGE = 100 if sys.version_info >= (3, 12) else 0
 """Maximum executions of a block that iterates over a range: its integers are not made, but shared."""
