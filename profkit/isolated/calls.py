@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar, Unpack, cast
 from profkit.errors import CannotTravel, InvalidOption
 from profkit.isolated.dispatch import Call, Dispatcher, PackedCall, Slots, begin_all
 from profkit.isolated.future import CallFuture
-from profkit.isolated.options import CallOptions, Settings, WorkerOptions, settings_of
+from profkit.isolated.options import CallOptions, WorkerOptions, settings_of
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.transfer.payload import Payload, pack
 
@@ -19,9 +19,21 @@ _SPARE = 4
 """Number of zygotes kept beyond those that can be busy: for other environments."""
 
 
-def usable_cores() -> int:
-    """Return the number of usable cores, the default limit of concurrent calls."""
+def _usable_cores() -> int:
     return len(os.sched_getaffinity(0))
+
+
+_SLOTS = Slots(_usable_cores() + _SPARE, lambda kinds: process_pool().retire(kinds))
+_DISPATCHER = Dispatcher(_usable_cores(), _SLOTS)
+"""Dispatcher of calls outside executors."""
+
+
+def _start_over() -> None:
+    _SLOTS.begin()
+    begin_all()
+
+
+os.register_at_fork(after_in_child=_start_over)
 
 
 def submit(
@@ -33,7 +45,7 @@ def submit(
     function; the other options are explained in docs/isolated.md. Raises `UsageError` and `CannotTravel` at
     once. The future raises the function's exceptions, and a `MeasuringError` if there is no result.
     """
-    return start(_PROCESS.dispatcher, function, args, options)
+    return _start(_DISPATCHER, function, args, options)
 
 
 def call(function: Callable[..., _T], /, *args: object, **options: Unpack[CallOptions]) -> _T:
@@ -62,29 +74,17 @@ def warm_pool(number: int = 1, /, **options: Unpack[WorkerOptions]) -> None:
     if number < 1:
         raise InvalidOption("number", number, "give 1 or more")
     kind = settings_of(warm_pool, options).kind(())
-    process_pool().warm(_PROCESS.slots.keep_ready(kind, number))
+    process_pool().warm(_SLOTS.keep_ready(kind, number))
 
 
-def start(
+def _start(
     dispatcher: Dispatcher, function: Callable[..., _T], args: tuple[object, ...], options: CallOptions
 ) -> CallFuture[_T]:
-    """Submit a call to a dispatcher."""
-    kwargs, label = options.get("kwargs"), options.get("label")
     others = {name: value for name, value in options.items() if name not in ("kwargs", "label")}
-    settings = settings_of(function, cast("WorkerOptions", others), label)
-    return _started(dispatcher, settings, function, args, kwargs)
-
-
-def _started(
-    dispatcher: Dispatcher,
-    settings: Settings,
-    function: Callable[..., _T],
-    args: tuple[object, ...],
-    kwargs: Mapping[str, object] | None,
-) -> CallFuture[_T]:
-    packed = PackedCall(_packed(function, args, kwargs))
-    future: CallFuture[_T] = CallFuture(settings.order.label, lambda _: dispatcher.cancel(queued_call))
-    queued_call = Call(
+    settings = settings_of(function, cast("WorkerOptions", others), options.get("label"))
+    packed = PackedCall(_packed(function, args, options.get("kwargs")))
+    future: CallFuture[_T] = CallFuture(settings.order.label, lambda _: dispatcher.cancel(submitted))
+    submitted = Call(
         future=cast("CallFuture[object]", future),
         kind=settings.kind(packed.packages),
         packed=packed,
@@ -93,7 +93,7 @@ def _started(
         retries=settings.order.retries,
         is_own=settings.is_own,
     )
-    dispatcher.submit(queued_call)
+    dispatcher.submit(submitted)
     return future
 
 
@@ -105,28 +105,6 @@ def _packed(
     except CannotTravel as error:
         fix = "create it in the function, from objects that can be sent"
         raise CannotTravel(error.what, error.detail, fix) from error
-
-
-class _OfProcess:
-    """Zygotes of this process's calls, and the dispatcher of calls outside executors."""
-
-    def __init__(self) -> None:
-        cores = usable_cores()
-        self.slots = Slots(cores + _SPARE, lambda kinds: process_pool().retire(kinds))
-        self.dispatcher = Dispatcher(cores, self.slots)
-        os.register_at_fork(after_in_child=self._start_over)
-
-    def _start_over(self) -> None:
-        self.slots.begin()
-        begin_all()
-
-
-_PROCESS = _OfProcess()
-
-
-def new_dispatcher(workers: int) -> Dispatcher:
-    """Return a dispatcher for one executor; zygotes are shared."""
-    return Dispatcher(workers, _PROCESS.slots)
 
 
 _P = ParamSpec("_P")
@@ -144,8 +122,8 @@ class Executor(futures.Executor):
             raise InvalidOption("max_workers", max_workers, "give 1 or more, or None")
         settings_of(Executor, options)
         self._options = options
-        self._workers = max_workers or usable_cores()
-        self._dispatcher = new_dispatcher(self._workers)
+        self._workers = max_workers or _usable_cores()
+        self._dispatcher = Dispatcher(self._workers, _SLOTS)
         self._closed = False
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> CallFuture[_T]:
@@ -154,7 +132,7 @@ class Executor(futures.Executor):
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
         options = cast("CallOptions", {**self._options, "kwargs": kwargs})
-        future = start(self._dispatcher, fn, args, options)
+        future = _start(self._dispatcher, fn, args, options)
         with self._dispatcher.lock:
             self._dispatcher.pending.add(cast("CallFuture[object]", future))
         future.add_done_callback(self._done)

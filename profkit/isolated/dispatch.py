@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from typing import NamedTuple
 
 from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout
 from profkit.isolated.future import CallFuture
@@ -20,6 +21,7 @@ from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.transfer.payload import Payload
 from profkit.measuring.transfer.returned import NotPlain, new_result, read_result
+from profkit.measuring.worker.protocol import content_of, file_of
 
 
 class Slots:
@@ -41,12 +43,13 @@ class Slots:
     def take(self, kind: ZygoteKind) -> ZygoteKind:
         """Return the slot of this kind that was used last, or a new one."""
         with self._lock:
+            retired: list[ZygoteKind] = []
             slot = next((slot for slot in reversed(self._idle) if self._idle[slot] == kind), None)
             if slot is not None:
-                self._busy[slot] = self._idle.pop(slot)
-                return slot
-            retired = self._make_room(1)
-            slot = self._new(kind)
+                del self._idle[slot]
+            else:
+                retired = self._make_room(1)
+                slot = self._new(kind)
             self._busy[slot] = kind
         self._end(retired)
         return slot
@@ -96,31 +99,28 @@ _MAX_FILES = 64
 
 
 class PackedCall:
-    """A function with its arguments as they were when it was packed; `open` returns a descriptor."""
+    """A function with its arguments as they were when it was packed; `open` returns a descriptor.
 
-    _files = 0
-    _lock = threading.Lock()
+    Small calls, and all but 64 large ones, wait without a descriptor of their own.
+    """
+
+    _files = threading.Semaphore(_MAX_FILES)
 
     def __init__(self, payload: Payload) -> None:
         self.coroutine, self.packages = payload.coroutine, payload.packages
         self._payload: Payload | None = None
         self._bytes = b""
-        size = os.fstat(payload.fd).st_size
-        if size > _SMALL_BYTES and self._count(1):
+        if os.fstat(payload.fd).st_size > _SMALL_BYTES and self._files.acquire(blocking=False):
             self._payload = payload
         else:
-            self._bytes = _read(payload.fd, size)
+            self._bytes = bytes(content_of(payload.fd))
             payload.close()
 
     def open(self) -> int:
         """Return a descriptor that the caller closes."""
         if self._payload is not None:
             return os.dup(self._payload.fd)
-        descriptor = os.memfd_create("profkit-call", os.MFD_CLOEXEC)
-        rest, done = memoryview(self._bytes), 0
-        while done < len(rest):  # the kernel takes at most 2 GiB at once
-            done += os.pwrite(descriptor, rest[done:], done)
-        return descriptor
+        return file_of(self._bytes)
 
     def close(self) -> None:
         """Free the packed call."""
@@ -128,27 +128,12 @@ class PackedCall:
         if self._payload is not None:
             self._payload.close()
             self._payload = None
-            self._count(-1)
+            self._files.release()
 
     @classmethod
     def begin(cls) -> None:
-        """Replace the lock in a forked process: another thread may have held it."""
-        cls._lock = threading.Lock()
-
-    @classmethod
-    def _count(cls, change: int) -> bool:
-        with cls._lock:
-            if cls._files + change > _MAX_FILES:
-                return False
-            cls._files += change
-            return True
-
-
-def _read(descriptor: int, size: int) -> bytes:
-    pieces = bytearray()
-    while len(pieces) < size:
-        pieces += os.pread(descriptor, size - len(pieces), len(pieces))
-    return bytes(pieces)
+        """Replace the semaphore in a forked process: another thread may have held its lock."""
+        cls._files = threading.Semaphore(_MAX_FILES)
 
 
 @dataclass(slots=True, eq=False)
@@ -255,15 +240,16 @@ class Dispatcher:
                 os.close(descriptor)
         self._slots.give_back(slot)
         with self.lock:
-            closed = outcome.is_cancelled and not call.cancelled
+            ended_with_pool = isinstance(outcome.error, CancelledError) and not call.cancelled
             call.running = None
             self._running -= 1
-            if not call.cancelled and call.tries <= call.retries and outcome.is_retryable:
+            may_succeed = isinstance(outcome.error, WorkerDied | WorkerTimeout)
+            if may_succeed and not call.cancelled and call.tries <= call.retries:
                 self._waiting.appendleft(call)
             else:
                 call.settled = True
-                call.cancelled |= outcome.is_cancelled
-        if closed:  # the pool closed, as at the end of the program
+                call.cancelled |= ended_with_pool
+        if ended_with_pool:  # it closed, as at the end of the program
             self._cancel_all()
         if call.settled:
             _settle(call, outcome)
@@ -278,19 +264,10 @@ class Dispatcher:
             _settle(call, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     result: object = None
     error: BaseException | None = None
     output: str = ""
-
-    @property
-    def is_retryable(self) -> bool:
-        return isinstance(self.error, WorkerDied | WorkerTimeout)
-
-    @property
-    def is_cancelled(self) -> bool:
-        return isinstance(self.error, CancelledError)
 
 
 def _failed(error: BaseException) -> Future[Reply]:
@@ -301,9 +278,7 @@ def _failed(error: BaseException) -> Future[Reply]:
 
 def _outcome(call: Call, running: Future[Reply], opened: list[int]) -> _Outcome:
     """Return the outcome of a try; never raises."""
-    if running.cancelled():
-        return _Outcome(error=CancelledError())
-    error = running.exception()
+    error = CancelledError() if running.cancelled() else running.exception()
     if error is not None:
         return _Outcome(error=error, output=str(getattr(error, "output", "")))
     reply = running.result()
@@ -315,31 +290,32 @@ def _outcome(call: Call, running: Future[Reply], opened: list[int]) -> _Outcome:
         return _Outcome(error=unreadable, output=reply.output)
 
 
-def _read_reply(call: Call, reply: Reply, result: int) -> _Outcome:
+def _read_reply(call: Call, reply: Reply, file: int) -> _Outcome:
     label, message, output = call.future.label, reply.message, reply.output
     if message["ok"]:
-        return _returned(call, result, output)
+        try:
+            return _Outcome(read_result(file, trusted=call.is_own), output=output)
+        except NotPlain as error:
+            return _Outcome(None, CannotReturn(label, error.kind, str(error), output), output)
     if "unsendable" in message:
-        detail = str(message["error"])
-        return _Outcome(error=CannotReturn(label, str(message["unsendable"]), detail, output), output=output)
+        kind, detail = str(message["unsendable"]), str(message["error"])
+        return _Outcome(None, CannotReturn(label, kind, detail, output), output)
     failed = WorkerFailed(label, str(message["trace"]), output)
-    if not message.get("raised"):
-        return _Outcome(error=failed, output=output)
-    try:
-        raised = read_result(result, trusted=call.is_own)
-    except Exception:  # noqa: BLE001 - a type is missing or not allowed; its text is used
-        return _Outcome(error=failed, output=output)
-    if not isinstance(raised, Exception) or isinstance(raised, StopIteration | CancelledError):
-        return _Outcome(error=failed, output=output)
+    raised = _exception_in(file, call) if message.get("raised") else None
+    if raised is None:
+        return _Outcome(None, failed, output)
     raised.__cause__ = failed
-    return _Outcome(error=raised, output=output)
+    return _Outcome(None, raised, output)
 
 
-def _returned(call: Call, result: int, output: str) -> _Outcome:
+def _exception_in(file: int, call: Call) -> Exception | None:
+    """Return the function's exception, if this process can raise it."""
     try:
-        return _Outcome(read_result(result, trusted=call.is_own), output=output)
-    except NotPlain as error:
-        return _Outcome(error=CannotReturn(call.future.label, error.kind, str(error), output), output=output)
+        raised = read_result(file, trusted=call.is_own)
+    except Exception:  # noqa: BLE001 - a type is missing or not allowed
+        return None
+    usable = isinstance(raised, Exception) and not isinstance(raised, StopIteration | CancelledError)
+    return raised if usable else None
 
 
 def _settle(call: Call, outcome: _Outcome | None) -> None:
@@ -350,18 +326,13 @@ def _settle(call: Call, outcome: _Outcome | None) -> None:
         future.output = outcome.output
     if outcome is None or call.cancelled:
         future.end_cancelled()
-    elif outcome.error is not None:
-        future.set_exception(_counted(outcome.error, call))
+    elif isinstance(error := outcome.error, WorkerTimeout) and call.tries > 1:
+        future.set_exception(WorkerTimeout(error.label, error.timeout_s, call.tries, error.output))
+    elif error is not None:
+        future.set_exception(error)
     else:
         future.set_result(outcome.result)
     future.release()
-
-
-def _counted(error: BaseException, call: Call) -> BaseException:
-    """Return the error; a timeout gets the number of tries."""
-    if isinstance(error, WorkerTimeout) and call.tries > 1:
-        return WorkerTimeout(error.label, error.timeout_s, call.tries, error.output)
-    return error
 
 
 _DISPATCHERS: weakref.WeakSet[Dispatcher] = weakref.WeakSet()

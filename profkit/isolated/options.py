@@ -90,14 +90,14 @@ def settings_of(
         if name not in WorkerOptions.__annotations__:
             where = "; keyword arguments of the function go in kwargs={…}"
             raise UnknownOption(name, CallOptions.__annotations__, where)
-    threads, timeout_s = options.get("num_threads"), options.get("timeout_s")
+    threads, timeout_s, python = options.get("num_threads"), options.get("timeout_s"), options.get("python")
     order = work_order(
         function,
         label=label,
         timeout_s=600.0 if timeout_s is None else timeout_s,
         memory_limit_bytes=options.get("memory_limit_bytes"),
         env=options.get("env") or {},
-        python=_other_python(options.get("python")),
+        python=None if python is None or os.fspath(python) == sys.executable else os.fspath(python),
         source_cmd=options.get("source_cmd"),
         num_threads=1 if threads is None else threads,
         retries=options.get("retries", 0),
@@ -109,10 +109,6 @@ def settings_of(
         modules=tuple(options.get("imports", ())),
         path=tuple(os.path.abspath(folder) for folder in options.get("path", ())),
     )
-
-
-def _other_python(python: str | os.PathLike[str] | None) -> str | None:
-    return None if python is None or os.fspath(python) == sys.executable else os.fspath(python)
 
 
 def _checked_cores(cores: Sequence[int]) -> tuple[int, ...]:

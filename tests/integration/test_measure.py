@@ -24,7 +24,8 @@ from profkit.errors import (
 )
 from profkit.measuring.api import PackedOrder, measure_here, measure_packed
 from profkit.measuring.errors import MemoryExceeded
-from profkit.measuring.pool.pool import ReadyZygote, process_pool
+from profkit.measuring.pool.client import Zygote
+from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.transfer.payload import pack_names
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Measurement, Preload, Timing, WarningCode
@@ -46,7 +47,7 @@ def await_true(condition: Callable[[], bool], what: str, timeout_s: float = 10.0
         time.sleep(0.01)
 
 
-def _fresh_zygotes() -> list[ReadyZygote]:
+def _fresh_zygotes() -> list[Zygote]:
     """Those of serious orders; isolated calls have zygotes with draws as well, which linger."""
     return [zygote for zygote in process_pool().zygotes() if zygote.kind.draw and not zygote.kind.calls]
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch.utils import benchmark
 
-from profkit.measuring.worker.blocks import clock, clock_of_library
 from profkit.measuring.worker.child import perform
-from profkit.measuring.worker.tracebacks import trace_of
+from profkit.measuring.worker.source import trace_of
+from profkit.measuring.worker.timing import clock, clock_of_library
 from tests.integration.performing import performed
 from tests.support.worker_jobs import case, timer_job
 

@@ -72,7 +72,8 @@ class Stopped(Exception):
 _LOG = logging.getLogger("profkit")
 
 
-def _never_stop() -> bool:
+def never_stop() -> bool:
+    """Return False: the condition of a wait that nothing stops."""
     return False
 
 
@@ -94,9 +95,9 @@ class Zygote:
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._inbox = Inbox(self._channel)
         self._launcher, self._socket = launcher, socket_number(channel.fileno())
-        self._end_reason, self._end_reported, self._command_done = "ended with its supervisor", False, False
-        self._ended_by_signal = False
-        """True if a signal ended it, from a user or the kernel: another one may start."""
+        self._end_reason, self._command_done = "ended with its supervisor", False
+        self._failed_itself = False
+        """True if it ended without a signal from a user or the kernel: another one would, too."""
         self._stop_detector, self._supervisors = StopDetector(clock), frozenset[int]()
         self.was_stopped = self.child_was_stopped = self.is_silent = False
         self.excess_bytes: int | None = None
@@ -106,9 +107,9 @@ class Zygote:
                 launcher.launch([channel.fileno(), control.fileno(), self.output.descriptor, config])
         except BaseException as error:
             self.forget()
-            if not isinstance(error, MeasuringError | OSError):
-                raise
-            raise self.failed(f"cannot be started: {error}", "") from error
+            if isinstance(error, MeasuringError | OSError):
+                raise self.failed(f"cannot be started: {error}", "") from error
+            raise
         finally:
             os.close(config)
 
@@ -120,29 +121,26 @@ class Zygote:
                 pass
             message = json.loads(self.packet())
             if "too_old" in message:
-                raise self._too_old(message["too_old"])
+                oldest, words = ".".join(map(str, OLDEST_PYTHON)), " ".join(self.kind.command)
+                raise PythonTooOld(str(self.kind), words, message["too_old"], oldest)
             if not message["ready"]:
                 raise self.failed("cannot import its modules", message["trace"])
             self._run_command("settle")
         except TimeoutError:
-            raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
+            raise self.failed(f"was not ready within {_START_S:g} s") from None
         except ZygoteGone as gone:
-            if self.was_stopped or self._ended_by_signal or not self._end_reported:
-                raise
-            raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
+            if self._failed_itself and not self.was_stopped:
+                raise self.failed(f"did not start: its process {gone}") from None
+            raise
         packages = tuple((str(name), str(version)) for name, version in message["packages"])
         self.pid = message["pid"]
         self.facts = ZygoteFacts(self.facts.serial, message["python"], packages)
         remove_dumps(self.folder)  # of its rehearsal
 
-    def failed(self, detail: str, output: str) -> ZygoteFailed:
-        """Return the error for a failure of this zygote."""
-        words = " ".join(self.kind.command)
-        return ZygoteFailed(str(self.kind), detail, output, f"check that {words!r} starts a Python that can")
-
-    def _too_old(self, version: str) -> PythonTooOld:
-        oldest = ".".join(map(str, OLDEST_PYTHON))
-        return PythonTooOld(str(self.kind), " ".join(self.kind.command), version, oldest)
+    def failed(self, detail: str, output: str | None = None) -> ZygoteFailed:
+        """Return the error for a failure of this zygote, by default with its output so far."""
+        fix = f"check that {' '.join(self.kind.command)!r} starts a Python that can"
+        return ZygoteFailed(str(self.kind), detail, self.output.text() if output is None else output, fix)
 
     def begin(self, descriptors: Sequence[int], limit_bytes: int) -> None:
         """Fork a child, pass it the descriptors, and limit the memory of its process tree."""
@@ -173,7 +171,7 @@ class Zygote:
         self,
         others: Iterable[int],
         deadline_s: float,
-        stop: Callable[[], bool] = _never_stop,
+        stop: Callable[[], bool] = never_stop,
         pause_s: float = POLL_S,
     ) -> frozenset[int]:
         """Wait for a reply, for `pause_s` at most; return which of `others` are readable, perhaps none.
@@ -190,7 +188,7 @@ class Zygote:
         return frozenset()
 
     def await_event(
-        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never_stop
+        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = never_stop
     ) -> frozenset[int]:
         """Wait in the same way for events that may never come; stopped helpers do not matter."""
         left_s = min(max(0.0, deadline_s - self._clock.monotonic_s()), LONGEST_POLL_S)
@@ -243,11 +241,11 @@ class Zygote:
 
     def _receive(self) -> None:
         for message in self._inbox.read():
-            if "ended" in message:
-                self._end_reported = True
-            if message.get("ended") is not None and not self.was_stopped:
-                self._end_reason = how_ended(message["ended"])
-                self._ended_by_signal = os.WIFSIGNALED(message["ended"])
+            if "ended" in message and not self.was_stopped:
+                status = message["ended"]  # None if it could not be started
+                self._failed_itself = status is None or not os.WIFSIGNALED(status)
+                if status is not None:
+                    self._end_reason = how_ended(status)
             if "memory" in message:
                 self.excess_bytes = message["memory"]
             if "done" in message:
@@ -281,7 +279,6 @@ class Zygote:
         self.output.close()
 
     def _run_command(self, what: str) -> None:
-        """Send the supervisor a command and wait until it is done."""
         self._command_done = False
         self._command(what)
         deadline_s = self._clock.monotonic_s() + _COMMAND_S

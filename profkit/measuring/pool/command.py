@@ -80,9 +80,13 @@ def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, objec
         "roots": kind.roots,
         "valgrind": folder is not None and not kind.by_function,
     }
+    tool: list[str] = []
+    if folder is not None:
+        tool = [*callgrind(folder, kind.simulate), "--instr-atstart=no", "--collect-atstart=no"]
+        tool += by_function_options() if kind.by_function else ()
     *words, interpreter = kind.command
     return {
-        "argv": [*words, *_tool(kind, folder), interpreter, str(PROGRAM), "zygote", json.dumps(config)],
+        "argv": [*words, *tool, interpreter, str(PROGRAM), "zygote", json.dumps(config)],
         "env": _environment(kind),
         "folder": None if folder is None else str(folder),
         "before": None if folder is None else [*words, interpreter, str(PROGRAM), "compile"],
@@ -106,17 +110,6 @@ def dump_prefix(folder: Path | None) -> str:
 
 def _environment(kind: ZygoteKind) -> dict[str, str]:
     return {**dict(kind.env), **_OWN_ENV}
-
-
-def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
-    if folder is None:
-        return []
-    return [
-        *callgrind(folder, kind.simulate),
-        "--instr-atstart=no",
-        "--collect-atstart=no",
-        *(by_function_options() if kind.by_function else ()),
-    ]
 
 
 def callgrind(folder: Path, simulate: Iterable[Simulation], log: str = "valgrind") -> list[str]:

@@ -6,19 +6,17 @@ import os
 import socket
 import struct
 from collections.abc import Callable, Mapping
-from typing import cast
 
 from profkit.clock import Clock
 from profkit.errors import WorkerDied, WorkerError, WorkerFailed, WorkerTimeout
 from profkit.measuring.errors import MemoryExceeded
 from profkit.measuring.green import readable
-from profkit.measuring.pool.client import STOPPED, Stopped, Zygote, ZygoteGone
+from profkit.measuring.pool.client import STOPPED, Stopped, Zygote, ZygoteGone, never_stop
 from profkit.measuring.pool.command import Output, changes_of, dump_prefix, without_own_frames
 from profkit.measuring.pool.jobs import (
     Dump,
     Job,
     Reply,
-    default_limit_bytes,
     how_ended,
     is_own_end,
     parse_ahead,
@@ -52,36 +50,25 @@ def run_job(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) ->
         with ours:
             with theirs:
                 _send_job(zygote, job, theirs.fileno(), output)
-            return _JobExchange(zygote, job, ours, output, clock).result(stop)
+            return JobExchange(zygote, job, ours, output, clock).result(stop)
     finally:
         output.close()
         remove_dumps(zygote.folder)
 
 
-def _never_stop() -> bool:
-    return False
-
-
-def _limit_of(job: Job) -> int | None:
-    return cast("int | None", job.message.get("memory_limit_bytes"))
-
-
 def _send_job(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
-    additions = {
-        "dump_prefix": dump_prefix(zygote.folder),
-        "env": changes_of(zygote.kind, job.message["env"]),
-    }
-    message = in_file({**job.message, **additions})
-    descriptors = [descriptor for descriptor in (job.payload, job.result) if descriptor is not None]
+    env = changes_of(zygote.kind, job.message["env"])
+    message = in_file({**job.message, "dump_prefix": dump_prefix(zygote.folder), "env": env})
+    files = [descriptor for descriptor in (job.payload, job.result) if descriptor is not None]
     try:
-        zygote.begin(
-            [channel, output.descriptor, message, *descriptors], _limit_of(job) or default_limit_bytes()
-        )  # fmt: skip
+        zygote.begin([channel, output.descriptor, message, *files], job.limit_bytes)
     finally:
         os.close(message)
 
 
-class _JobExchange:
+class JobExchange:
+    """A job that has been sent, until its reply."""
+
     def __init__(
         self, zygote: Zygote, job: Job, channel: socket.socket, output: Output, clock: Clock
     ) -> None:
@@ -95,6 +82,7 @@ class _JobExchange:
         self._missing_dump: str | None = None
 
     def result(self, stop: Callable[[], bool]) -> Reply:
+        """Wait for the job's end; see `run_job`."""
         try:
             return self._result(stop)
         except ZygoteGone as gone:
@@ -183,9 +171,9 @@ class _JobExchange:
         """End the child and its descendants; a zygote that ends meanwhile has ended them as well."""
         try:
             if not self._forked:  # else it would be forked afterwards
-                self._await_number(self._clock.monotonic_s() + _END_REPORT_S, _never_stop)
+                self._await_number(self._clock.monotonic_s() + _END_REPORT_S, never_stop)
             self._zygote.sweep()
-            self._await_end(self._clock.monotonic_s() + _END_REPORT_S, _never_stop)
+            self._await_end(self._clock.monotonic_s() + _END_REPORT_S, never_stop)
         except ZygoteGone:
             return
         except TimeoutError:
@@ -212,13 +200,13 @@ class _JobExchange:
         return WorkerDied(self._job.label, how, output)
 
     def _memory_exceeded(self, used_bytes: int) -> MemoryExceeded:
-        given = _limit_of(self._job)
-        limit, output = given or default_limit_bytes(), without_own_frames(self._output.text())
-        return MemoryExceeded(self._job.label, used_bytes, limit, default=given is None, output=output)
+        job, output = self._job, without_own_frames(self._output.text())
+        default = job.message.get("memory_limit_bytes") is None
+        return MemoryExceeded(job.label, used_bytes, job.limit_bytes, default=default, output=output)
 
     def _read_dumps(self) -> None:
         """Read the dumps that the reply names, once it is there: the child wrote them before."""
-        if self._reply is None or not self._reply["ok"] or self._dumps or self._zygote.folder is None:
+        if self._reply is None or not self._reply["ok"] or self._dumps:
             return
         try:
             self._dumps = read_dumps(self._zygote.folder, self._reply)

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind import parse_callgrind
+from profkit.measuring.worker.processes import bytes_in
 from profkit.measuring.worker.protocol import CANNOT_REPLY
 from profkit.model.measurement import CallgrindDump
 
@@ -30,19 +31,16 @@ def how_ended(status: int) -> str:
         return "closed the descriptor of its reply"
     if code >= 0:
         return f"exited with status {code}"
-    return f"was ended by {_signal_name(-code)}{_HINTS.get(-code, '')}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # a real-time signal between the first and the last
+        name = f"signal {-code}"
+    return f"was ended by {name}{_HINTS.get(-code, '')}"
 
 
 def is_own_end(status: int) -> bool:
     """Return whether a child ended as it does after its reply."""
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal between the first and the last
-        return f"signal {number}"
 
 
 class Dump:
@@ -110,14 +108,8 @@ def default_limit_bytes() -> int:
 
 def usable_bytes(root: Path = Path("/")) -> int:
     """Return the machine's memory, or the lowest limit of the control groups that this process is in."""
-    return min((_physical_bytes(root), *_group_limits(root)))
-
-
-def _physical_bytes(root: Path) -> int:
-    for line in (root / "proc/meminfo").read_text("ascii").splitlines():
-        if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("/proc/meminfo has no line MemTotal")
+    physical_bytes = bytes_in(str(root / "proc/meminfo"), (b"MemTotal:",))
+    return min(limit for limit in (physical_bytes, *_group_limits(root)) if limit)
 
 
 def _group_limits(root: Path) -> Iterator[int]:
@@ -170,6 +162,12 @@ class Job:
     """Descriptor of the file for a call's result, owned by the caller; such a job also has a payload."""
     repeatable: bool = True
     """True to repeat it if its zygote ends while it runs; else it fails."""
+
+    @property
+    def limit_bytes(self) -> int:
+        """Memory limit of the job's processes."""
+        given = cast("int | None", self.message.get("memory_limit_bytes"))
+        return given or default_limit_bytes()
 
 
 @dataclass(frozen=True, slots=True)

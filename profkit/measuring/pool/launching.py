@@ -109,8 +109,11 @@ class Launcher:
     def close(self) -> None:
         """Ask it to end, and kill it if it does not; supervisors stay."""
         with self._lock:
-            if self._channel is not None and not _has_ended(self._channel):
-                self._kill()
+            if self._channel is not None:
+                with contextlib.suppress(OSError):  # it was ended before
+                    self._channel.shutdown(socket.SHUT_WR)
+                if not readable([self._channel.fileno()], POLL_S):
+                    self._kill()
             self.forget()
 
     def forget(self) -> None:
@@ -128,7 +131,8 @@ class Launcher:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = socket_number(theirs.fileno())
         try:
-            _start(ours, theirs)
+            with theirs:
+                _start(ours, theirs)
         except BaseException:
             ours.close()
             raise
@@ -136,22 +140,14 @@ class Launcher:
         return ours
 
 
-def _has_ended(channel: socket.socket) -> bool:
-    """Ask the launcher to end; return whether it has ended within a second."""
-    with contextlib.suppress(OSError):  # it was ended before
-        channel.shutdown(socket.SHUT_WR)
-    return bool(readable([channel.fileno()], POLL_S))
-
-
 def _start(ours: socket.socket, theirs: socket.socket) -> None:
-    with theirs:
-        driver = os.pidfd_open(os.getpid())
-        try:
-            send_descriptors(ours, [driver])
-        finally:
-            os.close(driver)
-        argv = [*_detaching_command(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
-        ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
+    driver = os.pidfd_open(os.getpid())
+    try:
+        send_descriptors(ours, [driver])
+    finally:
+        os.close(driver)
+    argv = [*_detaching_command(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
+    ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
     if ended.code not in (0, None):
         raise ZygoteFailed(
             "launcher", f"exited with status {ended.code}", "", f"run {' '.join(argv)!r} to see why"

@@ -16,7 +16,6 @@ from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import timing_of
 from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
-from profkit.measuring.worker.blocks import THIS_THREAD, TimingSettings, no_collector, time_cases
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
 from profkit.measuring.worker.runnable import (
     Awaited,
@@ -28,7 +27,15 @@ from profkit.measuring.worker.runnable import (
     statement,
 )
 from profkit.measuring.worker.state_policy import Cost, StatePolicy, find_policy, given_policy
-from profkit.measuring.worker.timing import effort, seconds, timed_case
+from profkit.measuring.worker.timing import (
+    THIS_THREAD,
+    TimingSettings,
+    effort,
+    no_collector,
+    seconds,
+    time_cases,
+    timed_case,
+)
 from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
 from profkit.model.notes import Note, NoteCode
 from profkit.model.workorder import Language, WorkOrder

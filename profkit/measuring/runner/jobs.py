@@ -60,7 +60,7 @@ def counted_runs(order: WorkOrder) -> int | None:
 def expected_executions(order: WorkOrder, call_s: float) -> int:
     """Estimate how many times an order will be executed by this Python, if each execution takes `call_s`.
 
-    It follows the rules of `worker.blocks` and `worker.counting`, for orders without `runs` and `number`.
+    It follows the rules of `worker.timing` and `worker.counting`, for orders without `runs` and `number`.
     """
     timed = processes_of(order) * _timed(call_s, order) if order.mode.times else 0
     short = call_s < _LONG_S

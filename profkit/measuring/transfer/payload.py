@@ -4,96 +4,22 @@ from __future__ import annotations
 
 import fcntl
 import inspect
-import json
 import logging
-import mmap
 import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pickle import PickleBuffer
 from types import ModuleType
-from typing import Any
 
 from profkit.errors import CannotTravel
 from profkit.measuring.transfer.pickling import TravelPickler, reason_against
 from profkit.measuring.transfer.signature import signature_of
 from profkit.measuring.transfer.tensors import Storage
-from profkit.measuring.worker.unpack import FOOTER, MAGIC, Index, StorageEntry, plain
+from profkit.measuring.worker.unpack import PayloadFile, StorageEntry, TooBig, plain
 from profkit.model.region import RegionKind, code_of, kind_of, readable
 
-_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-
-
-class TooBig(Exception):
-    """The payload exceeds its maximum size; never leaves this package."""
-
-
-class PayloadFile:
-    """Memory file under construction; `sent_bytes` counts the bytes written."""
-
-    def __init__(self, fd: int, most_bytes: int) -> None:
-        self._fd, self._most_bytes, self._end = fd, most_bytes, 0
-        self.sent_bytes = 0
-
-    def write(self, data: Any) -> int:
-        """Append an object with the buffer protocol, as pickle needs it; raise `TooBig` over the maximum."""
-        view = memoryview(data).cast("B")
-        self._write_at(self._end, view)
-        self._end += len(view)
-        return len(view)
-
-    def load(
-        self, buffers: Iterable[PickleBuffer], storages: Iterable[Storage], *, has_code: bool = False
-    ) -> None:
-        """Write the pickle's buffers and storages, and the index; seal the file. Raise `TooBig` if needed."""
-        index = Index(
-            buffers=[self._buffer(buffer.raw()) for buffer in buffers],
-            storages=[self._storage(storage) for storage in storages],
-            code_of=list(sys.version_info[:2]) if has_code else None,
-        )
-        text = json.dumps(index).encode()
-        start = self._end
-        self.write(text)
-        self.write(FOOTER.pack(MAGIC, start, len(text)))
-        fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, _SEALS)
-
-    def _buffer(self, memory: memoryview) -> tuple[int, int]:
-        offset = self._reserve(_address(memory), len(memory))
-        self._write_at(offset, memory)
-        return offset, len(memory)
-
-    def _storage(self, storage: Storage) -> StorageEntry:
-        offset, pieces = self._reserve(storage.address, storage.size), storage.pieces()
-        for piece in pieces:
-            at = offset + piece[0]
-            for memory in storage.read(piece):
-                self._write_at(at, memory)
-                at += len(memory)
-        return StorageEntry(offset=offset, size=storage.size, device=storage.device, pieces=pieces)
-
-    def _reserve(self, address: int, size: int) -> int:
-        """Reserve space at the same offset within a page as the original: alignment affects speed."""
-        offset = self._end + (address - self._end) % mmap.PAGESIZE
-        self._end = offset + size
-        return offset
-
-    def _write_at(self, offset: int, data: memoryview) -> None:
-        self.sent_bytes += len(data)
-        if self.sent_bytes > self._most_bytes:
-            raise TooBig
-        done = 0
-        while done < len(data):  # the kernel takes at most 2 GiB at once
-            done += os.pwrite(self._fd, data[done:], offset + done)
-
-
-def _address(memory: memoryview) -> int:
-    if memory.readonly or not len(memory):
-        return 0
-    import ctypes  # not above: with libffi 3.5, it keeps a descriptor open; numpy and torch have imported it
-
-    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
 
 MAX_BYTES = 1 << 30
@@ -159,7 +85,9 @@ def pack_names(names: Mapping[str, object]) -> Payload:
 
 def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     """Return the description of a call in `Payload.what`."""
-    return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
+    target = plain(function)
+    home = getattr(target, "__module__", None) or type(target).__module__
+    return f"{home}:{_name(function)}({signature_of(args, kwargs)})"
 
 
 def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
@@ -174,13 +102,25 @@ def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
                 "create these objects in a setup, or load them in the function's module",
                 _name(call[0]), file.sent_bytes >> 20,
             )  # fmt: skip
-        file.load(pickler.buffers, pickler.storages, has_code=pickler.has_code)
+        storages = [_write_storage(file, storage) for storage in pickler.storages]
+        file.end(pickler.buffers, storages, has_code=pickler.has_code)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
     except TooBig:
         problem = f"it is larger than {most_bytes >> 20} MB"
         raise CannotTravel(f"the call of {_name(call[0])} with its arguments", problem) from None
     except Exception as error:
         raise _refusal(call, error) from error
     return file.sent_bytes, pickler.packages
+
+
+def _write_storage(file: PayloadFile, storage: Storage) -> StorageEntry:
+    offset, pieces = file.reserve(storage.address, storage.size), storage.pieces()
+    for piece in pieces:
+        at = offset + piece[0]
+        for memory in storage.read(piece):
+            file.write_at(at, memory)
+            at += len(memory)
+    return StorageEntry(offset=offset, size=storage.size, device=storage.device, pieces=pieces)
 
 
 def _payload(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Payload:
@@ -238,10 +178,6 @@ def _packages_around(function: object) -> set[str]:
     module = sys.modules.get(str(getattr(function, "__module__", "")))
     values = (value for value in vars(module).values()) if module is not None else ()
     return {value.__name__.partition(".")[0] for value in values if type(value) is ModuleType}
-
-
-def _home(function: object) -> str:
-    return str(getattr(function, "__module__", None) or type(function).__module__)
 
 
 def _name(function: object) -> str:

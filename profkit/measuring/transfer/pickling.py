@@ -12,12 +12,12 @@ import threading
 import types
 from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import cloudpickle
 
-from profkit.measuring.transfer.tensors import Storages, is_storage, is_typed_storage, torch_types
-from profkit.measuring.worker.unpack import DECORATED, Loader, plain
+from profkit.measuring.transfer.tensors import Storages, torch_types
+from profkit.measuring.worker.unpack import DECORATED, Loader, PayloadFile, plain
 
 _IN_MEMORY = (io.StringIO, io.BytesIO)
 _SHARED = (
@@ -37,23 +37,15 @@ _KNOWN_TYPES = frozenset(
 def reason_against_copying(obj: Any) -> str | None:
     """Return why a copy of `obj` would not be equivalent; None if only pickling can decide."""
     kind = type(obj)
-    if _has_descriptor(kind) and not issubclass(kind, _IN_MEMORY) and not _is_output(obj):
+    is_file = any("fileno" in vars(base) for base in kind.__mro__)  # runs no code of the class
+    is_output = obj is sys.stdout or obj is sys.stderr  # pickled by name: each process has its own
+    if is_file and not issubclass(kind, _IN_MEMORY) and not is_output:
         return "open files, sockets and connections are not copied"
     if any(issubclass(kind, shared) for shared in _shared_classes()):
         return "objects that processes share are not copied"
     if issubclass(kind, type) and obj.__flags__ & _IMMUTABLE and not _is_found(obj):
         return f"its module has no class {obj.__qualname__}, which C code defines"
     return None
-
-
-def _has_descriptor(kind: type) -> bool:
-    """Return whether instances may have a file descriptor; runs no code of the class."""
-    return any("fileno" in vars(base) for base in kind.__mro__)
-
-
-def _is_output(obj: object) -> bool:
-    """Return whether pickle refers to this stream by name: each process has its own."""
-    return obj is sys.stdout or obj is sys.stderr
 
 
 def _shared_classes() -> tuple[type, ...]:
@@ -88,12 +80,11 @@ def _renew_lock() -> None:
 os.register_at_fork(after_in_child=_renew_lock)
 
 
-class Sink(Protocol):
-    """Target of a pickle."""
+class _Nowhere:
+    """Sink that discards a pickle."""
 
-    def write(self, data: Any, /) -> int:
-        """Write these bytes."""
-        ...
+    def write(self, data: Any) -> int:
+        return len(data)
 
 
 class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
@@ -103,7 +94,7 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
     if a fresh process would import that module from the same file, else by value.
     """
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: PayloadFile | _Nowhere) -> None:
         self.buffers: list[pickle.PickleBuffer] = []
         self.storages = Storages()
         self.packages: set[str] = set()
@@ -145,9 +136,10 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
         return super().reducer_override(obj)
 
     def _tensor(self, obj: Any) -> Reduced:
-        if is_typed_storage(obj):
+        _, typed_storage, untyped_storage = self._torch
+        if issubclass(type(obj), typed_storage):
             return Loader.typed_storage, (self.storages.of(obj._untyped_storage).number, obj.dtype)
-        if is_storage(obj):
+        if issubclass(type(obj), untyped_storage):
             return Loader.untyped_storage, (self.storages.of(obj).number,)
         self.storages.note(obj)
         if obj.is_leaf and obj.grad is not None:
@@ -204,13 +196,6 @@ def _find_spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
 
 
 _DEEPEST = 6
-
-
-class _Nowhere:
-    """Sink that discards a pickle."""
-
-    def write(self, data: Any) -> int:
-        return len(data)
 
 
 def reason_against(value: object) -> tuple[str, str] | None:

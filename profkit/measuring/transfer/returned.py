@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import builtins
 import fcntl
-import json
 import os
 import pickle
 from typing import Any
 
-from profkit.measuring.worker.unpack import FOOTER, MAGIC, read_memory
+from profkit.measuring.transfer.payload import SEALS
+from profkit.measuring.worker.unpack import read_index, read_memory
 
-_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _PLAIN = {
     "builtins": {"bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list",
                  "range", "set", "slice", "str", "tuple"},
@@ -57,12 +56,8 @@ def read_result(descriptor: int, *, trusted: bool) -> Any:
     malformed, and OSError if another process can still write to it. Exceptions of its objects' own code
     propagate.
     """
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
-    size = os.fstat(descriptor).st_size
-    magic, start, length = FOOTER.unpack(os.pread(descriptor, FOOTER.size, max(0, size - FOOTER.size)))
-    if magic != MAGIC:
-        raise ValueError("the file of its result was overwritten")
-    index = json.loads(os.pread(descriptor, length, start))
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    size, index = read_index(descriptor)
     memory = read_memory(descriptor, size)  # a mapping of the file would keep a reference to it
     view = memoryview(memory)
     buffers = [view[offset : offset + length] for offset, length in index["buffers"]]

@@ -102,13 +102,3 @@ def torch_types() -> tuple[type, ...]:
     if torch is None or not hasattr(torch, "storage"):
         return ()
     return torch.Tensor, torch.storage.TypedStorage, torch.UntypedStorage
-
-
-def is_typed_storage(thing: object) -> bool:
-    """Return whether an object of one of `torch_types` is a typed storage."""
-    return isinstance(thing, sys.modules["torch"].storage.TypedStorage)
-
-
-def is_storage(thing: object) -> bool:
-    """Return whether an object of one of `torch_types` is an untyped storage."""
-    return isinstance(thing, sys.modules["torch"].UntypedStorage)

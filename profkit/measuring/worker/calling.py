@@ -6,16 +6,14 @@ Its imports take long, compared with the start of a zygote, and only plain calls
 from __future__ import annotations
 
 import io
-import json
-import mmap
 import os
 import pickle
 from collections.abc import Awaitable, Callable
 from typing import cast
 
 from .protocol import Message, blocking_socket, identity_of, send
-from .tracebacks import as_reply
-from .unpack import FOOTER, MAGIC, unpack
+from .source import as_reply
+from .unpack import PayloadFile, TooBig, unpack
 
 MAX_RESULT_BYTES = 1 << 30
 
@@ -69,8 +67,10 @@ def _write_exception(error: BaseException, file: int) -> bool:
     """Write an exception, and return whether it is read back with the same type."""
     if not isinstance(error, Exception):  # it would end the caller's program
         return False
+    stream = io.BytesIO()
     try:
-        again = pickle.loads(_dumped(error, None))
+        _pickler()(stream, protocol=5).dump(error)
+        again = pickle.loads(stream.getvalue())
         _write(error, file)
     except Exception:  # noqa: BLE001 - the reply then has the traceback's text only
         return False
@@ -79,36 +79,16 @@ def _write_exception(error: BaseException, file: int) -> bool:
 
 def _write(value: object, file: int) -> None:
     buffers: list[pickle.PickleBuffer] = []
-    end = _append(file, 0, _dumped(value, buffers.append))
-    spans: list[tuple[int, int]] = []
-    for buffer in buffers:
-        memory = buffer.raw()
-        start = -(-end // mmap.PAGESIZE) * mmap.PAGESIZE
-        spans.append((start, len(memory)))
-        end = _append(file, start, memory)
-    index = json.dumps({"buffers": spans, "storages": []}).encode("ascii")
-    _append(file, _append(file, end, index), FOOTER.pack(MAGIC, end, len(index)))
-
-
-def _append(file: int, end: int, data: bytes | memoryview) -> int:
-    """Write at an offset and return the offset of its end."""
-    if end + len(data) > MAX_RESULT_BYTES:
-        raise CannotReturn(f"it is larger than {MAX_RESULT_BYTES >> 20} MB")
-    rest = memoryview(data)
-    while rest:
-        written = os.pwrite(file, rest, end)
-        rest, end = rest[written:], end + written
-    return end
-
-
-def _dumped(value: object, take_buffer: Callable[[pickle.PickleBuffer], object] | None) -> bytes:
-    """Return a pickle: by cloudpickle, if installed, for objects that cannot be imported by name."""
-    stream = io.BytesIO()
-    _pickler()(stream, protocol=5, buffer_callback=take_buffer).dump(value)
-    return stream.getvalue()
+    written = PayloadFile(file, MAX_RESULT_BYTES)
+    try:
+        _pickler()(written, protocol=5, buffer_callback=buffers.append).dump(value)
+        written.end(buffers)
+    except TooBig:
+        raise CannotReturn(f"it is larger than {MAX_RESULT_BYTES >> 20} MB") from None
 
 
 def _pickler() -> type[pickle.Pickler]:
+    """Return cloudpickle's pickler, if installed, for objects that cannot be imported by name."""
     try:
         import cloudpickle
     except ImportError:

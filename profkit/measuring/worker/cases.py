@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import random
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from queue import SimpleQueue
 from types import ModuleType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from .blocks import Elapsed
 from .protocol import Case, JobMessage
 from .runnable import InThisThread, Namespace, Runnable, calls, nothing, run_global_setup, statement
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future  # imported late: it takes long, and few jobs need it
 
 T = TypeVar("T")
 
@@ -30,8 +32,6 @@ def within(path: str, function: str, work: Callable[[Runnable], T]) -> T:
 
     Raises what `work` raises, and RuntimeError with the user's C++ exception.
     """
-    import ctypes  # not above, as a profiled program imports this module: see `libc`
-
     done: list[T] = []
     raised: list[BaseException] = []
 
@@ -52,13 +52,10 @@ def within(path: str, function: str, work: Callable[[Runnable], T]) -> T:
 
 
 class _Blocks(InThisThread):
-    """A shared object whose setup has run."""
-
     def __init__(self, block: _Block, context: int) -> None:
         self._block, self._context = block, context
 
     def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
-        """See `Runnable.run`."""
         block, none = partial(self._block, self._context, number), ()
         before = probe(*none)
         thrown = block(*none)
@@ -72,33 +69,32 @@ class Library:
 
     def __init__(self, path: str, function: str, at_start: Callable[[], None] = lambda: None) -> None:
         """Start the thread, which calls `at_start` and then runs the setup."""
+        from concurrent.futures import Future
+
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._ready: SimpleQueue[BaseException | None] = SimpleQueue()
-        live = partial(self._live, path, function, at_start)
-        self._thread = threading.Thread(target=live, name=function, daemon=True)
+        ready: Future[Runnable] = Future()
+        self._thread = threading.Thread(
+            target=self._live, args=(path, function, at_start, ready), name=function, daemon=True
+        )
         self._thread.start()
-        failed = self._ready.get()
-        if failed is not None:
-            raise failed
+        self._blocks = ready.result()
 
     def do(self, task: Callable[[], T]) -> T:
         """Run a task in the object's thread. See `Runnable.do`."""
-        done: list[T] = []
-        raised: list[BaseException] = []
-        ended = threading.Event()
+        from concurrent.futures import Future
+
+        done: Future[T] = Future()
 
         def whole() -> None:
             try:
-                done.append(task())
+                result = task()
             except BaseException as error:  # noqa: BLE001 - re-raised in the calling thread
-                raised.append(error)
-            ended.set()
+                done.set_exception(error)
+            else:
+                done.set_result(result)
 
         self._tasks.put(whole)
-        ended.wait()
-        if raised:
-            raise raised[0]
-        return done[0]
+        return done.result()
 
     def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
         """Run a block, in the object's thread. See `Runnable.run`."""
@@ -109,18 +105,17 @@ class Library:
         self._tasks.put(None)
         self._thread.join()
 
-    def _live(self, path: str, function: str, at_start: Callable[[], None]) -> None:
+    def _live(self, path: str, function: str, at_start: Callable[[], None], ready: Future[Runnable]) -> None:
+        def serve(blocks: Runnable) -> None:
+            ready.set_result(blocks)
+            while (task := self._tasks.get()) is not None:
+                task()
+
         try:
             at_start()
-            within(path, function, self._serve)
+            within(path, function, serve)
         except BaseException as error:  # noqa: BLE001 - re-raised in the thread that made the object
-            self._ready.put(error)
-
-    def _serve(self, blocks: Runnable) -> None:
-        self._blocks = blocks
-        self._ready.put(None)
-        while (task := self._tasks.get()) is not None:
-            task()
+            ready.set_exception(error)
 
 
 def _raise_if_thrown(text: bytes | None) -> None:
@@ -176,23 +171,7 @@ def with_baseline(
         return work(measured, nothing(vars(sys.modules["__main__"]), case["level"]))
 
 
-def timed_by(measured: Runnable, case: Case, num_threads: int) -> Elapsed:
-    """Return a function that runs a block and times it: by torch, if imported."""
-    if "torch" in sys.modules:
-        from .blocks import clock, clock_of_library, elapsed_by_torch
-
-        reads = clock() if case["library"] is None else clock_of_library()
-        return elapsed_by_torch(measured, reads, case["stmt"] or "", case["setup"], num_threads)
-
-    def elapsed(number: int) -> float:
-        before, after = measured.run(number, time.perf_counter)
-        return after - before
-
-    return elapsed
-
-
 def _measured_case(job: JobMessage, index: int, payload_fd: int | None, still_open: _Open) -> Runnable:
-    """Run a case's setup and return the case."""
     case, use_threads = job["cases"][index], partial(_use_threads, job["num_threads"])
     if case["library"] is not None:
         library = Library(case["library"], STATEMENT, use_threads)
@@ -219,8 +198,7 @@ def _set_up(case: Case, nth: str, payload_fd: int | None, namespace: Namespace) 
 
 
 def _use_threads(num_threads: int) -> None:
-    """Set torch's number of threads, if torch is imported."""
     if "torch" in sys.modules:
-        from .blocks import use_threads
+        import torch
 
-        use_threads(num_threads)
+        torch.set_num_threads(num_threads)

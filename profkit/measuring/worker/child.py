@@ -8,76 +8,50 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import ModuleType
 from typing import NoReturn, cast
 
-from .blocks import no_collector
 from .cases import with_baseline, with_cases
-from .counting import count_case
+from .counting import attribute_case, count_case
 from .heap import start_pages
-from .libc import die_with_parent, flush_c_streams
+from .processes import c_library, die_with_parent
 from .protocol import (
     CANNOT_REPLY,
-    Attributed,
     Counts,
     JobMessage,
     Message,
-    ReplyMessage,
     StartOver,
+    Times,
     blocking_socket,
     from_file,
     identity_of,
     receive_descriptors,
     send,
 )
-from .timing import times_of
-from .tracebacks import as_reply, unwrapped
-
-
-def send_output_to(descriptor: int) -> None:
-    """Redirect stdout and stderr of this process and its descendants to a descriptor, and close it."""
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
-
-
-def flush_output() -> None:
-    """Flush the output of Python and C, unless the job closed or replaced the streams."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed or replaced
-            stream.flush()
-    flush_c_streams()
+from .runnable import Runnable
+from .source import as_reply, unwrapped
+from .timing import no_collector, times_of
 
 
 def apply_surroundings(job: Message) -> None:
     """Apply the job's folder, path, environment and cores; raises OSError if one does not exist."""
-    reseed_numpy()
+    if (numpy_random := sys.modules.get("numpy.random")) is not None:
+        # So that forks draw different numbers, as processes that have just imported numpy. Python's `random`
+        # reseeds itself after a fork, and torch always starts with the same seed.
+        numpy_random.seed()
     os.chdir(job["cwd"])
-    change_environment(job["env"])
+    for name, value in job["env"].items():  # each takes 0.25 ms under Valgrind
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
     if job["path"]:  # else this environment keeps its own
         sys.path[:] = job["path"]
     sys.path[:0] = job.get("first", ())
     if job["cores"]:
         os.sched_setaffinity(0, job["cores"])
-
-
-def reseed_numpy() -> None:
-    """Reseed numpy, so that forks draw different numbers, as in processes that have just imported it.
-
-    Python's own `random` reseeds itself after a fork, and torch always starts with the same seed.
-    """
-    if (numpy_random := sys.modules.get("numpy.random")) is not None:
-        numpy_random.seed()
-
-
-def change_environment(changes: Mapping[str, str | None]) -> None:
-    """Set variables, and unset those that are None; each takes 0.25 ms under Valgrind."""
-    for name, value in changes.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
 
 
 def refuse_modules_of_checkout(job: Message) -> None:
@@ -102,15 +76,20 @@ def refuse_modules_of_checkout(job: Message) -> None:
 
 
 def perform(message: Message, payload_fd: int | None = None) -> Message:
-    """Run a job (`protocol.JobMessage`) in this process and return the reply (`protocol.ReplyMessage`).
+    """Run a job (`protocol.JobMessage`) in this process and return the reply.
 
-    Raises what the user's code raises. `payload_fd` is the payload, for cases without text.
+    That has "ok", and "cases", one for each of the job's; for a canary, "versions" of the modules that it
+    imported, "" for one without. Raises what the user's code raises. `payload_fd` is the payload, for cases
+    without text.
     """
     job = cast(JobMessage, message)
-    modes = {"canary": _canary, "timer": _timed, "callgrind": _counted, "attribution": _attributed}
     try:
         with no_collector():
-            return dict(modes[job["mode"]](job, payload_fd))
+            if job["mode"] == "canary":
+                modules = {name: importlib.import_module(name) for name in job["imports"]}
+                versions = {name: str(getattr(one, "__version__", "")) for name, one in modules.items()}
+                return {"ok": True, "versions": versions}
+            return {"ok": True, "cases": _measured_cases(job, payload_fd)}
     except RuntimeError as error:
         unwrapped_error = unwrapped(error)
         if unwrapped_error is error:
@@ -118,42 +97,21 @@ def perform(message: Message, payload_fd: int | None = None) -> Message:
         raise unwrapped_error from None
 
 
-def _canary(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
-    return {"ok": True, "versions": {name: _version(name) for name in job["imports"]}}
+def _measured_cases(job: JobMessage, payload_fd: int | None) -> Sequence[Times | Counts | StartOver]:
+    if job["mode"] == "timer":
+        return with_cases(job, payload_fd, lambda measured: times_of(measured, job))
+    count: Callable[[Runnable, Runnable, int, JobMessage], Counts | StartOver] = count_case
+    if job["mode"] == "attribution":
+        from . import trampoline
 
+        count = partial(attribute_case, descriptor=trampoline.activate())
 
-def _timed(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
-    return {"ok": True, "cases": with_cases(job, payload_fd, lambda measured: times_of(measured, job))}
-
-
-def _counted(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
     def counts(index: int) -> Counts | StartOver:
         return with_baseline(
-            job, index, payload_fd, lambda measured, baseline: count_case(measured, baseline, index, job)
+            job, index, payload_fd, lambda measured, baseline: count(measured, baseline, index, job)
         )
 
-    return {"ok": True, "cases": [counts(index) for index in range(len(job["cases"]))]}
-
-
-def _attributed(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
-    from . import trampoline
-    from .attribution import attribute_case
-
-    descriptor = trampoline.activate()
-
-    def counts(index: int) -> Attributed:
-        return with_baseline(
-            job,
-            index,
-            payload_fd,
-            lambda measured, baseline: attribute_case(measured, baseline, index, job, descriptor),
-        )
-
-    return {"ok": True, "cases": [counts(index) for index in range(len(job["cases"]))]}
-
-
-def _version(name: str) -> str:
-    return str(getattr(importlib.import_module(name), "__version__", ""))
+    return [counts(index) for index in range(len(job["cases"]))]
 
 
 def live(control: socket.socket) -> NoReturn:
@@ -175,10 +133,15 @@ def work(control: socket.socket) -> bool:
     """
     channel, output, message, *more = receive_descriptors(control)
     identity = identity_of(channel)
-    send_output_to(output)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
     job = from_file(message)
     reply = _call(job, channel, *more) if job["mode"] == "call" else _perform(job, *more)
-    flush_output()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed or replaced
+            stream.flush()
+    c_library().fflush(None)
     # The job may have closed our descriptors, and a file of its own may have the number now.
     return identity_of(channel) == identity is not None and _reply(channel, reply)
 

@@ -1,4 +1,8 @@
-"""Count instructions with Callgrind: each dump holds exactly one repeat."""
+"""Count instructions with Callgrind: each dump holds exactly one repeat.
+
+Counts by Python function are taken in a run of their own. The trampoline changes how functions are called, so
+these counts explain others and are compared only with their like.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import valgrind
-from .protocol import SHARED, Counts, Fresh, JobMessage, StartOver
+from .protocol import SHARED, Attributed, Counts, JobMessage, StartOver
 from .runnable import Runnable
 from .state_policy import Effort, StatePolicy, find_policy, given_policy
 
@@ -42,8 +46,6 @@ A statement waits if every execution sleeps, which load does not explain, and ta
 _EFFORT = Effort(block=100_000, long=_LONG, most_objects=5_000)
 _TOTALS_BYTES = 256
 """Maximum size of a dump's last line, which has the totals."""
-
-Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,68 +96,72 @@ def repetitions_of(requested: int | None, repeats: int, warm: int, limit: int | 
     return Repetitions(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
 
 
-def count_case(
-    measured: Runnable,
-    baseline: Runnable,
-    index: int,
-    job: JobMessage,
-    clock: Clock = time.perf_counter,
-) -> Counts | StartOver:
+def count_case(measured: Runnable, baseline: Runnable, index: int, job: JobMessage) -> Counts | StartOver:
     """Count the repeats of a statement, and one of the same loop, empty.
 
     If only another process can count it, return what that process must know. If a statement fails because it
     changed its state, each execution gets its own state.
     """
     executions: list[Execution] = []
+
+    def cost(one: Runnable, number: int) -> float:
+        executions.append(_counted_once(job["dump_prefix"], one, number))
+        return executions[-1].instructions
+
     fresh = job["cases"][index].get("fresh", SHARED)
-    policy = measured.do(
-        partial(_policy, measured, fresh, partial(_counted_once, job["dump_prefix"], clock), executions)
-    )
+    policy = measured.do(partial(find_policy, measured, fresh, cost, _EFFORT))
     if policy.starts_over:
         return {"fresh": policy.fresh}
-    counted = partial(_count_with, policy, measured, baseline, job, job["number"][index], clock)
     try:
-        return counted(executions[:1])
+        return _count_with(policy, measured, baseline, index, job, executions[:1])
     except Exception:
         with_fresh_state = policy.with_fresh_state()
         if with_fresh_state is policy:
             raise
-        return _count_with(with_fresh_state, measured, baseline, job, job["number"][index], clock, [])
+        return _count_with(with_fresh_state, measured, baseline, index, job, [])
 
 
-def _policy(
-    measured: Runnable,
-    fresh: Fresh,
-    counted: Callable[[Runnable, int], Execution],
-    executions: list[Execution],
-) -> StatePolicy:
-    """Decide how to execute a statement; append the executions that it takes to `executions`."""
+def attribute_case(
+    measured: Runnable, baseline: Runnable, index: int, job: JobMessage, descriptor: int
+) -> Attributed:
+    """Count one block of a statement and one of the same loop, empty, by Python function.
 
-    def cost(one: Runnable, number: int) -> float:
-        executions.append(counted(one, number))
-        return executions[-1].instructions
+    `descriptor` is the trampoline's map.
+    """
+    from .trampoline import stubs_in
 
-    if fresh["decided"] is None:
-        return find_policy(measured, fresh, cost, _EFFORT)
-    return given_policy(measured, fresh)
+    policy = measured.do(partial(given_policy, measured, job["cases"][index]["fresh"]))
+    if policy.prepared is not None:
+        measured, baseline = policy.prepared.full, policy.prepared.empty
+    number = job["number"][index] or 1
+    dumps = []
+    for one in (baseline, measured):
+        one.do(partial(one.run, job["warm"], valgrind.no_toggle()))
+        dumped = one.do(partial(valgrind.instrumented, partial(count_block, one, number)))
+        dumps.append(dump_path(job["dump_prefix"], dumped))
+    return {
+        "number": number,
+        "baseline_dumps": dumps[:1],
+        "dumps": dumps[1:],
+        "fresh": policy.fresh,
+        "stubs": stubs_in(descriptor),
+    }
 
 
 def _count_with(
     policy: StatePolicy,
-    shared: Runnable,
-    shared_baseline: Runnable,
+    measured: Runnable,
+    baseline: Runnable,
+    index: int,
     job: JobMessage,
-    requested: int | None,
-    clock: Clock,
     executions: Sequence[Execution],
 ) -> Counts:
     other = policy.prepared
-    measured, baseline = (shared, shared_baseline) if other is None else (other.full, other.empty)
-    repetitions = repetitions_of(requested, job["repeats"], job["warm"], job["runs"])
-    counted = partial(_counted_once, job["dump_prefix"], clock, measured, 1)
-    number, settled = measured.do(
-        partial(warm, measured, repetitions, counted, executions if other is None else ())
-    )
+    if other is not None:
+        measured, baseline, executions = other.full, other.empty, ()
+    repetitions = repetitions_of(job["number"][index], job["repeats"], job["warm"], job["runs"])
+    counted = partial(_counted_once, job["dump_prefix"], measured, 1)
+    number, settled = measured.do(partial(warm, measured, repetitions, counted, executions))
     baseline.do(partial(_run, baseline, job["warm"]))
     # Twice, discarding the first: Callgrind counts calls even while it counts no instructions, and resets
     # those of a function only when it dumps them.
@@ -213,10 +219,10 @@ def _wait(executions: Sequence[Execution]) -> bool:
     return all(execution.waits for execution in executions[1:])
 
 
-def _counted_once(prefix: str, clock: Clock, measured: Runnable, number: int) -> Execution:
-    before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, clock()
+def _counted_once(prefix: str, measured: Runnable, number: int) -> Execution:
+    before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, time.perf_counter()
     measured.run(number, valgrind.toggle())
-    seconds, after = clock() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+    seconds, after = time.perf_counter() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
     return Execution(_total(dump_path(prefix, valgrind.dump())), seconds, after - before)
 
 
@@ -250,5 +256,4 @@ def dump_path(prefix: str, number: int) -> str:
 
 
 def _run(measured: Runnable, number: int) -> None:
-    """Run a block without counting."""
     measured.run(number, valgrind.no_toggle())

@@ -251,7 +251,6 @@ def _is_in_new_pool(block: object, size: int) -> bool:
 
 
 def _free_blocks(block: object, size: int) -> int:
-    """Return the number of free blocks in the pool of a block."""
     return (_POOL_BYTES - _FIRST_BLOCK) // size - _WORDS[id(block) // _POOL_BYTES * _POOL_WORDS]
 
 

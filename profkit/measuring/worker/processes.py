@@ -1,11 +1,48 @@
-"""Process trees: memory limits, and killing descendants."""
+"""Process trees: ties between parents and children, memory limits, and killing descendants."""
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ctypes import CDLL
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@functools.cache
+def c_library() -> CDLL:
+    """Return the C library."""
+    # Not above: a profiled program imports this module, and with libffi 3.5, ctypes keeps a descriptor open.
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent() -> None:
+    """Have this process killed when the thread that started it ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, argument: int) -> None:
+    import ctypes
+
+    zero = ctypes.c_ulong(0)
+    if c_library().prctl(option, ctypes.c_ulong(argument), zero, zero, zero) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
 
 _FASTEST_BYTES_PER_S = 8 << 30
 """Maximum rate at which several threads fill memory: the more is free, the later the next check."""
@@ -40,18 +77,16 @@ def pause_s(room_bytes: int) -> float:
 
 def most_bytes(pids: Iterable[int]) -> int:
     """Return the bytes that processes use, counting shared pages once per process."""
-    return sum(_summed(f"/proc/{pid}/status", _OWN) for pid in pids)
+    return sum(bytes_in(f"/proc/{pid}/status", _OWN) for pid in pids)
 
 
 def shared_bytes(pids: Iterable[int]) -> int:
     """Return the bytes that processes use, dividing shared pages among them."""
-    return sum(
-        _summed(f"/proc/{pid}/smaps_rollup", _SHARES) or _summed(f"/proc/{pid}/status", _OWN) for pid in pids
-    )
+    return sum(bytes_in(f"/proc/{pid}/smaps_rollup", _SHARES) or most_bytes([pid]) for pid in pids)
 
 
-def _summed(path: str, names: tuple[bytes, ...]) -> int:
-    """Return the sum in bytes of some lines of a file such as `status`; 0 if it cannot be read."""
+def bytes_in(path: str, names: tuple[bytes, ...]) -> int:
+    """Return the sum of some lines of a file such as `status` or `meminfo`; 0 if it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             lines = file.read(8192).split(b"\n")
@@ -82,23 +117,15 @@ def descendants(root: int) -> set[int]:
 def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: float) -> bool:
     """Kill every descendant that is not spared, and wait for their end; return whether all have ended.
 
-    `reap` reaps ended children without blocking. Continues until a check finds no process: killed ones
-    may have started others meanwhile, which this process then adopts.
+    `reap` reaps ended children without blocking.
     """
     let_be = set(spared)
-    gone: set[int] = set()
-    deadline_s = time.monotonic() + timeout_s
-    while living := descendants(os.getpid()) - let_be - gone:
-        for pid in living:
-            kill(pid)
+
+    def others() -> set[int]:
         reap()
-        gone = {pid for pid in living | gone if _is_gone(pid)}
-        if time.monotonic() >= deadline_s:
-            return False
-        if living - gone:
-            time.sleep(_PAUSE_S)
-    reap()  # those that ended since the last time
-    return True
+        return descendants(os.getpid()) - let_be
+
+    return _end(others, timeout_s)
 
 
 def end_children(spared: set[int], timeout_s: float) -> None:
@@ -107,13 +134,12 @@ def end_children(spared: set[int], timeout_s: float) -> None:
     Returns when none is left, or after `timeout_s`: a process can be stuck in the kernel for longer.
     The caller must adopt orphans, and ignore SIGCHLD so that its children are reaped.
     """
-    deadline_s = time.monotonic() + timeout_s
-    while strays := {pid for pid in children(os.getpid()) - spared if not _is_gone(pid)}:
-        for pid in strays.union(*map(descendants, strays)):
-            kill(pid)
-        if time.monotonic() >= deadline_s:
-            return
-        time.sleep(_PAUSE_S)
+
+    def strays() -> set[int]:
+        found = children(os.getpid()) - spared
+        return found.union(*map(descendants, found))
+
+    _end(strays, timeout_s)
 
 
 def end_stopped(root: int, timeout_s: float) -> None:
@@ -121,14 +147,26 @@ def end_stopped(root: int, timeout_s: float) -> None:
 
     Descendants go first: while `root` exists it adopts their orphans, which cannot be found afterwards.
     """
+    _end(lambda: descendants(root), timeout_s)
+    kill(root)
+
+
+def _end(find: Callable[[], set[int]], timeout_s: float) -> bool:
+    """Kill what `find` finds until it finds only ended processes; return False after `timeout_s`.
+
+    Killed processes may have started others meanwhile, so their end must precede the last search.
+    """
+    gone: set[int] = set()
     deadline_s = time.monotonic() + timeout_s
-    while living := {pid for pid in descendants(root) if not _is_gone(pid)}:
+    while living := find() - gone:
         for pid in living:
             kill(pid)
+        gone = {pid for pid in living | gone if _is_gone(pid)}
         if time.monotonic() >= deadline_s:
-            break
-        time.sleep(_PAUSE_S)
-    kill(root)
+            return False
+        if living - gone:
+            time.sleep(_PAUSE_S)
+    return True
 
 
 def children(pid: int) -> set[int]:

@@ -73,9 +73,14 @@ def in_file(message: Message) -> int:
 
     Unlike a channel, it never makes the writer wait for a reader.
     """
+    return file_of(json.dumps(message).encode("ascii"))
+
+
+def file_of(content: bytes) -> int:
+    """Return a new memory file with this content; the caller closes it."""
     descriptor = os.memfd_create("profkit-message", os.MFD_CLOEXEC)
-    rest = memoryview(json.dumps(message).encode("ascii"))
-    while rest:
+    rest = memoryview(content)
+    while rest:  # the kernel takes at most 2 GiB at once
         rest = rest[os.write(descriptor, rest) :]
     return descriptor
 
@@ -206,6 +211,8 @@ FUNCTION = "setup and statement"
 """Name of the function that executes a statement."""
 NOTHING = "<baseline>"
 """File name of the same loop, empty."""
+CALL = "<call of the callable>"
+"""File name of code that is not the user's."""
 
 
 class Counts(TypedDict):
@@ -230,12 +237,3 @@ class StartOver(TypedDict):
     """A case that only another process can measure, with what that process must know."""
 
     fresh: Fresh
-
-
-class ReplyMessage(TypedDict):
-    """Reply of `perform`."""
-
-    ok: bool
-    cases: NotRequired[Sequence[Times | Counts | Attributed | StartOver]]
-    versions: NotRequired[dict[str, str]]
-    """Versions of the modules that a canary imported; "" for a module without one."""

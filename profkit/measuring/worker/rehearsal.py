@@ -11,8 +11,8 @@ from .child import work
 from .protocol import UNDECIDED, Case, Inbox, JobMessage, Message, in_file, send_descriptors
 
 
-def _case(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> Case:
-    return {
+def _job(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> JobMessage:
+    case: Case = {
         "stmt": stmt,
         "setup": setup,
         "global_setup": global_setup,
@@ -22,9 +22,6 @@ def _case(stmt: str, setup: str = "", level: str = "function", global_setup: str
         "library": None,
         "fresh": UNDECIDED,
     }
-
-
-def _job(case: Case) -> JobMessage:
     return {
         "mode": "callgrind",
         "num_threads": 1,
@@ -51,14 +48,14 @@ _OWN = """
 """
 
 JOBS: tuple[JobMessage, ...] = (
-    _job(_case("[i * i for i in range(100)]")),
-    _job(_case("s.split()", "s = 'a few words in a string'")),
-    _job(_case("items.sort()", "items = [3, 1, 2] * 20")),
-    _job(_case("{str(i): (i, float(i)) for i in range(50)}")),
-    _job(_case("f(2, y=3)", _OWN)),
-    _job(_case("x + y", _TORCH, global_setup=_IMPORTED)),
-    _job(_case("a + a", _NUMPY, global_setup=_IMPORTED)),
-    _job(_case("x + y", _TORCH, "module", _IMPORTED)),
+    _job("[i * i for i in range(100)]"),
+    _job("s.split()", "s = 'a few words in a string'"),
+    _job("items.sort()", "items = [3, 1, 2] * 20"),
+    _job("{str(i): (i, float(i)) for i in range(50)}"),
+    _job("f(2, y=3)", _OWN),
+    _job("x + y", _TORCH, global_setup=_IMPORTED),
+    _job("a + a", _NUMPY, global_setup=_IMPORTED),
+    _job("x + y", _TORCH, "module", _IMPORTED),
 )
 """Messages without the fields that a zygote fills in: `dump_prefix` and the environment."""
 

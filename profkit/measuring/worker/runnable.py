@@ -10,24 +10,20 @@ import functools
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from keyword import iskeyword
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar, cast
 
-from .protocol import FUNCTION, NOTHING
-from .source import ROUNDS, Piece, compile_piece, function_code, module_code, read_piece
+from .protocol import CALL, FUNCTION, NOTHING
+from .source import ROUNDS, Piece, Source, compile_piece, module_code, read_piece
 
 T = TypeVar("T")
 Probe = Callable[[], T]
 Namespace = dict[str, object]
 Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 """A callable, its positional and keyword arguments."""
-
-CALL = "<call of the callable>"
-"""File name of code that is not the user's."""
 
 _MAX_IN_RANGE = 100 if sys.version_info >= (3, 12) else 0
 """Maximum executions of a block that iterates over a range: its integers are not made, but shared."""
@@ -106,20 +102,6 @@ def statement(
 def _run_in_module(piece: Piece, namespace: Namespace) -> None:
     if piece.body:
         exec(compile_piece(piece, piece.body), namespace)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Source of a statement in a function."""
-
-    setup: Piece
-    stmt: Piece
-    name: str
-    """File name."""
-
-    def code(self) -> CodeType:
-        """Compile it; raises SyntaxError."""
-        return function_code(self.setup, self.stmt, self.name)
 
 
 def blocks_of(code: CodeType, namespace: Namespace) -> Callable[[], Blocks]:

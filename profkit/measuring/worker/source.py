@@ -1,16 +1,18 @@
-"""Compile statements to code that runs in blocks; syntax errors name the user's own lines."""
+"""Compile statements to code that runs in blocks; errors and tracebacks have the user's own lines."""
 
 from __future__ import annotations
 import __future__
 
 import ast
 import linecache
+import os
 import re
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
-from .protocol import FUNCTION
+from .protocol import CALL, FUNCTION, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,67 +115,66 @@ ROUNDS = "rounds of the block"
 _ROUND = "round of the block"
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
-    """The pieces of a spliced file: the lines of the setup, then those of the statement."""
-
-    setup: Piece
-    stmt: Piece
-
-    def origin(self, line: int) -> Piece:
-        """Return the piece that contains a line."""
-        return self.setup if line <= self.stmt.before else self.stmt
-
-
-SPLICES: dict[str, Splice] = {}
-"""Splices by file name; `tracebacks.trace_of` looks up the lines of tracebacks here."""
-
-
 def module_code(stmt: Piece) -> CodeType:
     """Return code of a module that runs the statement for each item of `ROUNDS`; all names are globals."""
     return compile_piece(stmt, [_loop(stmt.body)])
 
 
-def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
-    """Return code of a module that defines `FUNCTION`; `name` is its file name. Raises SyntaxError.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Source of a statement in a function: the lines of the setup, then those of the statement."""
 
-    The statement must have been read with the setup's lines before it. `FUNCTION` is a generator function,
-    whose generator runs the setup when it starts.
-    """
-    splice = SPLICES[name] = Splice(setup, stmt)
-    remember(name, f"{setup.text}\n{stmt.text}")
-    for piece in (setup, stmt):
-        _refuse_star(piece)
-    body = [node for node in setup.body if not _is_future(node)]
-    body += [_WAIT, _forever([_loop(stmt.body), _WAIT])]
-    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
-    module = ast.Module(body=[function], type_ignores=[])
-    try:
-        code: CodeType = compile(module, name, "exec", setup.futures | stmt.futures, dont_inherit=True)
+    setup: Piece
+    stmt: Piece
+    """Read with the setup's lines before it."""
+    name: str
+    """File name."""
+
+    def origin(self, line: int) -> Piece:
+        """Return the piece that contains a line."""
+        return self.setup if line <= self.stmt.before else self.stmt
+
+    def code(self) -> CodeType:
+        """Return code of a module that defines `FUNCTION`; raises SyntaxError.
+
+        That is a generator function, whose generator runs the setup when it starts.
+        """
+        SOURCES[self.name] = self
+        remember(self.name, f"{self.setup.text}\n{self.stmt.text}")
+        for piece in (self.setup, self.stmt):
+            _refuse_star(piece)
+        body = [node for node in self.setup.body if getattr(node, "module", "") != "__future__"]
+        try:
+            return self._compiled([*body, _WAIT, _forever([_loop(self.stmt.body), _WAIT])])
+        except SyntaxError as error:
+            piece = self.origin(error.lineno or 1)
+            raise relocated(error, piece.name, piece.text, piece.before) from None
+
+    def fresh_code(self, names: Sequence[str], *, empty: bool) -> CodeType:
+        """Return code like `code`, but each item of the iterator has the names' values, not a setup.
+
+        Before each execution, `namespace N` gets `value N` under the name `name N`, if `names` has these.
+        With `empty`, the loop does nothing else. After the loop no name refers to a state: a block's states
+        are freed before the next ones are made, which then have the same addresses.
+        """
+        declared = [node for node in self.setup.body if isinstance(node, ast.Global)]
+        loop = _fresh_loop(names, [] if empty else self.stmt.body)
+        return self._compiled([*declared, _WAIT, _forever([*loop, _WAIT])])
+
+    def _compiled(self, body: list[ast.stmt]) -> CodeType:
+        function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
+        module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
+        futures = self.setup.futures | self.stmt.futures
+        code: CodeType = compile(module, self.name, "exec", futures, dont_inherit=True)
         return code
-    except SyntaxError as error:
-        piece = splice.origin(error.lineno or 1)
-        raise relocated(error, piece.name, piece.text, piece.before) from None
 
 
-def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str) -> CodeType:
-    """Return code like `function_code`, but each item of the iterator has the names' values, not a setup.
-
-    Before each execution, `namespace N` gets `value N` under the name `name N`, if `names` has these.
-    Without a statement, the loop does nothing else. After the loop no name refers to a state: a block's
-    states are freed before the next ones are made, which then have the same addresses.
-    """
-    declared = [node for node in setup.body if isinstance(node, ast.Global)]
-    loop = _fresh_loop(names, stmt.body if stmt is not None else [])
-    body = [*declared, _WAIT, _forever([*loop, _WAIT])]
-    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
-    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
-    code: CodeType = compile(module, name, "exec", setup.futures | (stmt or setup).futures, dont_inherit=True)
-    return code
+SOURCES: dict[str, Source] = {}
+"""Sources by file name; `trace_of` looks up the lines of tracebacks here."""
 
 
 def fresh_module_code(names: Sequence[str], stmt: Piece, *, empty: bool) -> CodeType:
-    """Return code like `module_code`; each item of `ROUNDS` has the names' values, as in `fresh_code`.
+    """Return code like `module_code`; each item of `ROUNDS` has the names' values, as in `Source.fresh_code`.
 
     With `empty`, the loop does nothing else.
     """
@@ -211,10 +212,6 @@ for _node in (_WAIT, _TRUE, _EACH, _ALL):
     ast.fix_missing_locations(_node)
 
 
-def _is_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
 def _refuse_star(piece: Piece) -> None:
     if "*" not in piece.text or "import" not in piece.text:
         return
@@ -224,3 +221,58 @@ def _refuse_star(piece: Piece) -> None:
             error.lineno, error.offset = node.lineno, node.col_offset + 1
             error.end_lineno, error.end_offset = node.end_lineno, (node.end_col_offset or 0) + 1
             raise relocated(error, piece.name, piece.text, piece.before)
+
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def trace_of(error: BaseException) -> str:
+    """Return the traceback's text; lines of "<setup>" and "<stmt>" are numbered as in the user's text."""
+    report = traceback.TracebackException.from_exception(error)
+    for each in _all_of(report, set()):
+        own = [
+            index
+            for index, frame in enumerate(each.stack)
+            if frame.filename == CALL or frame.filename.startswith(_FOLDER)
+        ]
+        del each.stack[: max(own, default=-1) + 1]  # with library frames between the worker's own
+        for frame in each.stack:
+            _relocate(frame)
+    return "".join(report.format())
+
+
+def unwrapped(error: RuntimeError) -> BaseException:
+    """Return the statement's StopIteration, if its generator turned that into `error`; else `error`."""
+    cause = error.__cause__
+    trace = None if cause is None else cause.__traceback__
+    if not isinstance(cause, StopIteration) or trace is None:
+        return error
+    return cause if trace.tb_frame.f_code.co_name == FUNCTION else error
+
+
+def _all_of(report: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
+    """Yield an exception with its causes, contexts and group members."""
+    if id(report) not in seen:
+        seen.add(id(report))
+        yield report
+        for other in (report.__cause__, report.__context__, *(report.exceptions or ())):
+            if other is not None:
+                yield from _all_of(other, seen)
+
+
+def _relocate(frame: traceback.FrameSummary) -> None:
+    source = SOURCES.get(frame.filename)
+    if source is None or frame.lineno is None:
+        return
+    piece = source.origin(frame.lineno)
+    frame.filename, frame.lineno = piece.name, frame.lineno - piece.before
+    if frame.end_lineno is not None:
+        frame.end_lineno -= piece.before
+    if frame.name == FUNCTION:
+        frame.name = "<module>"
+
+
+def as_reply(error: BaseException) -> Message:
+    """Return the reply of a job that raised."""
+    summary = "".join(traceback.format_exception_only(error)).strip()
+    return {"ok": False, "error": summary, "trace": trace_of(error)}

@@ -79,22 +79,6 @@ def _mapping(value: Any) -> Content:
     return (named, values) if token is None else ((named, token), ())
 
 
-def _set(value: Any) -> Content:
-    return hash(frozenset(value)), ()  # the hashes of its items are cached
-
-
-def _method(value: Any) -> Content:
-    return "", (value.__func__, value.__self__)
-
-
-def _partial(value: Any) -> Content:
-    return "", (value.func, value.args, value.keywords)
-
-
-def _cell(value: Any) -> Content:
-    return ("", (value.cell_contents,)) if value != types.CellType() else ("empty", ())
-
-
 def _suspended(value: Any) -> Content:
     frames = (getattr(value, name, None) for name in ("gi_frame", "cr_frame", "ag_frame"))
     frame = next((frame for frame in frames if frame is not None), None)
@@ -116,21 +100,20 @@ def _iterator(value: Any) -> Content:
     return repr(value) if isinstance(value, itertools.count | itertools.repeat) else "", below
 
 
-def _builtin(value: Any) -> Content:
-    """Return the content of a C function, which is bound to an object or to its module."""
-    return "", () if isinstance(value.__self__, types.ModuleType) else (value.__self__,)
-
-
 _READERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Content]], ...] = (
     ((list, tuple, deque), _sequence),
     (dict, _mapping),
-    ((set, frozenset), _set),
-    (types.MethodType, _method),
-    (functools.partial, _partial),
-    (types.CellType, _cell),
+    ((set, frozenset), lambda value: (hash(frozenset(value)), ())),  # the hashes of its items are cached
+    (types.MethodType, lambda value: ("", (value.__func__, value.__self__))),
+    (functools.partial, lambda value: ("", (value.func, value.args, value.keywords))),
+    (
+        types.CellType,
+        lambda value: ("", (value.cell_contents,)) if value != types.CellType() else ("empty", ()),
+    ),
     ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), _suspended),
     (io.IOBase, _file),
-    (types.BuiltinFunctionType, _builtin),
+    # A C function is bound to an object or to its module.
+    (types.BuiltinFunctionType, lambda value: ("", (value.__self__,))),
     (tuple(kind for kind in vars(itertools).values() if isinstance(kind, type)), _iterator),
 )
 _OPAQUE = (types.ModuleType, types.CodeType, types.FrameType, random.Random, slice)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MethodType
 
-from .fresh import CannotRepeat, RestoredState, prepare_code, state_in
-from .prepared import PreparedCode
+from .fresh import CannotRepeat, PreparedCode, is_bound, local_names, prepare_code
 from .protocol import Fresh
-from .runnable import Awaited, Called, Runnable
-from .state import MAX_OBJECTS, Global, State
+from .runnable import Awaited, Call, Called, InFunction, InModule, Runnable
+from .state import MAX_OBJECTS, NUMBERS, State, state_of
 
 Cost = Callable[[Runnable, int], float]
 """Function that runs a block of N executions and returns its cost in seconds or instructions."""
@@ -67,7 +67,7 @@ def given_policy(measured: Runnable, fresh: Fresh) -> StatePolicy:
     if not fresh["decided"]:
         return StatePolicy(fresh)
     try:
-        return StatePolicy(fresh, prepare_code(measured, _restored(fresh)))
+        return StatePolicy(fresh, prepare_code(measured, fresh))
     except CannotRepeat as error:
         return StatePolicy({**fresh, "decided": False, "why_not": str(error)})
 
@@ -86,9 +86,14 @@ def comparable(measured: Sequence[Runnable], policies: Sequence[StatePolicy]) ->
 
 
 def find_policy(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
-    """Find what an execution changes, and decide; executes it once, or more often if anything changes."""
-    if fresh["globals"]:
-        return _decide_before(measured, fresh, cost, effort)
+    """Return the policy in `fresh`; if that is undecided, find what an execution changes, and decide.
+
+    That executes it once, or more often if anything changes.
+    """
+    if fresh["decided"] is not None:
+        return given_policy(measured, fresh)
+    if fresh["globals"]:  # nothing has changed them yet
+        return _decide(measured, fresh, cost, effort, None)
     before = state_in(measured, effort.most_objects)
     first_cost = cost(measured, 1)
     changes = before.changes(state_in(measured, effort.most_objects))
@@ -100,6 +105,39 @@ def find_policy(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) ->
     return _decide(measured, found, cost, effort, first_cost)
 
 
+def state_in(measured: Runnable, most_objects: int) -> State:
+    """Return the state that an execution finds; empty if `measured` has no parts to inspect."""
+    if isinstance(measured, Called | Awaited):
+        return state_of(_parts_of(measured.call), most_objects=most_objects)
+    if isinstance(measured, InFunction):
+        names = local_names(measured.blocks).items()
+        found = [(name, value) for name, value in names if not isinstance(value, NUMBERS)]
+        found.sort(key=lambda item: callable(item[1]))  # objects that functions reach keep their own name
+        return state_of(dict(found), measured.blocks.gi_code, measured.namespace, most_objects)
+    if isinstance(measured, InModule):
+        return state_of({}, measured.code, measured.namespace, most_objects)
+    return State(whole=False)
+
+
+def _parts_of(call: Call) -> dict[str, object]:
+    function, args, kwargs = call
+    parts: dict[str, object] = {"the function": getattr(function, "__func__", function)}
+    if is_bound(function):
+        parts = {"argument 'self'": getattr(function, "__self__", None), **parts}
+    names = _parameters(function)
+    for index, value in enumerate(args):
+        parts[f"argument {names[index]!r}" if index < len(names) else f"argument {index + 1}"] = value
+    return parts | {f"argument {name!r}": value for name, value in kwargs.items()}
+
+
+def _parameters(function: object) -> tuple[str, ...]:
+    """Return the names of positional parameters, without a bound one."""
+    bound = isinstance(function, MethodType)
+    plain = getattr(function, "__func__", function)
+    code = getattr(plain, "__code__", None)
+    return () if code is None else code.co_varnames[bound : code.co_argcount]
+
+
 def _undecided(before: State, changes: Sequence[str]) -> Fresh:
     """Return the changes that the first execution made, undecided: globals must be copied before it."""
     variables = [before.globals[words] for words in changes if words in before.globals]
@@ -107,14 +145,12 @@ def _undecided(before: State, changes: Sequence[str]) -> Fresh:
         "decided": None,
         "changes": list(changes),
         "globals": [[variable.module, variable.name] for variable in variables],
-        "function": any(_is_of_function(words) for words in changes if words not in before.globals),
+        "function": any(
+            not (words in before.globals or words.startswith("argument ") or _is_permanent(words))
+            for words in changes
+        ),
         "why_not": "",
     }
-
-
-def _decide_before(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
-    """Decide before the first execution, with unchanged globals."""
-    return _decide(measured, fresh, cost, effort, None)
 
 
 def _decide(
@@ -123,7 +159,7 @@ def _decide(
     if all(_is_permanent(words) for words in fresh["changes"]):
         return StatePolicy({**fresh, "decided": False, "why_not": "it cannot be restored"})
     try:
-        other = prepare_code(measured, _restored(fresh))
+        other = prepare_code(measured, fresh)
         if isinstance(measured, Called | Awaited) or _costs_differ(other, cost, effort, first_cost):
             return StatePolicy({**fresh, "decided": True}, other)
     except CannotRepeat as error:
@@ -163,14 +199,6 @@ def _number(other: PreparedCode, cost: Cost, effort: Effort, first_cost: float) 
     warm = min(_WARM, int(_WARM_BLOCKS * effort.block / each) + 1)
     each = max(min(each, cost(other.full, warm) / warm), 1e-9)
     return min(int(effort.block / each) + 1, _MAX_EXECUTIONS)
-
-
-def _restored(fresh: Fresh) -> RestoredState:
-    return RestoredState(fresh["function"], tuple(Global(module, name) for module, name in fresh["globals"]))
-
-
-def _is_of_function(words: str) -> bool:
-    return not words.startswith("argument ") and not _is_permanent(words)
 
 
 def _is_permanent(words: str) -> bool:

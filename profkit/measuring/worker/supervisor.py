@@ -10,11 +10,13 @@ import socket
 import time
 from typing import NoReturn
 
-from .libc import adopt_orphans
-from .processes import MemoryLimit, children, descendants, end_children, end_descendants
+from .processes import MemoryLimit, adopt_orphans, children, descendants, end_children, end_descendants
 from .protocol import DUMP_SIGNAL, Inbox, Message, blocking_socket, from_file, receive_descriptors, send
 
 _END_S = 20.0
+"""Maximum time to end a tree; the kernel frees the memory of a large process in less."""
+_DUMP_S = 0.05
+"""Time for a process to print its tracebacks before it is ended."""
 
 
 def main() -> None:
@@ -59,12 +61,6 @@ def _serve(channel: socket.socket, driver: int) -> None:
         poller.register(watched, select.POLLIN)
 
 
-_SWEEP_S = 20.0
-"""Maximum time to end a tree; the kernel frees the memory of a large process in less."""
-_DUMP_S = 0.05
-"""Time for a process to print its tracebacks before it is ended."""
-
-
 def supervise(driver: int, descriptors: list[int]) -> NoReturn:
     """Start the zygote that the message in the last descriptor describes; end with the driver.
 
@@ -102,18 +98,15 @@ class Supervisor:
         would change counts. Commands that enter another environment pass on stdin, if nothing else.
         """
         try:
-            self._make_folder()
+            if self._config["folder"] is not None:
+                os.mkdir(self._config["folder"], 0o700)
+                os.chdir(self._config["folder"])
             if self._run_first(driver):
                 self._zygote = self._spawn(control, output)
         except OSError as error:
             os.write(output, f"{error}\n".encode())
         os.close(control)
         os.close(output)
-
-    def _make_folder(self) -> None:
-        if self._config["folder"] is not None:
-            os.mkdir(self._config["folder"], 0o700)
-            os.chdir(self._config["folder"])
 
     def _run_first(self, driver: int) -> bool:
         """Run the program before the zygote; return False if the driver no longer needs the zygote."""
@@ -167,7 +160,9 @@ class Supervisor:
         command = message["do"]
         if command == "settle":
             self._kept = descendants(os.getpid())
-            _never_preempt()
+            # Memory checks wait for a free core, so that they do not interrupt timed code.
+            with contextlib.suppress(OSError, AttributeError):
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             send(self._channel, {"done": True})
         elif command == "limit":
             self._limit = MemoryLimit(message["bytes"])
@@ -175,7 +170,7 @@ class Supervisor:
             self._dump()
         elif command == "sweep":
             self._limit = None
-            send(self._channel, {"done": end_descendants(self._kept, self._reap, _SWEEP_S)})
+            send(self._channel, {"done": end_descendants(self._kept, self._reap, _END_S)})
         elif command == "end":
             self._ending = True
 
@@ -186,7 +181,7 @@ class Supervisor:
             self._limit = None
             self._dump()
             send(self._channel, {"memory": excess})
-            end_descendants(self._kept, self._reap, _SWEEP_S)
+            end_descendants(self._kept, self._reap, _END_S)
 
     def _dump(self) -> None:
         """Make workers print their threads' tracebacks; a program that one has executed may end instead."""
@@ -209,16 +204,10 @@ class Supervisor:
     def end(self) -> None:
         """End the whole tree, send the zygote's exit status, and remove the folder."""
         self._reap()
-        end_descendants((), self._reap, _SWEEP_S)
+        end_descendants((), self._reap, _END_S)
         with contextlib.suppress(OSError):  # the driver is gone
             send(self._channel, {"ended": self._status})
         if self._config["folder"] is not None:
             import shutil  # slow to import, compared with starting a zygote
 
             shutil.rmtree(self._config["folder"], ignore_errors=True)
-
-
-def _never_preempt() -> None:
-    """Make memory checks wait for a free core, so that they do not interrupt timed code."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

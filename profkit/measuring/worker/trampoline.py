@@ -12,7 +12,6 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Iterator
 from types import CodeType, FunctionType
 
 from .protocol import content_of
@@ -65,21 +64,13 @@ def stubs_in(descriptor: int) -> list[Stub]:
 
 def named_stubs(text: str) -> list[tuple[int, str, str]]:
     """Return the stubs in the text of a map: address, and the function's qualified name and file."""
-    return [(int(address, 16), *_name_and_file(name)) for address, _, name in _entries(text)]
-
-
-def _entries(text: str) -> Iterator[list[str]]:
-    """Yield address, size and name of the entries of Python functions."""
+    found = []
     for line in text.splitlines():
-        fields = line.split(" ", 2)
-        if len(fields) == 3 and fields[2].startswith(_PREFIX):
-            yield fields
-
-
-def _name_and_file(entry: str) -> tuple[str, str]:
-    """Split `py::QUALNAME:FILE`; a qualified name has no colon."""
-    name, _, file = entry.removeprefix(_PREFIX).partition(":")
-    return name, file
+        address, _, entry = (*line.split(" ", 2), "", "")[:3]
+        if entry.startswith(_PREFIX):
+            name, _, file = entry.removeprefix(_PREFIX).partition(":")  # a qualified name has no colon
+            found.append((int(address, 16), name, file))
+    return found
 
 
 def _lines(files: set[str]) -> dict[tuple[str, str], int]:

@@ -1,11 +1,11 @@
-"""Unpack a payload: the function that a job measures and its arguments, from a file descriptor.
+"""Files for objects that travel: payloads, with a function and its arguments, and results of calls.
 
-The file has a pickle, the memory that it refers to by number, an index, and a footer that locates the index:
+A file has a pickle, the memory that it refers to by number, an index, and a footer that locates the index:
 
     pickle | buffers and storages, each at its original address modulo a page | index (JSON) | FOOTER
 
-The file is mapped once, privately: pages are copied only when they are written to. A pickle calls `Loader`'s
-methods by name, bound to its own loader.
+A payload is mapped once, privately: pages are copied only when they are written to. Its pickle calls
+`Loader`'s methods by name, bound to its own loader.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import pickle
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict
 
 SENT_AS = "profkit.measuring.worker.unpack"
@@ -49,6 +49,70 @@ class Index(TypedDict):
     """Python version (major, minor) of the code in the pickle; None without code."""
 
 
+class TooBig(Exception):
+    """The file would exceed its maximum size."""
+
+
+class PayloadFile:
+    """File under construction; `sent_bytes` counts the bytes written."""
+
+    def __init__(self, fd: int, most_bytes: int) -> None:
+        self._fd, self._most_bytes, self._end = fd, most_bytes, 0
+        self.sent_bytes = 0
+
+    def write(self, data: Any) -> int:
+        """Append an object with the buffer protocol, as pickle needs it; raise `TooBig` over the maximum."""
+        view = memoryview(data).cast("B")
+        self.write_at(self._end, view)
+        self._end += len(view)
+        return len(view)
+
+    def reserve(self, address: int, size: int) -> int:
+        """Reserve space at the same offset within a page as the original: alignment affects speed."""
+        offset = self._end + (address - self._end) % mmap.PAGESIZE
+        self._end = offset + size
+        return offset
+
+    def write_at(self, offset: int, data: memoryview) -> None:
+        """Write in reserved space; raise `TooBig` over the maximum."""
+        self.sent_bytes += len(data)
+        if self.sent_bytes > self._most_bytes:
+            raise TooBig
+        done = 0
+        while done < len(data):  # the kernel takes at most 2 GiB at once
+            done += os.pwrite(self._fd, data[done:], offset + done)
+
+    def end(
+        self,
+        buffers: Iterable[pickle.PickleBuffer],
+        storages: Sequence[StorageEntry] = (),
+        *,
+        has_code: bool = False,
+    ) -> None:
+        """Write the pickle's buffers, the index and the footer; raise `TooBig` over the maximum."""
+        index = Index(
+            buffers=[self._buffer(buffer.raw()) for buffer in buffers],
+            storages=list(storages),
+            code_of=list(sys.version_info[:2]) if has_code else None,
+        )
+        text, start = json.dumps(index).encode(), self._end
+        self.write(text)
+        self.write(FOOTER.pack(MAGIC, start, len(text)))
+
+    def _buffer(self, memory: memoryview) -> tuple[int, int]:
+        offset = self.reserve(_address(memory), len(memory))
+        self.write_at(offset, memory)
+        return offset, len(memory)
+
+
+def _address(memory: memoryview) -> int:
+    if memory.readonly or not len(memory):
+        return 0
+    import ctypes  # not above: with libffi 3.5, it keeps a descriptor open; numpy and torch have imported it
+
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
 def unpack(fd: int, *, read: bool = False) -> Call:
     """Return the callable, its positional and keyword arguments; keeps the position of `fd`.
 
@@ -56,15 +120,21 @@ def unpack(fd: int, *, read: bool = False) -> Call:
     cannot run here. The memory stays mapped while anything uses it.
     With `read`, the file is read at once, so that no page faults are measured.
     """
-    size = os.fstat(fd).st_size
-    magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, size - FOOTER.size))
-    if magic != MAGIC:
-        raise ValueError("this is not a payload of profkit")
-    index: Index = json.loads(os.pread(fd, length, start))
+    size, index = read_index(fd)
     if index["code_of"] is not None:
         _check_code(index["code_of"])
     memory = read_memory(fd, size) if read else mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
     return Loader(memory, index).load()  # type: ignore[no-any-return]
+
+
+def read_index(fd: int) -> tuple[int, Index]:
+    """Return the size and the index of a file; raises ValueError if it has none."""
+    size = os.fstat(fd).st_size
+    magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, max(0, size - FOOTER.size)))
+    if magic != MAGIC:
+        raise ValueError("the file was overwritten, or is not one of profkit")
+    index: Index = json.loads(os.pread(fd, length, start))
+    return size, index
 
 
 def _check_code(version: list[int]) -> None:

@@ -17,14 +17,14 @@ import signal
 import socket
 import struct
 import sys
+import traceback
 from importlib import import_module
 
 from . import child
 from .heap import fill_arenas, start_pages
-from .libc import die_with_parent
+from .processes import die_with_parent
 from .protocol import DUMP_SIGNAL, FORK, Message, blocking_socket
 from .rehearsal import prepare_to_count
-from .tracebacks import as_text
 
 _MAX_TRACE = 60_000
 """Maximum characters in a packet."""
@@ -44,7 +44,8 @@ def main(config_text: str) -> None:
     try:
         ready = _prepare(config)
     except BaseException as error:  # noqa: BLE001 - imports can raise anything; the driver reports it
-        control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MAX_TRACE:]}).encode("ascii"))
+        trace = "".join(traceback.format_exception(error))[-_MAX_TRACE:]
+        control.send(json.dumps({"ready": False, "trace": trace}).encode("ascii"))
         os._exit(1)
     message = json.dumps(ready).encode("ascii")
     if config["complete"]:

@@ -6,8 +6,8 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,16 +23,12 @@ def kind(name: str) -> ZygoteKind:
     return ZygoteKind((name,), Tool.NONE, Preload.NOTHING, (), calls=True)
 
 
-class Retired:
-    def __init__(self) -> None:
-        self.kinds: list[ZygoteKind] = []
-
-    def __call__(self, kinds: Any) -> None:
-        self.kinds += kinds
+def ignored(kinds: Iterable[ZygoteKind]) -> None:
+    pass
 
 
 def test_a_slot_is_used_again_and_busy_ones_are_not_shared() -> None:
-    slots = Slots(4, Retired())
+    slots = Slots(4, ignored)
     first, second = slots.take(kind("a")), slots.take(kind("a"))
     assert first != second
     slots.give_back(first)
@@ -41,7 +37,7 @@ def test_a_slot_is_used_again_and_busy_ones_are_not_shared() -> None:
 
 
 def test_the_slot_that_was_used_last_comes_first() -> None:
-    slots = Slots(4, Retired())
+    slots = Slots(4, ignored)
     taken = [slots.take(kind("a")) for _ in range(3)]
     for slot in (taken[1], taken[0], taken[2]):
         slots.give_back(slot)
@@ -49,48 +45,36 @@ def test_the_slot_that_was_used_last_comes_first() -> None:
 
 
 def test_those_idle_for_longest_are_retired() -> None:
-    retired = Retired()
-    slots = Slots(2, retired)
+    retired: list[ZygoteKind] = []
+    slots = Slots(2, retired.extend)
     for name in ("a", "b", "a", "c"):
         slots.give_back(slots.take(kind(name)))
-    assert [slot.command for slot in retired.kinds] == [("b",)]
+    assert [slot.command for slot in retired] == [("b",)]
 
 
 def test_warmed_slots_are_no_more_than_there_may_be() -> None:
-    slots = Slots(3, Retired())
+    slots = Slots(3, ignored)
     ready = slots.keep_ready(kind("a"), 9)
     assert len(set(ready)) == 3
     assert slots.keep_ready(kind("a"), 2) == ready[:2]
     assert {slots.take(kind("a")) for _ in range(3)} == set(ready)
 
 
-class Model:
-    """What must hold after any sequence of calls."""
-
-    def __init__(self, most: int) -> None:
-        self.retired = Retired()
-        self.slots = Slots(most, self.retired)
-        self.most, self.busy = most, list[ZygoteKind]()
-
-    def living(self) -> set[ZygoteKind]:
-        return set(self.slots._idle) | set(self.slots._busy)
-
-
 @given(st.integers(1, 5), st.lists(st.tuples(st.sampled_from("abcd-+"), st.integers(0, 4))))
 def test_slots_are_bounded_and_exclusive(most: int, steps: list[tuple[str, int]]) -> None:
-    model = Model(most)
+    slots, busy = Slots(most, ignored), list[ZygoteKind]()
     for what, number in steps:
-        if what == "-" and model.busy:
-            model.slots.give_back(model.busy.pop(number % len(model.busy)))
+        if what == "-" and busy:
+            slots.give_back(busy.pop(number % len(busy)))
         elif what == "+":
-            model.slots.keep_ready(kind("abcd"[number % 4]), number + 1)
+            slots.keep_ready(kind("abcd"[number % 4]), number + 1)
         elif what != "-":
-            slot = model.slots.take(kind(what))
-            assert slot not in model.busy
+            slot = slots.take(kind(what))
+            assert slot not in busy
             assert replace(slot, draw="") == kind(what)
-            model.busy.append(slot)
-        assert set(model.busy) == set(model.slots._busy)
-        assert len(model.living()) <= max(most, len(model.busy))
+            busy.append(slot)
+        assert set(busy) == set(slots._busy)
+        assert len({*slots._idle, *slots._busy}) <= max(most, len(busy))
 
 
 @given(st.integers(0, 3_000_000))
@@ -107,7 +91,13 @@ def test_packed_calls_open_as_they_were(size: int) -> None:
 
 
 def test_what_travels_by_value_is_known() -> None:
-    functions = {len: False, os.path.join: False, kind: False, lambda: 1: True, Retired().__call__: False}
+    functions = {
+        len: False,
+        os.path.join: False,
+        kind: False,
+        lambda: 1: True,
+        contextlib.ExitStack().close: False,
+    }
     for function, wanted in functions.items():
         with contextlib.closing(pack(function)) as payload:
             whole = os.pread(payload.fd, os.fstat(payload.fd).st_size, 0)

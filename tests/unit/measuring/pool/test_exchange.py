@@ -12,10 +12,9 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.errors import WorkerDied
-from profkit.measuring.pool.client import ZygoteFacts
 from profkit.measuring.pool.command import Output
-from profkit.measuring.pool.exchange import _JobExchange
-from profkit.measuring.pool.jobs import Job, Reply
+from profkit.measuring.pool.exchange import JobExchange
+from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
 from profkit.measuring.worker.protocol import send
 
 LARGE = "x" * 150_000
@@ -56,7 +55,7 @@ def result(ours: socket.socket) -> Reply:
     output = Output()
     try:
         job = Job("a", {}, 1.0)
-        exchange = _JobExchange(EndedZygote(), job, ours, output, ManualClock())  # type: ignore[arg-type]
+        exchange = JobExchange(EndedZygote(), job, ours, output, ManualClock())  # type: ignore[arg-type]
         return exchange.result(lambda: False)
     finally:
         output.close()

@@ -17,7 +17,7 @@ from profkit.measuring.runner.jobs import (
     processes_of,
     timed_runs,
 )
-from tests.unit.measuring.worker.test_blocks import Scripted, measured, wanted
+from tests.unit.measuring.worker.test_timing import Scripted, measured, wanted
 
 
 @given(st.floats(1e-7, 5.0), st.booleans(), st.sampled_from([0.02, 0.2, 2.0]))

@@ -11,8 +11,7 @@ import pytest
 from profkit.measuring.transfer.payload import pack
 from profkit.measuring.worker.cases import own_main
 from profkit.measuring.worker.child import perform
-from profkit.measuring.worker.fresh import RestoredState, prepare_code
-from profkit.measuring.worker.prepared import States
+from profkit.measuring.worker.fresh import States, prepare_code
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Message
 from profkit.measuring.worker.runnable import Runnable, calls, statement
 from profkit.measuring.worker.state_policy import Effort, StatePolicy, find_policy
@@ -186,9 +185,24 @@ def test_a_statement_that_costs_less_the_second_time_has_setups_of_its_own() -> 
     assert steps(found.prepared.empty, 5) == 0
 
 
-def test_a_statement_that_costs_the_same_again_is_executed_as_ever() -> None:
-    found = policy("work(values); values.reverse()", "values = [1, 2, 3]")
-    assert (found.fresh["decided"], found.prepared) == (False, None)
+@pytest.mark.parametrize(
+    ("stmt", "setup", "changes", "decided"),
+    [
+        pytest.param("work(values); values.reverse()", "values = [1, 2, 3]", [], False, id="costs the same"),
+        pytest.param("work(values); values.remove(1)", "values = [1, 2]", ["values"], True, id="fails"),
+        pytest.param("n += 1; m = [n]; work(m)", "n = 1", [], False, id="numbers and new names"),
+        pytest.param(
+            "work(values); values.clear(); made = 1", "values = [1] * 9", ["values"], True, id="makes names"
+        ),
+    ],
+)
+def test_a_statement_has_setups_of_its_own_if_it_costs_less_or_fails_the_next_time(
+    stmt: str, setup: str, changes: list[str], decided: bool
+) -> None:
+    found = policy(stmt, setup)
+    assert (found.fresh["changes"], found.fresh["decided"]) == (changes, decided)
+    assert found.fresh["why_not"] == ""
+    assert (found.prepared is not None) is decided
 
 
 def test_long_executions_are_not_repeated_to_make_sure() -> None:
@@ -202,10 +216,6 @@ def test_long_executions_are_not_repeated_to_make_sure() -> None:
     assert executed == [1] * 5
 
 
-def test_what_fails_the_next_time_has_setups_of_its_own() -> None:
-    assert policy("work(values); values.remove(1)", "values = [1, 2]").fresh["decided"]
-
-
 def test_what_fails_after_some_time_is_timed_with_setups_of_its_own() -> None:
     (found,) = perform(timer_job(case("v.pop()", "v = [1, 2, 3]", fresh=UNDECIDED)))["cases"]
     assert found["fresh"]["decided"] is True
@@ -214,10 +224,6 @@ def test_what_fails_after_some_time_is_timed_with_setups_of_its_own() -> None:
 def test_what_always_fails_fails_as_ever() -> None:
     with pytest.raises(ZeroDivisionError):
         perform(timer_job(case("v.clear(); 1 / 0", "v = [1, 2, 3]", fresh=UNDECIDED)))
-
-
-def test_names_of_numbers_and_new_names_are_no_state() -> None:
-    assert policy("n += 1; m = [n]; work(m)", "n = 1").fresh == {**UNDECIDED, "decided": False}
 
 
 def test_names_that_functions_of_the_setup_use_cannot_be_assigned_anew() -> None:
@@ -246,7 +252,7 @@ def test_copies_of_a_function_share_its_code() -> None:
     payload = pack(outer, ([1],))
     call = unpack(payload.fd)
     measured = calls(*call, again=partial(unpack, payload.fd, read=True))
-    states = prepare_code(measured, RestoredState(function=True)).states.of(2)
+    states = prepare_code(measured, {**UNDECIDED, "function": True}).states.of(2)
     functions = [state[0] for state in states]
     assert len({id(function) for function in (*functions, call[0])}) == 3
     assert {function.__code__ for function in functions} == {call[0].__code__}  # type: ignore[attr-defined]
@@ -279,11 +285,6 @@ def test_arms_that_are_compared_are_executed_alike() -> None:
     found = perform(timer_job(*cases))["cases"]
     assert [one["fresh"]["decided"] for one in found] == [True, True]
     assert [one["fresh"]["changes"] for one in found] == [[], ["v"]]
-
-
-def test_names_that_the_statement_makes_are_none_of_the_setup() -> None:
-    found = policy("work(values); values.clear(); made = 1", "values = [1] * 9").fresh
-    assert (found["decided"], found["why_not"]) == (True, "")
 
 
 def test_a_block_of_fresh_states_follows_some_executions() -> None:

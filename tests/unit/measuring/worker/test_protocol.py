@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -71,41 +72,39 @@ def test_files_hold_messages_wherever_their_position_is(message):
         os.fstat(descriptor)
 
 
-def test_a_message_that_is_cut_off_is_none():
-    ours, theirs = socket.socketpair()
-    with theirs:
-        with ours:
-            ours.sendall(b"\0\0\0\x09{")
-        inbox = Inbox(theirs)
-        assert inbox.read() == []
-        assert inbox.read() == []
-        assert inbox.ended
-
-
-def test_a_channel_that_does_not_block_has_nothing_yet():
+@pytest.fixture
+def inbox() -> Iterator[tuple[socket.socket, Inbox]]:
+    """The writer's end of a channel, and the inbox at its other end."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.setblocking(False)
-        inbox = Inbox(theirs)
-        assert inbox.read() == []
-        assert not inbox.ended
+        yield ours, Inbox(theirs)
 
 
-def test_a_channel_closed_with_words_unread_has_ended():
-    ours, theirs = socket.socketpair()
-    with theirs:
-        with ours:
-            theirs.sendall(b"unread")
-        inbox = Inbox(theirs)
-        assert inbox.read() == []
-        assert inbox.ended
+def test_a_channel_that_does_not_block_has_nothing_yet(inbox):
+    assert inbox[1].read() == []
+    assert not inbox[1].ended
 
 
-def test_sending_to_nobody_raises_and_kills_not():
-    ours, theirs = socket.socketpair()
-    theirs.close()
-    with ours, pytest.raises(BrokenPipeError):
-        send(ours, {})
+def test_a_message_that_is_cut_off_is_none(inbox):
+    inbox[0].sendall(b"\0\0\0\x09{")
+    inbox[0].close()
+    assert inbox[1].read() == []
+    assert inbox[1].read() == []
+    assert inbox[1].ended
+
+
+def test_a_channel_closed_with_words_unread_has_ended(inbox):
+    inbox[1]._channel.sendall(b"unread")
+    inbox[0].close()
+    assert inbox[1].read() == []
+    assert inbox[1].ended
+
+
+def test_sending_to_nobody_raises_and_kills_not(inbox):
+    inbox[1]._channel.close()
+    with pytest.raises(BrokenPipeError):
+        send(inbox[0], {})
 
 
 def test_descriptors_arrive_as_copies_that_programs_do_not_inherit():

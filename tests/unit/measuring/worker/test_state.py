@@ -5,10 +5,12 @@ import collections
 import functools
 import io
 import itertools
+import pickle
 import queue
 import random
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -17,7 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.programs import changing_functions, pure_functions
+from benchmarks.programs.changing_functions import Call
+from profkit.measuring.worker.runnable import calls
 from profkit.measuring.worker.state import Global, State, state_of
+from profkit.measuring.worker.state_policy import state_in
 
 QUEUE: list[int] = [1, 2, 3]
 COUNTER = 0
@@ -261,3 +267,48 @@ def test_another_item_is_another_state(values: list[int], data: st.DataObject) -
     before = state_of({"it": values})
     values[place] += data.draw(st.integers(1, 1000))
     assert before.changes(state_of({"it": values})) == ("it",)
+
+
+NO_STATE = {"issue_tickets", "roll"}
+"""They advance a counter, and a random number generator."""
+Case = tuple[Callable[..., object], Callable[[], Call]]
+
+
+def changes_of(case: Case) -> tuple[str, ...]:
+    """What is found to differ after a call."""
+    function, make = case
+    args, kwargs = make()
+    measured = calls(function, args, kwargs)
+    before = state_in(measured, 100_000)
+    assert before.whole
+    function(*args, **kwargs)
+    return before.changes(state_in(measured, 100_000))
+
+
+@pytest.mark.parametrize("case", changing_functions.CASES, ids=lambda case: case[0].__qualname__)
+def test_functions_that_change_something_are_recognised(case: Case) -> None:
+    assert bool(changes_of(case)) is (case[0].__name__ not in NO_STATE)
+
+
+@pytest.mark.parametrize("case", pure_functions.CASES, ids=lambda case: case[0].__qualname__)
+def test_functions_that_change_nothing_are_left_alone(case: Case) -> None:
+    assert changes_of(case) == ()
+
+
+def test_all_of_them_can_be_sent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # iterators of itertools
+        refused = {
+            function.__name__
+            for function, make in (*changing_functions.CASES, *pure_functions.CASES)
+            if not can_be_sent(make())
+        }
+    assert refused == ({"label_batch"} if sys.version_info >= (3, 14) else set()), "itertools.count"
+
+
+def can_be_sent(call: Call) -> bool:
+    try:
+        pickle.dumps(call)
+    except TypeError:
+        return False
+    return True

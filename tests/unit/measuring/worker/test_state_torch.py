@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 
 import pytest
 import torch
 
+from benchmarks.programs import changing_tensors, pure_tensors
 from profkit.measuring.worker.state import State, state_of
-from tests.unit.measuring.worker.test_state import assert_seen, assert_unchanged
+from tests.unit.measuring.worker.test_state import Case, assert_seen, assert_unchanged, changes_of
 
 CHANGING: dict[str, tuple[Callable[[], object], Callable[[object], object]]] = {
     "tensor": (lambda: torch.ones(9), lambda v: v.add_(1)),  # type: ignore[attr-defined]
@@ -68,3 +70,18 @@ def test_objects_that_fail_are_no_reason_to_fail() -> None:
             raise LookupError
 
     assert state_of({"it": torch.ones(3).as_subclass(Failing)}) == State(whole=False)
+
+
+@pytest.mark.parametrize("case", changing_tensors.CASES, ids=lambda case: case[0].__qualname__)
+def test_functions_that_change_tensors_are_recognised(case: Case) -> None:
+    assert changes_of(case)
+
+
+@pytest.mark.parametrize("case", pure_tensors.CASES, ids=lambda case: case[0].__qualname__)
+def test_functions_that_change_no_tensors_are_left_alone(case: Case) -> None:
+    assert changes_of(case) == ()
+
+
+def test_all_of_them_can_be_sent() -> None:
+    for _, make in (*changing_tensors.CASES, *pure_tensors.CASES):
+        pickle.dumps(make())

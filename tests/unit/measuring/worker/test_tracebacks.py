@@ -6,7 +6,7 @@ import pytest
 
 from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.runnable import calls
-from profkit.measuring.worker.tracebacks import trace_of
+from profkit.measuring.worker.source import trace_of
 from tests.support.worker_jobs import case, timer_job
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.blocks import Meter, Timed, TimingSettings, time_cases
+from profkit.measuring.worker.timing import Meter, Timed, TimingSettings, time_cases
 
 
 @dataclass
