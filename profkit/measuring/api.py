@@ -24,7 +24,7 @@ from profkit.measuring.runner.in_process import check_here, run_here
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.outcomes import Outcome, duplicates
 from profkit.measuring.runner.placement import preload_of
-from profkit.measuring.runner.progress import Progress, ProgressLine, Silent
+from profkit.measuring.runner.progress import Progress, ProgressLine
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.runner.timing import timer_kinds
 from profkit.measuring.transfer.payload import Payload, pack
@@ -102,10 +102,8 @@ class ProcessBackground:
 BACKGROUND = ProcessBackground()
 
 
-def as_progress(given: TextIO | Progress | None) -> Progress:
-    """Return a progress line for a stream, a given Progress itself, or silent progress for None."""
-    if given is None:
-        return Silent()
+def _progress(given: TextIO | Progress | None) -> Progress:
+    """Return a given Progress, or a progress line for a stream; it shows nothing for None."""
     return given if isinstance(given, Progress) else ProgressLine(given)
 
 
@@ -117,7 +115,7 @@ def wait(
     `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done, or a Progress that
     is called for each future with its key or number. When all are done, raises the first future's error.
     """
-    display = as_progress(progress)
+    display = _progress(progress)
     named: list[tuple[str, Future[_T]]]
     if isinstance(scope, MutableMapping):
         named = [(name, value) for name, value in scope.items() if isinstance(value, Future)]
@@ -182,7 +180,7 @@ def measure_all(
         tuple(orders),
         workers=workers,
         design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
-        progress=_progress(progress),
+        progress=progress,
         keep=_keeper(spool) if keep else None,
     )
     return tuple(outcome.run for outcome in outcomes)
@@ -213,7 +211,7 @@ def measure_packed(
         [one.order for one in packed],
         workers=workers,
         design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
-        progress=_progress(progress),
+        progress=progress,
         keep=keep,
         payloads={n: one.payload for n, one in enumerate(packed) if one.payload is not None},
         refused={n: one.refusal for n, one in enumerate(packed) if one.refusal is not None},
@@ -249,7 +247,7 @@ def measure_alternating(
     outcomes = _measured(
         tuple(orders),
         design=Design.ALTERNATING,
-        progress=_progress(progress),
+        progress=progress,
         keep=_keeper(spool) if keep else None,
     )
     return tuple(outcome.run for outcome in outcomes)
@@ -284,7 +282,7 @@ def _measured(
     *,
     workers: int = 1,
     design: Design = Design.SEPARATE,
-    progress: Progress | None = None,
+    progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
     payloads: dict[int, Payload] | None = None,
     refused: Mapping[int, MeasuringError] | None = None,
@@ -301,7 +299,7 @@ def _measured(
         if design is Design.INTERLEAVED and sum(task.payload is not None for task in tasks) > 1:
             raise UsageError("two callables cannot be interleaved", "measure statements that import them")
         stack.enter_context(BACKGROUND.turn)
-        context = BatchContext(process_pool(), progress or Silent(), workers, design=design)
+        context = BatchContext(process_pool(), _progress(progress), workers, design=design)
         tasks = with_libraries(tasks, broken, context)
         return run_tasks(tasks, context, _keep_outcome(keep), broken=broken)
 
@@ -342,7 +340,3 @@ def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
 
 def _keep_outcome(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
     return (lambda _: None) if keep is None else (lambda outcome: keep(outcome.run))
-
-
-def _progress(given: TextIO | Progress | None) -> Progress | None:
-    return given if given is None or isinstance(given, Progress) else ProgressLine(given)

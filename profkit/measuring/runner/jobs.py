@@ -125,35 +125,30 @@ class Task:
     preload: Preload = Preload.NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class TimingShare:
-    """Part of a timer measurement that one process does."""
+def timer_job(
+    tasks: Sequence[Task],
+    numbers: Sequence[int | None],
+    fresh: Sequence[Fresh],
+    seed: int,
+    cores: tuple[int, ...] = (),
+) -> Job:
+    """Return a job for one of the processes that time the tasks' statements, their blocks interleaved.
 
-    numbers: tuple[int | None, ...]
-    """Executions per block for each case; None: chosen by the process."""
-    min_run_time_s: float
-    runs: int | None
-    seed: int
-    cores: tuple[int, ...] = ()
-
-
-def timer_job(tasks: Sequence[Task], share: TimingShare, fresh: Sequence[Fresh] | None = None) -> Job:
-    """Return a job that times the tasks' statements in one process, their blocks interleaved.
-
-    `fresh` says how each one's executions get their state.
+    `numbers` are those of each one's executions per block, None if the process chooses; `fresh` says how its
+    executions get their state.
     """
     order = tasks[0].order
-    known = fresh or [first_fresh(task.order) for task in tasks]
+    processes, limit = processes_of(order), timed_runs(order)
     message = {
-        **_surroundings(order, Tool.NONE, share.cores),
+        **_surroundings(order, Tool.NONE, cores),
         "mode": "timer",
-        "cases": [{**_case(task), "fresh": state} for task, state in zip(tasks, known, strict=True)],
-        "number": list(share.numbers),
+        "cases": [{**_case(task), "fresh": state} for task, state in zip(tasks, fresh, strict=True)],
+        "number": list(numbers),
         "blocks": None,
         "block_s": BLOCK_S,
-        "min_run_time_s": share.min_run_time_s,
-        "runs": share.runs,
-        "seed": share.seed,
+        "min_run_time_s": order.min_run_time_s / processes,
+        "runs": None if limit is None else limit // processes,
+        "seed": seed,
     }
     return Job(_named_all(tasks), message, order.timeout_s, _payload(tasks))
 

@@ -7,19 +7,24 @@ timing. Orders that need the same kind of zygote follow one another: it is start
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 
 from profkit.errors import MeasuringError
 from profkit.measuring.errors import reporting_full_disk
 from profkit.measuring.pool.command import ZygoteKind
-from profkit.measuring.runner.attribution import with_python_functions
 from profkit.measuring.runner.context import BatchContext, spread
-from profkit.measuring.runner.counting import Controls, callgrind_kind, count, counted, with_equal_numbers
+from profkit.measuring.runner.counting import (
+    Controls,
+    callgrind_kind,
+    count,
+    counted,
+    with_equal_numbers,
+    with_python_functions,
+)
 from profkit.measuring.runner.jobs import Task, processes_of
 from profkit.measuring.runner.outcomes import BatchResults, Outcome
-from profkit.measuring.runner.progress import COUNTING, TIMING, Counted
-from profkit.measuring.runner.timing import make_ready, time_alternating, time_together, timer_kinds
+from profkit.measuring.runner.progress import COUNTING, TIMING
+from profkit.measuring.runner.timing import Side, make_ready, time_sides, timer_kinds
 from profkit.model.measurement import Design, InstructionCounts
 from profkit.model.workorder import WorkOrder
 
@@ -107,17 +112,18 @@ def _time_group(groups: Sequence[Indexes], results: BatchResults, context: Batch
 
     def work(indexes: Indexes, worker: int) -> None:
         tasks = [results.tasks[index] for index in indexes]
-        kinds, order_context = timer_kinds(tasks[0], worker), copy(context)
-        order_context.progress = steps = Counted(context.progress)
+        kinds = timer_kinds(tasks[0], worker)
+        alternating = context.design is Design.ALTERNATING
+        sides = [Side([task]) for task in tasks] if alternating else [Side(tasks)]
         with context.cores(tasks[0].order.num_threads) as cores, results.working_on(indexes):
             fresh = [kind for kind in kinds if kind not in ready]
             ready.update(fresh)
-            make_ready(tasks[0], fresh, order_context)
-            time_all = time_alternating if context.design is Design.ALTERNATING else time_together
-            for index, timing in zip(indexes, time_all(tasks, kinds, order_context, cores), strict=True):
+            make_ready(tasks[0], fresh, context)
+            for index, timing in zip(indexes, time_sides(sides, kinds, context, cores), strict=True):
                 results.timed(index, timing)
         # Remove the remaining steps of an order that failed.
-        context.progress.begin(steps.steps - _processes(results.tasks, indexes), TIMING)
+        done = sum(len(side.replies) * len(side.tasks) for side in sides)
+        context.progress.begin(done - _processes(results.tasks, indexes), TIMING)
 
     try:
         spread(groups, context.workers, work, context.stop)
