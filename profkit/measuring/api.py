@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, TypeVar, Unpack
 
-from profkit.clock import SYSTEM_CLOCK
 from profkit.config import CONFIG
 from profkit.errors import CannotTravel, InvalidOption, MeasuringError, UsageError
 from profkit.measuring.orders import MeasureOptions, check, work_order
@@ -301,7 +300,7 @@ def _measured(
         stack.enter_context(BACKGROUND.turn)
         context = BatchContext(process_pool(), _progress(progress), workers, design=design)
         tasks = with_libraries(tasks, broken, context)
-        return run_tasks(tasks, context, _keep_outcome(keep), broken=broken)
+        return run_tasks(tasks, context, lambda outcome: keep(outcome.run) if keep else None, broken=broken)
 
 
 def _measured_here(
@@ -309,7 +308,10 @@ def _measured_here(
 ) -> Outcome:
     check_here(order)
     with BACKGROUND.turn:
-        return run_here(Task(order), SYSTEM_CLOCK, _keep_outcome(keep), names)
+        outcome = run_here(order, names)
+        if keep is not None:
+            keep(outcome.run)
+        return outcome
 
 
 def _task(
@@ -336,7 +338,3 @@ def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
             _LOG.warning("the run of %r was not kept: %s", run.info.label, error)
 
     return kept
-
-
-def _keep_outcome(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
-    return (lambda _: None) if keep is None else (lambda outcome: keep(outcome.run))

@@ -12,9 +12,9 @@ from profkit.errors import UsageError
 from profkit.integrations.pytest.measuring import PreparedCall, kept, prepare
 from profkit.integrations.pytest.profiling import MEASURED_BY_FIXTURE, Profiling
 from profkit.integrations.pytest.rounds import Rounds, Setup
-from profkit.measuring.decorated.calls import what_and_where
 from profkit.measuring.orders import MeasureOptions, work_order
 from profkit.measuring.runner.in_process import run_of_times
+from profkit.measuring.transfer.payload import what_and_where
 from profkit.model.measurement import MeasuredRun
 from profkit.process.guard import reraise_program_error
 

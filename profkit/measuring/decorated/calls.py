@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from resource import RUSAGE_THREAD, getrusage
 
-from profkit.measuring.transfer.payload import what_of
 from profkit.measuring.transfer.signature import Likeness, likeness_of, signature_of
-from profkit.measuring.worker.unpack import plain
 from profkit.model.measurement import MeasuredRun, ProcessTimes
-from profkit.model.region import code_of
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
 
@@ -62,14 +59,6 @@ def now() -> Moment:
     """Return the readings of this thread's clocks."""
     switches = getrusage(RUSAGE_THREAD).ru_nivcsw
     return Moment(REAL.perf_counter_ns() / 1e9, time.thread_time(), switches, REAL.time_ns())
-
-
-def what_and_where(
-    function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
-) -> tuple[str, str, int]:
-    """Return a call's `Payload.what`, and the function's file and line."""
-    code = code_of(plain(function))
-    return what_of(function, args, kwargs), *((code.co_filename, code.co_firstlineno) if code else ("", 0))
 
 
 def in_process_run(

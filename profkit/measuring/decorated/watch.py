@@ -15,18 +15,10 @@ import wrapt
 from profkit import tracing
 from profkit.errors import CannotTravel
 from profkit.measuring.decorated.backlog import Backlog, Pending
-from profkit.measuring.decorated.calls import (
-    Claim,
-    Kinds,
-    Moment,
-    in_process_run,
-    is_traced,
-    now,
-    what_and_where,
-)
+from profkit.measuring.decorated.calls import Claim, Kinds, Moment, in_process_run, is_traced, now
 from profkit.measuring.decorated.options import Plan
 from profkit.measuring.runner.jobs import expected_executions
-from profkit.measuring.transfer.payload import Payload, pack
+from profkit.measuring.transfer.payload import Payload, pack, what_and_where
 from profkit.measuring.transfer.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder

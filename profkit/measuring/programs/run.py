@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from uuid import uuid4
+from dataclasses import replace
 
-from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.clock import SYSTEM_CLOCK
 from profkit.comparing.times import MIN_PROCESSES
 from profkit.measuring.programs.counting import counted, with_python_functions
 from profkit.measuring.programs.executions import Executions, executing, started_python
 from profkit.measuring.programs.orders import ProgramOrder, check, order_info
+from profkit.measuring.runner.outcomes import run_info, run_of
 from profkit.measuring.runner.progress import TIMING, Progress, ProgressLine
 from profkit.measuring.warnings import program_count_warnings, program_warnings
 from profkit.model.measurement import (
-    Design,
     InstructionCounts,
     MeasuredIn,
-    MeasuredInfo,
     MeasuredRun,
-    Measurement,
     Preload,
     ProcessTimes,
     Timing,
     Tool,
     Usage,
 )
-from profkit.process.manifest import process_info
 from profkit.process.metered import MeteredRun
 from profkit.process.signals import interrupted_by_termination
 from profkit.stats import median, median_interval
@@ -41,16 +38,14 @@ true median less often than it says. With this factor, it does so in 92 to 97 % 
 """
 
 
-def measure_program(
-    order: ProgramOrder, progress: Progress | None = None, clock: Clock = SYSTEM_CLOCK
-) -> MeasuredRun:
+def measure_program(order: ProgramOrder, progress: Progress | None = None) -> MeasuredRun:
     """Measure a whole program and return its run, which is not kept yet.
 
     An interrupt ends the program. Raises `UsageError` before anything starts; `MeasuringError`, for example
     if the program fails; and `CommandNotStarted`.
     """
     check(order)
-    started_ns, started_s = clock.unix_ns(), clock.monotonic_s()
+    started_ns, started_s = SYSTEM_CLOCK.unix_ns(), SYSTEM_CLOCK.monotonic_s()
     shown = ProgressLine(None) if progress is None or order.show_output else progress
     with interrupted_by_termination(), executing(order) as executions:
         try:
@@ -58,24 +53,10 @@ def measure_program(
         finally:
             shown.end()
         notes = executions.notes()
+    info = run_info(order_info(order), started_ns, SYSTEM_CLOCK.monotonic_s() - started_s)
     warnings = () if timing is None else program_warnings(timing)
     warnings += () if counts is None else program_count_warnings(counts)
-    found = Measurement(order_info(order), timing, counts, warnings)
-    info = MeasuredInfo(
-        id=uuid4().hex[:10],
-        batch=Design.SEPARATE.batch(uuid4().hex[:12]),
-        started_ns=started_ns,
-        duration_s=clock.monotonic_s() - started_s,
-        process=process_info(),
-        order=found.order,
-        min_s=found.min_s,
-        median_s=found.median_s,
-        instructions=None if counts is None else counts.stripped,
-        warnings=found.warnings,
-        notes=notes,
-        ended_ns=clock.unix_ns(),
-    )
-    return MeasuredRun(info, found)
+    return run_of(replace(info, notes=notes, ended_ns=SYSTEM_CLOCK.unix_ns()), timing, counts, warnings)
 
 
 def _measured(executions: Executions, progress: Progress) -> tuple[Timing | None, InstructionCounts | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,20 +13,17 @@ from profkit.clock import Clock
 from profkit.errors import MeasuringError
 from profkit.measuring.orders import identity
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.transfer.payload import what_of
+from profkit.measuring.transfer.payload import what_and_where
 from profkit.measuring.warnings import count_warnings, timing_warnings
-from profkit.measuring.worker.unpack import plain
 from profkit.model.measurement import (
     InstructionCounts,
     MeasuredInfo,
     MeasuredRun,
     Measurement,
+    MeasurementWarning,
     OrderInfo,
     Timing,
 )
-from profkit.model.notes import Note
-from profkit.model.region import code_of
-from profkit.model.session import ProcessInfo
 from profkit.process.manifest import process_info
 from profkit.process.redaction import secret_rule
 
@@ -38,55 +36,32 @@ class Outcome:
     error: MeasuringError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """Circumstances of an order's measurement."""
-
-    batch: str
-    started_ns: int
-    duration_s: float
-    process: ProcessInfo
-    workers: int = 1
-    notes: tuple[Note, ...] = ()
-    ended_ns: int = 0
+def run_info(order: OrderInfo, started_ns: int, duration_s: float) -> MeasuredInfo:
+    """Return the info of a run that this process measured alone, without its figures."""
+    return MeasuredInfo(uuid4().hex[:10], uuid4().hex[:12], started_ns, duration_s, process_info(), order)
 
 
-def measured(
-    task: Task, around: Circumstances, timing: Timing | None, counts: InstructionCounts | None
-) -> Outcome:
-    """Return the outcome of an order that was measured."""
-    order = order_info(task)
-    warnings = () if timing is None else timing_warnings(task.order, timing, around.workers)
-    warnings += () if counts is None else count_warnings(counts)
-    found = Measurement(order, timing, counts, warnings)
-    info = replace(
-        _info(task, order, around),
+def run_of(
+    info: MeasuredInfo,
+    timing: Timing | None,
+    counts: InstructionCounts | None,
+    warnings: tuple[MeasurementWarning, ...],
+) -> MeasuredRun:
+    """Return the run with these figures."""
+    found = Measurement(info.order, timing, counts, warnings)
+    figures = replace(
+        info,
         min_s=found.min_s,
         median_s=found.median_s,
         instructions=None if counts is None else counts.stripped,
         warnings=warnings,
     )
-    return Outcome(MeasuredRun(info, found))
+    return MeasuredRun(figures, found)
 
 
-def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
+def failed(info: MeasuredInfo, error: MeasuringError) -> Outcome:
     """Return the outcome of an order that failed."""
-    info = replace(_info(task, order_info(task), around), error=str(error))
-    return Outcome(MeasuredRun(info), error)
-
-
-def _info(task: Task, order: OrderInfo, around: Circumstances) -> MeasuredInfo:
-    tree = task.order.tree
-    return MeasuredInfo(
-        id=uuid4().hex[:10],
-        batch=around.batch,
-        started_ns=around.started_ns,
-        duration_s=around.duration_s,
-        process=around.process if tree is None else replace(around.process, git_commit=tree.commit),
-        order=order,
-        notes=around.notes,
-        ended_ns=around.ended_ns,
-    )
+    return Outcome(MeasuredRun(replace(info, error=str(error))), error)
 
 
 def order_info(task: Task) -> OrderInfo:
@@ -122,21 +97,13 @@ def _what_and_where(task: Task) -> tuple[str, str, int]:
         return payload.what, payload.file, payload.line
     if order.function is None:  # it could not be sent here to be measured
         return "", "", 0
-    code = code_of(plain(order.function))
-    what = what_of(order.function, order.args, order.kwargs)
-    return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)
+    return what_and_where(order.function, order.args, order.kwargs)
 
 
 def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
     """Return labels of orders that are identical, so that their results could not be distinguished."""
-    seen: set[object] = set()
-    twice = []
-    for task in tasks:
-        key = identity(task.order)
-        if key in seen:
-            twice.append(task.order.label)
-        seen.add(key)
-    return tuple(dict.fromkeys(twice))
+    times = Counter(identity(task.order) for task in tasks)
+    return tuple(dict.fromkeys(task.order.label for task in tasks if times[identity(task.order)] > 1))
 
 
 class BatchResults:
@@ -172,7 +139,7 @@ class BatchResults:
 
     def fail(self, index: int, error: MeasuringError) -> None:
         """Record why an order has no numbers."""
-        self._close(index, failed(self.tasks[index], self._around(index), error))
+        self._close(index, failed(self._info(index), error))
 
     def counted(self, index: int, counts: InstructionCounts) -> None:
         """Record an order's instruction counts."""
@@ -200,24 +167,29 @@ class BatchResults:
                 self._spans[index].end()
 
     def _close_if_whole(self, index: int) -> None:
-        mode = self.tasks[index].order.mode
+        order = self.tasks[index].order
         counts, timing = self._counts.get(index), self._timings.get(index)
-        if (counts is None) == (not mode.counts) and (timing is None) == (not mode.times):
-            self._close(index, measured(self.tasks[index], self._around(index), timing, counts))
+        if (counts is None) == order.mode.counts or (timing is None) == order.mode.times:
+            return
+        warnings = () if timing is None else timing_warnings(order, timing, self._workers)
+        warnings += () if counts is None else count_warnings(counts)
+        self._close(index, Outcome(run_of(self._info(index), timing, counts, warnings)))
 
     def _close(self, index: int, outcome: Outcome) -> None:
         with self._lock:
             self._outcomes[index] = outcome
             self._finished(outcome)
 
-    def _around(self, index: int) -> Circumstances:
-        span = self._spans.get(index) or _Span(self._clock)
-        return Circumstances(
+    def _info(self, index: int) -> MeasuredInfo:
+        task, span = self.tasks[index], self._spans.get(index) or _Span(self._clock)
+        tree, process = task.order.tree, self._process
+        return MeasuredInfo(
+            id=uuid4().hex[:10],
             batch=self._batch,
             started_ns=span.started_ns,
             duration_s=span.duration_s,
-            process=self._process,
-            workers=self._workers,
+            process=process if tree is None else replace(process, git_commit=tree.commit),
+            order=order_info(task),
             ended_ns=self._clock.unix_ns(),
         )
 
