@@ -6,7 +6,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -34,37 +34,30 @@ from profkit.store.measured import keep_measured
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    future: Future[object]
-    work: Callable[[], object]
-
-    def run(self) -> None:
-        """Do the work, unless its future is cancelled."""
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            self.future.set_result(self.work())
-        except BaseException as error:  # noqa: BLE001 - the future carries it
-            self.future.set_exception(error)
-
-
 class Background:
     """Daemon thread that does submitted work in order; it starts with the first item."""
 
     def __init__(self) -> None:
-        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Callable[[], _T]) -> Future[_T]:
         """Return the future of `work()`; run it at once in the caller if no thread can start any more."""
         future: Future[_T] = Future()
-        item = _Item(future, work)  # type: ignore[arg-type]
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - the future carries it
+                future.set_exception(error)
+
         if self._started():
-            self._items.put(item)
+            self._items.put(run)
         else:
-            item.run()
+            run()
         return future
 
     def _started(self) -> bool:
@@ -80,7 +73,7 @@ class Background:
 
     def _serve(self) -> None:
         while True:
-            self._items.get().run()
+            self._items.get()()
 
 
 class ProcessBackground:
@@ -151,8 +144,8 @@ def measure(
     `isolated=False` it is timed in this process, and the measurement says so. Raises `UsageError` before
     anything starts, and `MeasuringError` if there is no result.
     """
-    order, kept = work_order(stmt, **options), _keeper(CONFIG.spool) if keep else None
-    outcome = _measured([order], keep=kept)[0] if isolated else _measured_here(order, kept)
+    order, kept = work_order(stmt, **options), keeper(CONFIG.spool) if keep else None
+    outcome = _measured([PackedOrder(order)], keep=kept)[0] if isolated else _measured_here(order, kept)
     if outcome.error is not None:
         raise outcome.error
     assert outcome.run.measurement is not None
@@ -175,19 +168,13 @@ def measure_all(
     the same processes, block by block in random order: use it to compare. `progress` is a stream for a
     progress line. Runs are kept in `spool`. Raises `UsageError` before anything starts.
     """
-    outcomes = _measured(
-        tuple(orders),
-        workers=workers,
-        design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
-        progress=progress,
-        keep=_keeper(spool) if keep else None,
-    )
-    return tuple(outcome.run for outcome in outcomes)
+    packed, kept = [PackedOrder(order) for order in orders], keeper(spool) if keep else None
+    return measure_packed(packed, workers=workers, interleaved=interleaved, progress=progress, keep=kept)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedOrder:
-    """Order whose function, if any, was packed elsewhere, or the error of packing it."""
+    """Order with its packed function or the error of packing; with neither, it is packed when measured."""
 
     order: WorkOrder
     payload: Payload | None = None
@@ -206,15 +193,8 @@ def measure_packed(
 
     `keep` is called with each run as soon as it is measured.
     """
-    outcomes = _measured(
-        [one.order for one in packed],
-        workers=workers,
-        design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
-        progress=progress,
-        keep=keep,
-        payloads={n: one.payload for n, one in enumerate(packed) if one.payload is not None},
-        refused={n: one.refusal for n, one in enumerate(packed) if one.refusal is not None},
-    )
+    design = Design.INTERLEAVED if interleaved else Design.SEPARATE
+    outcomes = _measured(packed, workers=workers, design=design, progress=progress, keep=keep)
     return tuple(outcome.run for outcome in outcomes)
 
 
@@ -243,12 +223,8 @@ def measure_alternating(
 
     Their processes alternate: use it to compare them. Everything else is as in `measure_all`.
     """
-    outcomes = _measured(
-        tuple(orders),
-        design=Design.ALTERNATING,
-        progress=progress,
-        keep=_keeper(spool) if keep else None,
-    )
+    packed, kept = [PackedOrder(order) for order in orders], keeper(spool) if keep else None
+    outcomes = _measured(packed, design=Design.ALTERNATING, progress=progress, keep=kept)
     return tuple(outcome.run for outcome in outcomes)
 
 
@@ -259,12 +235,8 @@ def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = Tru
     its run; the future fails only for other errors.
     """
     check(order)
-
-    def work() -> MeasuredRun:
-        payloads = {} if payload is None else {0: payload}
-        return _measured([order], payloads=payloads, keep=_keeper(CONFIG.spool) if keep else None)[0].run
-
-    return BACKGROUND.current.submit(work)
+    packed, kept = [PackedOrder(order, payload)], keeper(CONFIG.spool) if keep else None
+    return BACKGROUND.current.submit(lambda: _measured(packed, keep=kept)[0].run)
 
 
 def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
@@ -277,21 +249,18 @@ def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOpti
 
 
 def _measured(
-    orders: Sequence[WorkOrder],
+    packed: Sequence[PackedOrder],
     *,
     workers: int = 1,
     design: Design = Design.SEPARATE,
     progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
-    payloads: dict[int, Payload] | None = None,
-    refused: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
     if workers < 1:
         raise InvalidOption("workers", workers, "give 1 or more")
     with ExitStack() as stack:
-        broken: dict[int, MeasuringError] = dict(refused or {})
-        given = payloads or {}
-        tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
+        broken = {n: one.refusal for n, one in enumerate(packed) if one.refusal is not None}
+        tasks = [_task(one, n, stack, broken) for n, one in enumerate(packed)]
         if twice := duplicates([task for n, task in enumerate(tasks) if n not in broken]):
             named = ", ".join(map(repr, twice))
             raise UsageError(f"these orders occur twice: {named}", "give them different labels")
@@ -314,9 +283,8 @@ def _measured_here(
         return outcome
 
 
-def _task(
-    order: WorkOrder, index: int, stack: ExitStack, broken: dict[int, MeasuringError], payload: Payload | None
-) -> Task:
+def _task(packed: PackedOrder, index: int, stack: ExitStack, broken: dict[int, MeasuringError]) -> Task:
+    order, payload = packed.order, packed.payload
     if index in broken:
         return Task(order)
     check(order)
@@ -330,7 +298,9 @@ def _task(
     return Task(order, payload, preload=preload_of(order, payload))
 
 
-def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
+def keeper(spool: Path) -> Callable[[MeasuredRun], None]:
+    """Return a function that keeps runs in a spool, and logs a warning for one that it cannot keep."""
+
     def kept(run: MeasuredRun) -> None:
         try:
             keep_measured(spool, run)

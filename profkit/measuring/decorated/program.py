@@ -9,7 +9,6 @@ import math
 import os
 import sys
 import threading
-from concurrent.futures import Future
 from functools import cache
 
 from profkit.config import CONFIG
@@ -25,29 +24,26 @@ EXIT_TIMEOUT_S = 10.0
 """Default for the longest wait for remaining measurements when the program ends, in seconds."""
 
 
-class Front:
-    """`watch.MeasuringService` that uses `measuring.api`, which is imported at the first measurement."""
-
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
-        """See `api.submit`; the run is kept."""
-        from profkit.measuring.api import submit
-
-        _end_before_pools()
-        return submit(order, payload)
-
-    def keep(self, run: MeasuredRun) -> None:
-        """Write a run to the spool."""
-        from profkit.store.measured import keep_measured
-
-        keep_measured(CONFIG.spool, run)
-
-
 BACKLOG = Backlog()
 
 
 def watch_of(plan: Plan) -> Watch:
     """Return a watch over a function of this program."""
-    return Watch(plan, BACKLOG, Front())
+    return Watch(plan, BACKLOG, _measure, _keep)
+
+
+def _measure(order: WorkOrder, payload: Payload) -> MeasuredRun:
+    from profkit.measuring.api import PackedOrder, keeper, measure_packed
+
+    _end_before_pools()
+    (run,) = measure_packed([PackedOrder(order, payload)], keep=keeper(CONFIG.spool))
+    return run
+
+
+def _keep(run: MeasuredRun) -> None:
+    from profkit.store.measured import keep_measured
+
+    keep_measured(CONFIG.spool, run)
 
 
 def _finish() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import wrapt
 
@@ -36,18 +35,6 @@ PACKING = object()
 """In `UNDER_WAY` while arguments are packed, which runs their code: calls are ignored meanwhile."""
 
 
-class MeasuringService(Protocol):
-    """Functions that measure and keep calls."""
-
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
-        """Measure a packed call, return its run's future, and close the payload at the end."""
-        ...
-
-    def keep(self, run: MeasuredRun) -> None:
-        """Keep a run that was not submitted; raise OSError if it cannot be written."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Call to measure; without a payload it is timed in place, and `why` gives the reason."""
@@ -60,10 +47,20 @@ class Chosen:
 
 
 class Watch:
-    """State of one function's calls; thread-safe."""
+    """State of one function's calls; thread-safe.
 
-    def __init__(self, plan: Plan, backlog: Backlog, service: MeasuringService) -> None:
-        self.plan, self.backlog, self._service = plan, backlog, service
+    `measure` measures a packed call, keeps its run and closes the payload. `keep` keeps the run of a call
+    that was timed in place, and raises OSError if it cannot be written.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        backlog: Backlog,
+        measure: Callable[[WorkOrder, Payload], MeasuredRun],
+        keep: Callable[[MeasuredRun], None],
+    ) -> None:
+        self.plan, self.backlog, self._measure, self._keep = plan, backlog, measure, keep
         self._turn = itertools.count()
         self._lock = REAL.allocate_lock()
         self._kinds = Kinds(plan.max_signatures)
@@ -72,18 +69,13 @@ class Watch:
         self._announced = False
         self._active, self._last_s = 0, 0.0
 
-    @property
-    def exit_timeout_s(self) -> float | None:
-        """See `backlog.Owner.exit_timeout_s`."""
-        return self.plan.exit_timeout_s
-
     def runs(self) -> Iterator[MeasuredRun]:
         """Measure waiting calls now, and return this process's runs of the function, newest first."""
         self.backlog.flush(self)
         return iter(() if self.backlog.forked else self._runs[::-1])
 
     def take(self, run: MeasuredRun) -> None:
-        """See `backlog.Owner.take`."""
+        """Receive the run of a measured call."""
         if run.info.error is not None:
             self.say_once(f"{run.info.label} was not measured: {run.info.error}")
         self._runs.append(run)
@@ -91,7 +83,7 @@ class Watch:
             call_back(self.plan.on_run, run, f"on_run of {run.info.label!r}")
 
     def ready_in_s(self) -> float:
-        """See `backlog.Owner.ready_in_s`."""
+        """Return the seconds until the function will have been idle for long enough, as far as known now."""
         if self._active:
             return IDLE_S
         return self._last_s + IDLE_S - self.backlog.clock.monotonic_s()
@@ -210,12 +202,11 @@ class Watch:
     def _pending(self, chosen: Chosen, start: Moment, end: Moment) -> Pending:
         payload, order = chosen.payload, chosen.order
         if payload is not None:
-            submit = self._service.submit
-            return Pending(self, order.label, lambda: submit(order, payload).result(), payload)
+            return Pending(self, order.label, lambda: self._measure(order, payload), payload)
 
         def kept() -> MeasuredRun:
             run = in_process_run(order, chosen.described, start, end, chosen.why)
-            self._service.keep(run)
+            self._keep(run)
             return run
 
         return Pending(self, order.label, kept)

@@ -12,7 +12,6 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -54,7 +53,7 @@ class Laboratory:
         self.gate.set()
         self.error: Exception | None = None
 
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
+    def measure(self, order: WorkOrder, payload: Payload) -> MeasuredRun:
         self.gate.wait()
         self.orders.append(order)
         if self.error is not None:
@@ -63,9 +62,7 @@ class Laboratory:
             function, args, kwargs = unpack(payload.fd)
             value = function(*args, **kwargs)
             self.values.append(asyncio.run(value) if payload.coroutine else value)
-        future: Future[MeasuredRun] = Future()
-        future.set_result(run_of(order, payload.what))
-        return future
+        return run_of(order, payload.what)
 
     def keep(self, run: MeasuredRun) -> None:
         self.kept.append(run)
@@ -83,9 +80,16 @@ class BatchContext:
         self.backlog = Backlog(self.clock)
         self.laboratory = Laboratory()
 
+    def watch(self, function: Any, mode: str = "timer", kind: type[Watch] = Watch, **options: Any) -> Watch:
+        plan, laboratory = plan_of(function, mode, options), self.laboratory
+        return kind(plan, self.backlog, laboratory.measure, laboratory.keep)
+
     def measured(self, function: Any, mode: str = "timer", **options: Any) -> Any:
-        watch = Watch(plan_of(function, mode, options), self.backlog, self.laboratory)
-        return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+        return watched(self.watch(function, mode, **options), function)
+
+
+def watched(watch: Watch, function: Any) -> Any:
+    return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -521,8 +525,8 @@ class TestWhenItIsMeasured:
         def function(n: int) -> None:
             assert watch.ready_in_s() > 0  # while it runs
 
-        watch = Watch(plan_of(function, "timer", {}), context.backlog, context.laboratory)
-        called = decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+        watch = context.watch(function)
+        called = watched(watch, function)
         called(1)
         assert watch.ready_in_s() == 1.0
         context.clock.advance(0.6)

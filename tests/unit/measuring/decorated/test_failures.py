@@ -11,14 +11,9 @@ from typing import Any
 
 import pytest
 
-from profkit.calls.wrapper import decorated
-from profkit.clock import ManualClock
-from profkit.measuring.decorated.backlog import Backlog
-from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
-from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
 from profkit.process import guard
-from tests.unit.measuring.decorated.test_backlog import Laboratory
+from tests.unit.measuring.decorated.test_backlog import BatchContext, watched
 
 STEPS = ("is_measurable", "choose", "begin", "end", "enqueue")
 
@@ -70,9 +65,9 @@ class Failing(Watch):
 
 
 def failing(function: Callable[..., Any], step: str, error: BaseException) -> Any:
-    watch = Failing(plan_of(function, "timer", {}), Backlog(ManualClock()), Laboratory())
-    watch.step, watch.error = step, error  # type: ignore[assignment]
-    return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+    watch = BatchContext().watch(function, kind=Failing)
+    watch.step, watch.error = step, error  # type: ignore[attr-defined]
+    return watched(watch, function)
 
 
 def descriptors() -> int:
@@ -83,10 +78,9 @@ def descriptors() -> int:
 @pytest.fixture(autouse=True, scope="module")
 def first_call() -> None:
     """Import what the first call needs: libffi, for one, keeps a descriptor of its own."""
-    backlog = Backlog(ManualClock())
-    watch = Watch(plan_of(descriptors, "timer", {}), backlog, Laboratory())
-    decorated(descriptors, marker_of(watch, descriptors), watch.runs, watch.note_traced)()  # type: ignore[arg-type]
-    backlog.drop()
+    context = BatchContext()
+    context.measured(descriptors)()
+    context.backlog.drop()
 
 
 @pytest.fixture(autouse=True)

@@ -20,26 +20,16 @@ from typing import Any
 
 import pytest
 
-from profkit.calls.wrapper import decorated
-from profkit.clock import ManualClock
-from profkit.measuring.decorated.backlog import Backlog
-from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
-from profkit.measuring.decorated.options import plan_of
-from profkit.measuring.decorated.watch import Watch
-from tests.unit.measuring.decorated.test_backlog import Laboratory
+from tests.unit.measuring.decorated.test_backlog import BatchContext
 
-BACKLOG = Backlog(ManualClock())
-
-
-def measured(function: Any) -> Any:
-    watch = Watch(plan_of(function, "timer", {}), BACKLOG, Laboratory())
-    return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+CONTEXT = BatchContext()
+measured = CONTEXT.measured
 
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_waits() -> Iterator[None]:
     yield
-    BACKLOG.drop()
+    CONTEXT.backlog.drop()
 
 
 def plain(n: int, *, key: str = "x") -> list[int]:
