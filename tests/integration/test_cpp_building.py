@@ -293,7 +293,7 @@ def test_headers_are_precompiled_and_used(tmp_path: Path):
     unit = ObjectCompilation(one, Source(header.headers, source_of(one).text), tools, tmp_path, precompiled)
     [(_, library)] = run_compilations([unit], cache, 1, lambda label: None)
     assert library == unit.find(cache)
-    failed = replace(unit, source=Source((), unit.source.text), precompiled=None)
+    failed = ObjectCompilation(one, Source((), unit.source.text), tools, tmp_path)
     [(_, error)] = run_compilations([failed], cache, 1, lambda label: None)
     assert "‘map’ is not a member of ‘std’" in str(error)
 

@@ -6,8 +6,7 @@ import contextlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from profkit.errors import CompileFailed, MeasuringError
@@ -38,7 +37,7 @@ Progress = Callable[[int, int, str], None]
 def libraries_for(
     orders: Sequence[WorkOrder],
     *,
-    progress: Callable[[int, int, str], None],
+    progress: Progress,
     workers: int | None = None,
     cache: Path | None = None,
 ) -> Mapping[int, Path | MeasuringError]:
@@ -88,30 +87,27 @@ def _build(
         return results
     workers = workers or _workers(missing)
     headers = worth_precompiling(missing, cache, workers)
-    scripts = {unit.key: unit for unit in map(_script, missing) if unit is not None}
+    needed = {unit.key: ScriptCompilation(unit.order, unit.tools) for unit in missing if unit.source.script}
+    scripts = {script.key: script for script in needed.values()}
     tally = _Tally(
         cache, workers, progress, done=len(results), total=len(units) + len(headers) + len(scripts)
     )
-    ready = [unit for unit in missing if unit.header_key not in headers and not unit.source.script]
-    outcome = tally.run(
-        [*scripts.values(), *headers.values(), *(_with_precompiled_headers(unit, cache) for unit in ready)]
-    )
+    ready = [unit for unit in missing if unit.header_key not in headers and unit.key not in needed]
+    _find_headers(ready, cache)
+    outcome = tally.run([*scripts.values(), *headers.values(), *ready])
     late = []
     for unit in (unit for unit in missing if unit.key not in outcome):
-        script = outcome[needed.key] if (needed := _script(unit)) else None
+        script = outcome[needed[unit.key].key] if unit.key in needed else None
         if isinstance(script, MeasuringError):
             outcome[unit.key] = script
             tally.skip(unit)
         else:
-            late.append(replace(_with_precompiled_headers(unit, cache), script=script))
+            unit.script = script
+            late.append(unit)
+    _find_headers(late, cache)
     outcome |= tally.run(late)
     cache.shrink()
     return results | {unit.key: outcome[unit.key] for unit in missing}
-
-
-def _script(unit: ObjectCompilation) -> ScriptCompilation | None:
-    """Return the task for the TorchScript that an object needs, if any."""
-    return ScriptCompilation(unit.order, unit.tools) if unit.source.script else None
 
 
 def worth_precompiling(
@@ -133,9 +129,10 @@ def worth_precompiling(
     }
 
 
-def _with_precompiled_headers(unit: ObjectCompilation, cache: Cache) -> ObjectCompilation:
-    """Return the task with precompiled headers, if they exist."""
-    return replace(unit, precompiled=cache.find_header(unit.header_key) if unit.source.headers else None)
+def _find_headers(units: Iterable[ObjectCompilation], cache: Cache) -> None:
+    for unit in units:
+        if unit.source.headers:
+            unit.precompiled = cache.find_header(unit.header_key)
 
 
 def _workers(missing: Sequence[ObjectCompilation]) -> int:

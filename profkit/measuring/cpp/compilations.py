@@ -7,53 +7,30 @@ import os
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.errors import CompileFailed
 from profkit.measuring.cpp.cache import Cache
-from profkit.measuring.cpp.compiling import CompilationResult, trimmed
+from profkit.measuring.cpp.compiling import Compilation, CompilationResult, trimmed
 from profkit.measuring.cpp.source import Source, include
 from profkit.measuring.cpp.toolchain import Toolchain, interpreter
 from profkit.measuring.errors import ScriptFailed
 from profkit.model.workorder import WorkOrder
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectCompilation:
-    """Compilation of one shared object."""
+class ObjectCompilation(Compilation):
+    """Compilation of one shared object; its label is that of the first order with this source."""
 
-    order: WorkOrder
-    source: Source
-    tools: Toolchain
-    cwd: Path
-    precompiled: Path | None = None
-    script: Path | None = None
-    """TorchScript file that becomes part of it."""
-
-    @property
-    def key(self) -> str:
-        """Digest of everything that affects the object."""
-        return self.tools.object_key(self.source, self.cwd)
-
-    @property
-    def header_key(self) -> str:
+    def __init__(
+        self, order: WorkOrder, source: Source, tools: Toolchain, cwd: Path, precompiled: Path | None = None
+    ) -> None:
+        super().__init__(tools.object_key(source, cwd), order.label, environ_of(order))
+        self.order, self.source, self.tools = order, source, tools
+        self._cwd, self.precompiled = cwd, precompiled
+        self.header_key = tools.key(source.headers)
         """Key of the headers that could be precompiled for it."""
-        return self.tools.key(self.source.headers)
-
-    @property
-    def label(self) -> str:
-        """Label of the first order with this source."""
-        return self.order.label
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """Environment of the order."""
-        return environ_of(self.order)
-
-    def find(self, cache: Cache) -> Path | None:
-        """Return the object, if it is cached."""
-        return cache.find(self.key)
+        self.script: Path | None = None
+        """TorchScript file that becomes part of it."""
 
     def command(self, working_folder: Path) -> Sequence[str]:
         """Write the source, and return the command that compiles it."""
@@ -61,36 +38,25 @@ class ObjectCompilation:
         script = f'#define PROFKIT_SCRIPT "{in_assembly(self.script)}"\n' if self.script else ""
         text = include(self.source.headers) + script + self.source.text
         source.write_text(text, "utf-8", errors="surrogatepass")
-        return self.tools.compile_command(source, working_folder / "made.so", self.cwd, self.precompiled)
+        return self.tools.compile_command(source, working_folder / "made.so", self._cwd, self.precompiled)
 
     def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
         """Cache the object with the list of its sources, or return the compiler's error."""
         target = working_folder / "made.so"
         if not target.exists():
-            return CompileFailed(self.order.label, trimmed(output, self.order))
+            return CompileFailed(self.label, trimmed(output, self.order))
         listed = (working_folder / "made.so.d").read_text("utf-8", errors="surrogateescape")
         own = [path for path in _listed(listed) if not path.is_relative_to(cache.folder)]
         script = cache.headers_of(self.tools.script_key(self.source.script)) if self.script else ()
         return cache.keep(self.key, target, [*own, *script])
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderCompilation:
-    """Precompilation of one set of headers."""
+class HeaderCompilation(Compilation):
+    """Precompilation of one set of headers; its label names the first."""
 
-    headers: tuple[str, ...]
-    tools: Toolchain
-    env: Mapping[str, str]
-
-    @property
-    def key(self) -> str:
-        """Digest of the headers and of the arguments that they are compiled with."""
-        return self.tools.key(self.headers)
-
-    @property
-    def label(self) -> str:
-        """Name of the first header."""
-        return f"{self.headers[0]}, precompiled"
+    def __init__(self, headers: tuple[str, ...], tools: Toolchain, env: Mapping[str, str]) -> None:
+        super().__init__(tools.key(headers), f"{headers[0]}, precompiled", env)
+        self.headers, self._tools = headers, tools
 
     def find(self, cache: Cache) -> Path | None:
         """Return the file to include, if it is cached."""
@@ -101,7 +67,7 @@ class HeaderCompilation:
         target = working_folder / "made"
         target.mkdir()
         (target / "header.h").write_text(include(self.headers), "utf-8")
-        return self.tools.precompile_command(target / "header.h")
+        return self._tools.precompile_command(target / "header.h")
 
     def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
         """Cache the folder, or return the compiler's error."""
@@ -110,55 +76,29 @@ class HeaderCompilation:
         return cache.keep_header(self.key, working_folder / "made")
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptCompilation:
+class ScriptCompilation(Compilation):
     """Compilation of Python text to TorchScript."""
 
-    order: WorkOrder
-    tools: Toolchain
+    suffix = ".pt"
 
-    @property
-    def key(self) -> str:
-        """Digest of the text and the torch that compiles it."""
-        return self.tools.script_key(self.order.script)
-
-    @property
-    def label(self) -> str:
-        """Label of the first order with this text."""
-        return f"{self.order.label}, TorchScript"
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """Environment of the order."""
-        return environ_of(self.order)
-
-    def find(self, cache: Cache) -> Path | None:
-        """Return the file, if it is cached."""
-        return cache.find(self.key, ".pt")
+    def __init__(self, order: WorkOrder, tools: Toolchain) -> None:
+        super().__init__(tools.script_key(order.script), f"{order.label}, TorchScript", environ_of(order))
+        self._order = order
 
     def command(self, working_folder: Path) -> Sequence[str]:
         """Write a module with the text, and return the command that imports it and saves its `model`."""
-        module = working_folder / "model.py"
-        module.write_text(self.order.script, "utf-8", errors="surrogatepass")
-        folders = json.dumps(self.order.path)
-        return [
-            *interpreter(self.order),
-            "-P",
-            "-c",
-            _SAVE,
-            folders,
-            str(module),
-            str(working_folder / "made.pt"),
-        ]
+        module, target = working_folder / "model.py", working_folder / "made.pt"
+        module.write_text(self._order.script, "utf-8", errors="surrogatepass")
+        folders = json.dumps(self._order.path)
+        return [*interpreter(self._order), "-P", "-c", _SAVE, folders, str(module), str(target)]
 
     def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
         """Cache the file, or return the error."""
-        target = working_folder / "made.pt"
         try:
             files = json.loads((working_folder / "made.pt.files").read_bytes())
         except (OSError, ValueError):
-            return ScriptFailed(self.order.label, output)
-        return cache.keep(self.key, target, map(Path, files))
+            return ScriptFailed(self._order.label, output)
+        return cache.keep(self.key, working_folder / "made.pt", map(Path, files))
 
 
 _SAVE = """
