@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from profkit.measuring.decorated.watch import Watch
 from profkit.process import guard
 from tests.unit.measuring.decorated.test_backlog import BatchContext, watched
 
@@ -30,43 +29,14 @@ def name_of(error: object) -> str:
     return type(error).__name__ if isinstance(error, BaseException) else str(error)
 
 
-class Failing(Watch):
-    """Fails at one step."""
-
-    step, error = "", Exception()
-
-    def _at(self, step: str) -> None:
-        if step == self.step:
-            raise self.error
-
-    def is_measurable(self) -> bool:
-        self._at("is_measurable")
-        return super().is_measurable()
-
-    def choose(self, *call: Any) -> Any:
-        self._at("choose")
-        return super().choose(*call)
-
-    def begin(self) -> None:
-        self._at("begin")
-        super().begin()
-
-    def end(self) -> None:
-        self._at("end")
-        super().end()
-
-    def enqueue(self, *of: Any) -> None:
-        self._at("enqueue")
-        super().enqueue(*of)
-
-    def abandon(self, chosen: Any) -> None:
-        self._at("abandon")
-        super().abandon(chosen)
-
-
 def failing(function: Callable[..., Any], step: str, error: BaseException) -> Any:
-    watch = BatchContext().watch(function, kind=Failing)
-    watch.step, watch.error = step, error  # type: ignore[attr-defined]
+    """Return the measured function; one step of its watch raises an error."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    watch = BatchContext().watch(function)
+    setattr(watch, step, fail)
     return watched(watch, function)
 
 
