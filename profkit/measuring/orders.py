@@ -151,7 +151,9 @@ def language_of(name: str | Language) -> Language:
 
 
 def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> WorkOrder:
-    _refuse_unknown(options)
+    for name in options:
+        if name not in MeasureOptions.__annotations__:
+            raise UnknownOption(name, MeasureOptions.__annotations__)
     _check_numbers(options)
     if not isinstance(stmt, str) and not callable(stmt):
         raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or a callable")
@@ -265,27 +267,21 @@ def _check_syntax(order: WorkOrder) -> None:
             raise UsageError(problem, "fix its text") from error
 
 
-def _refuse_unknown(options: MeasureOptions) -> None:
-    known = MeasureOptions.__annotations__
-    for name in options:
-        if name not in known:
-            raise UnknownOption(name, known)
-
-
 def _check_numbers(options: MeasureOptions) -> None:
     for name in ("num_threads", "repeats"):
-        _positive(name, options.get(name, 1), whole=True)
+        check_positive(name, options.get(name, 1))
     for name in ("number", "runs", "processes", "memory_limit_bytes"):
         if options.get(name) is not None:
-            _positive(name, options.get(name), whole=True)
+            check_positive(name, options.get(name))
     for name in ("min_run_time_s", "timeout_s"):
-        _positive(name, options.get(name, 1.0), whole=False)
+        check_positive(name, options.get(name, 1.0), whole=False)
     retries = options.get("retries", 0)
     if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
         raise InvalidOption("retries", retries, "give a whole number, 0 or more")
 
 
-def _positive(name: str, value: object, *, whole: bool) -> None:
+def check_positive(name: str, value: object, *, whole: bool = True) -> None:
+    """Raise InvalidOption for a value that is no number above 0, whole or not."""
     kind = int if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < math.inf:
         raise InvalidOption(name, value, f"give a {'whole ' if whole else ''}number above 0")

@@ -140,7 +140,6 @@ def _how_many(
 
 
 def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
-    """Return the warnings about contention for the cores."""
     warnings = []
     # How many of its threads a statement keeps busy is a property of the statement, equal in all processes.
     busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
@@ -179,13 +178,15 @@ def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
 
 
 def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
-    """Return the warnings about the times themselves."""
     warnings = []
     minima = [min(process.times_s) for process in processes]
-    spread = _wide_interval(minima) | _wide_spread(minima)
+    fastest, slowest = min(minima), max(minima)
+    spread = _wide_interval(minima)
+    if slowest - fastest > WIDEST_SPREAD * fastest:
+        spread |= {"fastest_s": fastest, "slowest_s": slowest}
     if spread:
         warnings.append(MeasurementWarning.of(WarningCode.SPREAD, **spread))
-    block_s = timing.number * min(minima)
+    block_s = timing.number * fastest
     if block_s < SHORTEST_BLOCK_S:
         warnings.append(MeasurementWarning.of(WarningCode.SHORT, executions=timing.number, block_s=block_s))
     return warnings
@@ -196,13 +197,6 @@ def _wide_interval(minima: list[float]) -> dict[str, float]:
     if bounds is None or bounds[1] - bounds[0] <= WIDEST_INTERVAL * middle:
         return {}
     return {"median_s": middle, "low_s": bounds[0], "high_s": bounds[1]}
-
-
-def _wide_spread(minima: list[float]) -> dict[str, float]:
-    fastest, slowest = min(minima), max(minima)
-    if slowest - fastest <= WIDEST_SPREAD * fastest:
-        return {}
-    return {"fastest_s": fastest, "slowest_s": slowest}
 
 
 def _wall_s(timing: Timing, process: ProcessTimes) -> float:

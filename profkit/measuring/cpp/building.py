@@ -52,28 +52,26 @@ def libraries_for(
     results: dict[int, Path | MeasuringError] = {}
     units: dict[int, ObjectCompilation] = {}
     for index, order in enumerate(orders):
-        if order.language is Language.CPP:
-            try:
-                units[index] = _unit(order)
-            except MeasuringError as error:
-                results[index] = error
+        if order.language is not Language.CPP:
+            continue
+        try:
+            torch = torch_build(order) if needs_torch(order) else None
+            tools = toolchain(environ_of(order), torch)
+            units[index] = ObjectCompilation(order, source_of(order), tools, Path.cwd())
+        except MeasuringError as error:
+            results[index] = error
     if units:
         distinct = {unit.key: unit for unit in units.values()}
         try:
             by_key = _build(distinct, open_cache(cache or default_folder()), progress, workers)
         except FolderUnavailable as full:
             by_key = dict.fromkeys(distinct, full)
-        results.update((index, _labelled(by_key[unit.key], unit.label)) for index, unit in units.items())
+        for index, unit in units.items():
+            result = by_key[unit.key]
+            if isinstance(result, (CompileFailed, ScriptFailed)):  # it names the order that came first
+                result = type(result)(unit.label, result.output)
+            results[index] = result
     return results
-
-
-def _unit(order: WorkOrder) -> ObjectCompilation:
-    torch = torch_build(order) if needs_torch(order) else None
-    return ObjectCompilation(order, source_of(order), toolchain(environ_of(order), torch), Path.cwd())
-
-
-def _labelled(result: CompilationResult, label: str) -> CompilationResult:
-    return type(result)(label, result.output) if isinstance(result, (CompileFailed, ScriptFailed)) else result
 
 
 def _build(
@@ -144,7 +142,7 @@ def _workers(missing: Sequence[ObjectCompilation]) -> int:
 
 
 def _available_bytes() -> int:
-    """Return the memory available without swapping; see proc(5)."""
+    """Return the memory available without swapping."""
     for line in Path("/proc/meminfo").read_text("ascii").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -168,7 +166,6 @@ class _Tally:
         return results
 
     def skip(self, unit: Compilation) -> None:
-        """Count a compilation that cannot be run as done."""
         self._done += 1
         self._say(unit.label)
 

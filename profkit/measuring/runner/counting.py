@@ -51,7 +51,8 @@ def counted(order: WorkOrder, count: Count) -> InstructionCounts:
         return first
     once = replace(order, number=first.number, processes=1)
     second = count(once)
-    if _are_same(first, second):
+    low, high = sorted((first.stripped, second.stripped))
+    if high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA:
         return first
     return together([first, second, *(count(once) for _ in range(2, _PROCESSES))])
 
@@ -62,11 +63,6 @@ def with_equal_numbers(
     """Return the orders whose `number` exceeds the minimum, by index, with the minimum as `number`."""
     least = min((one.number for one in counts.values()), default=1)
     return [(n, replace(orders[n], number=least)) for n in sorted(counts) if counts[n].number > least]
-
-
-def _are_same(first: InstructionCounts, second: InstructionCounts) -> bool:
-    low, high = sorted((first.stripped, second.stripped))
-    return high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA
 
 
 _LOG = logging.getLogger("profkit")

@@ -204,14 +204,11 @@ class _Span:
 
     @property
     def duration_s(self) -> float:
-        """Wall time of the order's processes so far, including running ones."""
         under_way_s = 0.0 if self._since_s is None else self._clock.monotonic_s() - self._since_s
         return self._spent_s + under_way_s
 
     def begin(self) -> None:
-        """Record that processes of the order begin."""
         self._since_s = self._clock.monotonic_s()
 
     def end(self) -> None:
-        """Record that they ended."""
         self._spent_s, self._since_s = self.duration_s, None
