@@ -52,7 +52,7 @@ def _finish() -> None:
         return
     ended_by = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if isinstance(ended_by, KeyboardInterrupt):
-        _drop()
+        _drop("because the program was interrupted")
     else:
         BACKLOG.finish(_report, exit_timeout_s(CONFIG.exit_timeout))
 
@@ -69,9 +69,9 @@ def exit_timeout_s(given: str) -> float:
     return EXIT_TIMEOUT_S
 
 
-def _drop() -> None:
+def _drop(why: str) -> None:
     if left := BACKLOG.drop():
-        _report(not_measured(left, "because the program was interrupted"))
+        _report(not_measured(left, why))
 
 
 def _report(text: str) -> None:
@@ -108,8 +108,7 @@ def _last() -> None:
         # Under eventlet, `threading` does not call the function that `_register` registered.
         _finish()
         _close_pools()
-    if left := BACKLOG.drop():
-        _report(not_measured(left, "because the program has ended"))
+    _drop("because the program has ended")
 
 
 def _close_pools() -> None:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import wrapt
@@ -37,13 +38,13 @@ PACKING = object()
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Call to measure; without a payload it is timed in place, and `why` gives the reason."""
+    """Call to measure; it is timed in place if it has no payload."""
 
     claim: Claim
-    order: WorkOrder
+    label: str
+    measure: Callable[[Moment, Moment], MeasuredRun]
+    """Returns its run, given the call's start and end; raises errors of measuring."""
     payload: Payload | None = None
-    described: tuple[str, str, int] = ("", "", 0)
-    why: str = ""
 
 
 class Watch:
@@ -141,11 +142,11 @@ class Watch:
             if chosen.payload is not None and not self._announced:
                 self._announced = True
                 self._announce(end.wall_s - start.wall_s)
-            self.backlog.add(self._pending(chosen, start, end))
+            self.backlog.add(Pending(self, chosen.label, lambda: chosen.measure(start, end), chosen.payload))
         except Exception as error:  # noqa: BLE001 - the user's call must not fail
             reraise_program_error(error)
             self.abandon(chosen)
-            self.say_once(f"{chosen.order.label} is not measured: {error}")
+            self.say_once(f"{chosen.label} is not measured: {error}")
 
     def abandon(self, chosen: Chosen) -> None:
         """Release the claim of `chosen`, whose call raised: another call of its kind may be measured."""
@@ -189,27 +190,24 @@ class Watch:
         try:
             try:
                 self.backlog.check_room()
-                return Chosen(claim, order, pack(function, args, kwargs))
+                payload = pack(function, args, kwargs)
             except CannotTravel as error:
                 reraise_program_error(error)
                 self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
-                return Chosen(claim, order, None, what_and_where(function, args, kwargs), str(error))
+                in_place = partial(self._in_place, order, what_and_where(function, args, kwargs), str(error))
+                return Chosen(claim, order.label, in_place)
+            return Chosen(claim, order.label, lambda *_: self._measure(order, payload), payload)
         except Exception as error:  # noqa: BLE001 - the user's call must not fail
             reraise_program_error(error)
             self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
             return None
 
-    def _pending(self, chosen: Chosen, start: Moment, end: Moment) -> Pending:
-        payload, order = chosen.payload, chosen.order
-        if payload is not None:
-            return Pending(self, order.label, lambda: self._measure(order, payload), payload)
-
-        def kept() -> MeasuredRun:
-            run = in_process_run(order, chosen.described, start, end, chosen.why)
-            self._keep(run)
-            return run
-
-        return Pending(self, order.label, kept)
+    def _in_place(
+        self, order: WorkOrder, described: tuple[str, str, int], why: str, start: Moment, end: Moment
+    ) -> MeasuredRun:
+        run = in_process_run(order, described, start, end, why)
+        self._keep(run)
+        return run
 
 
 def _rounded(number: int) -> str:

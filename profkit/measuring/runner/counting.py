@@ -18,8 +18,7 @@ from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import (
     HAS_TRAMPOLINE,
     Task,
-    attribution_job,
-    callgrind_job,
+    counting_job,
     counts_python,
     first_fresh,
     settled,
@@ -147,7 +146,7 @@ def _count_once(
     task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...]
 ) -> InstructionCounts:
     def ask(known: Sequence[Fresh]) -> Reply:
-        return context.attempt(kind, callgrind_job(task, cores, known[0]), task.order.retries)
+        return context.attempt(kind, counting_job(task, known[0], cores), task.order.retries)
 
     reply = settled(task.order.label, [first_fresh(task.order)], ask)
     return counts_of(task.order.label, reply)
@@ -171,7 +170,8 @@ def with_python_functions(
     warm = _WARM if counts.net <= _SHORT else _WARM_IF_LONG
     freshness = counts.freshness  # executions get their state as they did when they were counted
     fresh: Fresh = {**UNDECIDED, "decided": freshness.fresh, "changes": list(freshness.changes)}
-    job = attribution_job(task, counts.number, warm, fresh, cores)
+    same = replace(task, order=replace(task.order, number=counts.number))
+    job = counting_job(same, fresh, cores, warm=warm, by_function=True)
     try:
         reply = context.attempt(replace(kind, by_function=True, simulate=()), job, task.order.retries)
         return replace(counts, python=python_counts_of(task.order.label, reply))

@@ -153,30 +153,26 @@ def timer_job(
     return Job(_named_all(tasks), message, order.timeout_s, _payload(tasks))
 
 
-def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None = None) -> Job:
-    """Return a job that counts the instructions of a task's statement in one process."""
+def counting_job(
+    task: Task,
+    fresh: Fresh,
+    cores: tuple[int, ...] = (),
+    *,
+    warm: int = _WARM_CALLS,
+    by_function: bool = False,
+) -> Job:
+    """Return a job that counts a task's instructions in one process, after `warm` executions.
+
+    `fresh` says how executions get their state.
+    """
     order = task.order
     message = {
         **_surroundings(order, Tool.VALGRIND, cores),
-        "mode": "callgrind",
-        "cases": [{**_case(task), "fresh": fresh or first_fresh(order)}],
+        "mode": "attribution" if by_function else "callgrind",
+        "cases": [{**_case(task), "fresh": fresh}],
         "number": [order.number],
         "repeats": order.repeats,
         "runs": counted_runs(order),
-        "warm": _WARM_CALLS,
-    }
-    return Job(_named(order), message, order.timeout_s, _payload([task]))
-
-
-def attribution_job(task: Task, number: int, warm: int, fresh: Fresh, cores: tuple[int, ...] = ()) -> Job:
-    """Return a job that counts a task's statement by Python function: `number` executions after `warm`."""
-    order = task.order
-    message = {
-        **_surroundings(order, Tool.VALGRIND, cores),
-        "mode": "attribution",
-        "cases": [{**_case(task), "fresh": fresh}],
-        "number": [number],
-        "runs": None,
         "warm": warm,
     }
     return Job(_named(order), message, order.timeout_s, _payload([task]))

@@ -15,7 +15,7 @@ from profkit.measuring.orders import work_order
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
 from profkit.measuring.runner.context import BatchContext
-from profkit.measuring.runner.jobs import Task, callgrind_job, processes_of
+from profkit.measuring.runner.jobs import Task, counting_job, processes_of
 from profkit.measuring.runner.outcomes import Outcome, duplicates
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.measuring.runner.run import run_tasks
@@ -221,7 +221,7 @@ def test_duplicates_are_reported_by_everything_that_distinguishes_orders() -> No
 
 def test_a_job_of_callgrind_says_what_the_order_asks_for() -> None:
     order = work_order("f();", language="c++", mode="callgrind", number=5, repeats=4, runs=60)
-    message = callgrind_job(Task(order, library=Path("/x.so"))).message
+    message = counting_job(Task(order, library=Path("/x.so")), SHARED).message
     assert (message["number"], message["repeats"], message["runs"]) == ([5], 4, 60)
     assert message["cases"][0]["library"] == "/x.so"
     assert message["cases"][0]["language"] == "c++"
