@@ -111,7 +111,7 @@ class MeasuringTest:
             return self._call.isolated(), ""
         if not self._isolated:
             return self._call.here(), why
-        run = kept(in_process_run(self._call.order, self._described, self._start, end, why))
+        run = kept(in_process_run(self._call.order, self._described, [(self._start, end)], why))
         return run, f"only its one call, since {why}"
 
 

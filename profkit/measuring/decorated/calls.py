@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from resource import RUSAGE_THREAD, getrusage
 
+from profkit.measuring.runner.jobs import Task
 from profkit.measuring.transfer.signature import Likeness, likeness_of, signature_of
-from profkit.model.measurement import MeasuredRun, ProcessTimes
+from profkit.model.measurement import MeasuredRun, ProcessTimes, Timing
+from profkit.model.notes import Note, NoteCode
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
 
@@ -44,16 +46,6 @@ class Moment:
     involuntary: int
     unix_ns: int
 
-    def times(self, end: Moment) -> ProcessTimes:
-        """Return the times from here to `end`, as one block of one execution."""
-        wall_s = end.wall_s - self.wall_s
-        return ProcessTimes(
-            times_s=(wall_s,),
-            zygote=0,
-            cpu_share=(end.cpu_s - self.cpu_s) / wall_s if wall_s else 1.0,
-            involuntary_switches=end.involuntary - self.involuntary,
-        )
-
 
 def now() -> Moment:
     """Return the readings of this thread's clocks."""
@@ -62,13 +54,37 @@ def now() -> Moment:
 
 
 def in_process_run(
-    order: WorkOrder, described: tuple[str, str, int], start: Moment, end: Moment, why: str
+    order: WorkOrder,
+    described: tuple[str, str, int],
+    spans: Sequence[tuple[Moment, Moment]],
+    why: str,
+    number: int = 1,
+    warmups: int = 0,
 ) -> MeasuredRun:
-    """Return the run of a call timed in place; `why` is the reason it was not measured in isolation."""
-    from profkit.measuring.runner.in_process import Span, run_of_times
+    """Return the run of a call that was timed in place, in blocks of `number` executions.
 
-    span = Span(start.unix_ns, end.wall_s - start.wall_s)
-    return run_of_times(order, described, start.times(end), span, why)
+    `described` is the call as `what_and_where` describes it, `spans` are the starts and ends of the blocks,
+    the first of which are for warming up, and `why` is the reason why it was not measured in isolation.
+    """
+    from profkit.measuring.runner.outcomes import HERE, order_info, run_info, run_of
+    from profkit.measuring.warnings import timing_warnings
+
+    blocks, (first, last) = spans[warmups:], (spans[0][0], spans[-1][1])
+    wall_s = sum(end.wall_s - start.wall_s for start, end in blocks)
+    times = ProcessTimes(
+        times_s=tuple((end.wall_s - start.wall_s) / number for start, end in blocks),
+        zygote=0,
+        cpu_share=sum(end.cpu_s - start.cpu_s for start, end in blocks) / wall_s if wall_s else 1.0,
+        involuntary_switches=sum(end.involuntary - start.involuntary for start, end in blocks),
+    )
+    what, file, line = described
+    called = order_info(Task(replace(order, stmt="", function=None)))
+    info = run_info(
+        replace(called, what=what, file=file, line=line), first.unix_ns, last.wall_s - first.wall_s
+    )
+    noted = replace(info, notes=(Note.of(NoteCode.IN_PROCESS, detail=why),))
+    timing = Timing(number, (times,), HERE)
+    return run_of(noted, timing, None, timing_warnings(order, timing))
 
 
 MAX_SIGNATURES = 32

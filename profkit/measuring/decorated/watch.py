@@ -205,7 +205,7 @@ class Watch:
     def _in_place(
         self, order: WorkOrder, described: tuple[str, str, int], why: str, start: Moment, end: Moment
     ) -> MeasuredRun:
-        run = in_process_run(order, described, start, end, why)
+        run = in_process_run(order, described, [(start, end)], why)
         self._keep(run)
         return run
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption, MeasuringError, WorkerFailed
 from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import timing_of
 from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
-from profkit.measuring.runner.outcomes import Outcome, failed, order_info, run_info, run_of
+from profkit.measuring.runner.outcomes import HERE, Outcome, failed, order_info, run_info, run_of
 from profkit.measuring.warnings import timing_warnings
 from profkit.measuring.worker.blocks import THIS_THREAD, TimingSettings, no_collector, time_cases
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
@@ -28,16 +26,8 @@ from profkit.measuring.worker.runnable import (
 )
 from profkit.measuring.worker.state_policy import Cost, StatePolicy, find_policy, given_policy
 from profkit.measuring.worker.timing import effort, seconds, timed_case
-from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
-from profkit.model.notes import Note, NoteCode
+from profkit.model.measurement import Timing
 from profkit.model.workorder import Language, WorkOrder
-
-
-class Span(NamedTuple):
-    """Start and length of a measurement."""
-
-    started_ns: int
-    duration_s: float
 
 
 def check_here(order: WorkOrder) -> None:
@@ -74,31 +64,6 @@ def run_here(order: WorkOrder, names: Namespace | None = None) -> Outcome:
     return Outcome(run_of(info, found, None, timing_warnings(order, found)))
 
 
-def run_of_times(
-    order: WorkOrder,
-    described: tuple[str, str, int],
-    times: ProcessTimes,
-    span: Span,
-    why: str,
-    number: int = 1,
-) -> MeasuredRun:
-    """Return the run of a call whose times were taken in place, in blocks of `number` executions.
-
-    `described` is the call as `what_and_where` describes it, and `why` the reason why it was not measured in
-    isolation.
-    """
-    what, file, line = described
-    called = order_info(Task(replace(order, stmt="", function=None)))
-    info = run_info(replace(called, what=what, file=file, line=line), *span)
-    noted = replace(info, notes=(Note.of(NoteCode.IN_PROCESS, detail=why),))
-    timing = Timing(number, (times,), _here())
-    return run_of(noted, timing, None, timing_warnings(order, timing))
-
-
-def _here() -> MeasuredIn:
-    return MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-
-
 def _timing(order: WorkOrder, names: Namespace) -> Timing:
     with no_collector():
         try:
@@ -106,7 +71,7 @@ def _timing(order: WorkOrder, names: Namespace) -> Timing:
         except Exception as error:
             raise WorkerFailed(order.label, traceback.format_exc()) from error
     reply = Reply({"ok": True, "cases": [times]}, "", ZygoteFacts(0, "", ()))
-    return replace(timing_of(order.label, [reply]), measured_in=_here())
+    return replace(timing_of(order.label, [reply]), measured_in=HERE)
 
 
 def _times(measured_here: Runnable, order: WorkOrder) -> Times:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,15 +18,21 @@ from profkit.measuring.transfer.payload import what_and_where
 from profkit.measuring.warnings import count_warnings, timing_warnings
 from profkit.model.measurement import (
     InstructionCounts,
+    MeasuredIn,
     MeasuredInfo,
     MeasuredRun,
     Measurement,
     MeasurementWarning,
     OrderInfo,
+    Preload,
     Timing,
+    Tool,
 )
 from profkit.process.manifest import process_info
 from profkit.process.redaction import secret_rule
+
+HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
+"""Environment of times that are taken in this process."""
 
 
 @dataclass(frozen=True, slots=True)

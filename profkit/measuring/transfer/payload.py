@@ -157,13 +157,9 @@ def pack_names(names: Mapping[str, object]) -> Payload:
     return pack(dict, kwargs=names)
 
 
-def what_and_where(
-    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
-) -> tuple[str, str, int]:
-    """Return a call as in `Payload.what`, and its function's file and line."""
-    target = plain(function)
-    what, code = f"{_home(target)}:{_name(function)}({signature_of(args, kwargs)})", code_of(target)
-    return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)
+def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    """Return the description of a call in `Payload.what`."""
+    return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
 
 
 def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
@@ -190,17 +186,25 @@ def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
 def _payload(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Payload:
     function, args, kwargs = call
     target = plain(function)
-    what, file, line = what_and_where(function, args, kwargs)
+    code = code_of(target)
     packages = packages | _packages_around(target)
     return Payload(
         fd=fd,
         size_bytes=size_bytes,
-        what=what,
-        file=file,
-        line=line,
+        what=what_of(function, args, kwargs),
+        file=code.co_filename if code else "",
+        line=code.co_firstlineno if code else 0,
         coroutine=kind_of(target) is RegionKind.COROUTINE,
         packages=tuple(name for name in _PRELOADS if name in packages),
     )
+
+
+def what_and_where(
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> tuple[str, str, int]:
+    """Return a call as in `Payload.what`, and its function's file and line."""
+    what, code = what_of(function, args, kwargs), code_of(plain(function))
+    return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)
 
 
 def _refusal(call: Call, error: Exception) -> CannotTravel:
