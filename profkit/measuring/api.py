@@ -259,17 +259,16 @@ def _measured(
     if workers < 1:
         raise InvalidOption("workers", workers, "give 1 or more")
     with ExitStack() as stack:
-        broken = {n: one.refusal for n, one in enumerate(packed) if one.refusal is not None}
-        tasks = [_task(one, n, stack, broken) for n, one in enumerate(packed)]
-        if twice := duplicates([task for n, task in enumerate(tasks) if n not in broken]):
+        tasks = [_task(one, stack) for one in packed]
+        if twice := duplicates([task for task in tasks if task.error is None]):
             named = ", ".join(map(repr, twice))
             raise UsageError(f"these orders occur twice: {named}", "give them different labels")
         if design is Design.INTERLEAVED and sum(task.payload is not None for task in tasks) > 1:
             raise UsageError("two callables cannot be interleaved", "measure statements that import them")
         stack.enter_context(BACKGROUND.turn)
         context = BatchContext(process_pool(), _progress(progress), workers, design=design)
-        tasks = with_libraries(tasks, broken, context)
-        return run_tasks(tasks, context, lambda outcome: keep(outcome.run) if keep else None, broken=broken)
+        tasks = with_libraries(tasks, context)
+        return run_tasks(tasks, context, lambda outcome: keep(outcome.run) if keep else None)
 
 
 def _measured_here(
@@ -283,16 +282,16 @@ def _measured_here(
         return outcome
 
 
-def _task(packed: PackedOrder, index: int, stack: ExitStack, broken: dict[int, MeasuringError]) -> Task:
+def _task(packed: PackedOrder, stack: ExitStack) -> Task:
     order, payload = packed.order, packed.payload
-    if index in broken:
-        return Task(order)
+    if packed.refusal is not None:
+        return Task(order, error=packed.refusal)
     check(order)
     if order.function is not None and payload is None:
         try:
             payload = pack(order.function, order.args, order.kwargs)
         except CannotTravel as error:
-            broken[index] = error
+            return Task(order, error=error)
     if payload is not None:
         stack.callback(payload.close)
     return Task(order, payload, preload=preload_of(order, payload))

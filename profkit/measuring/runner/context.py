@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -111,11 +111,13 @@ class BatchContext:
             self._running.discard(future)
 
 
-def with_libraries(
-    tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], context: BatchContext
-) -> list[Task]:
-    """Return the tasks, those in C++ with their shared objects; add compile errors to `broken`."""
-    indexes = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
+def with_libraries(tasks: Sequence[Task], context: BatchContext) -> list[Task]:
+    """Return the tasks, those in C++ with their shared objects, or with the errors of compiling them."""
+    indexes = [
+        index
+        for index, task in enumerate(tasks)
+        if task.order.language is Language.CPP and task.error is None
+    ]
     if not indexes:
         return list(tasks)
     shown_total = shown_done = 0
@@ -129,12 +131,12 @@ def with_libraries(
         context.progress.at_work(f"compiling {label}")
 
     built = libraries_for([tasks[index].order for index in indexes], progress=show)
-    tasks_with_libraries = list(tasks)
-    for index, library in ((indexes[n], library) for n, library in built.items()):
+    compiled = list(tasks)
+    for n, index in enumerate(indexes):
+        task, library = tasks[index], built[n]
         if isinstance(library, MeasuringError):
-            broken[index] = library
-            continue
-        order = tasks[index].order
-        preload = preload_of(order, torch_library=needs_torch(order))
-        tasks_with_libraries[index] = replace(tasks[index], library=library, preload=preload)
-    return tasks_with_libraries
+            compiled[index] = replace(task, error=library)
+        else:
+            preload = preload_of(task.order, torch_library=needs_torch(task.order))
+            compiled[index] = replace(task, library=library, preload=preload)
+    return compiled

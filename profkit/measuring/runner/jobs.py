@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.errors import BadReply
+from profkit.errors import BadReply, MeasuringError
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.results import fresh_of
 from profkit.measuring.runner.placement import first_on_path, worker_env, worker_folder, worker_path
@@ -123,6 +123,8 @@ class Task:
     library: Path | None = None
     """Shared object of a C++ statement."""
     preload: Preload = Preload.NOTHING
+    error: MeasuringError | None = None
+    """Why it cannot be measured."""
 
 
 def timer_job(

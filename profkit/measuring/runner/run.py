@@ -6,10 +6,9 @@ timing. Orders that need the same kind of zygote follow one another: it is start
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from profkit.errors import MeasuringError
 from profkit.measuring.errors import reporting_full_disk
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.runner.context import BatchContext, spread
@@ -33,21 +32,18 @@ Indexes = tuple[int, ...]
 
 
 def run_tasks(
-    tasks: Sequence[Task],
-    context: BatchContext,
-    finished: Callable[[Outcome], None],
-    *,
-    broken: Mapping[int, MeasuringError] | None = None,
+    tasks: Sequence[Task], context: BatchContext, finished: Callable[[Outcome], None]
 ) -> tuple[Outcome, ...]:
     """Measure tasks; return their outcomes in the same sequence, and call `finished` with each at once.
 
-    `broken` has the errors, by index, of tasks that cannot be measured. Unless the design is `SEPARATE`,
-    tasks that share a zygote and the settings of a process are timed together, and equal numbers of
-    executions are counted. Raises KeyboardInterrupt; outcomes until then are not lost.
+    Unless the design is `SEPARATE`, tasks that share a zygote and the settings of a process are timed
+    together, and equal numbers of executions are counted. Raises KeyboardInterrupt; outcomes until then are
+    not lost.
     """
     results = BatchResults(tasks, context.batch, context.workers, context.clock, finished)
-    for index, error in (broken or {}).items():
-        results.fail(index, error)
+    for index, task in enumerate(tasks):
+        if task.error is not None:
+            results.fail(index, task.error)
     to_count = [index for index in results.open_indexes() if tasks[index].order.mode.counts]
     timed = [index for index in results.open_indexes() if tasks[index].order.mode.times]
     context.progress.begin(len(to_count), COUNTING)

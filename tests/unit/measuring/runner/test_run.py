@@ -78,11 +78,12 @@ def times(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
 
 
 def run(
-    orders: Sequence[WorkOrder], script: Script = times, design: Design = Design.SEPARATE, **options: object
+    orders: Sequence[WorkOrder | Task], script: Script = times, design: Design = Design.SEPARATE
 ) -> tuple[tuple[Outcome, ...], ScriptedPool]:
     pool = ScriptedPool(script)
     context = BatchContext(pool, ProgressLine(None), clock=ManualClock(), design=design)  # type: ignore[arg-type]
-    return run_tasks([Task(order) for order in orders], context, lambda _: None, **options), pool  # type: ignore[arg-type]
+    tasks = [order if isinstance(order, Task) else Task(order) for order in orders]
+    return run_tasks(tasks, context, lambda _: None), pool
 
 
 def modes(pool: ScriptedPool) -> list[object]:
@@ -152,9 +153,9 @@ def test_a_failed_order_leaves_the_others_alone() -> None:
 
 
 def test_what_is_known_to_be_broken_is_not_tried() -> None:
-    broken = {0: CompileFailed("1", "error")}
-    outcomes, pool = run([work_order("1"), work_order("2", quick=True)], broken=broken)
-    assert outcomes[0].error is broken[0]
+    error = CompileFailed("1", "error")
+    outcomes, pool = run([Task(work_order("1"), error=error), Task(work_order("2", quick=True))])
+    assert outcomes[0].error is error
     assert {job.label for _, job in pool.asked} == {"2"}
 
 
