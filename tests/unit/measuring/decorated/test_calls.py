@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from profkit.measuring.decorated.calls import MAX_SIGNATURES, MAX_VALUES, Kinds, Moment, in_process_run
 from profkit.measuring.orders import work_order
 from profkit.measuring.transfer.signature import signature_of
+from tests.unit.measuring.runner.test_run import timing_in
 
 
 def test_times_in_place_are_those_of_the_blocks_after_the_warm_ups() -> None:
     moments = [Moment(wall_s, cpu_s, 0, 7) for wall_s, cpu_s in ((0, 0), (9, 1), (10, 2), (12, 3))]
     spans = list(pairwise(moments))
     run = in_process_run(work_order("f()"), ("f", "f.py", 1), spans, "why", number=2, warmups=1)
-    assert run.measurement is not None
-    assert run.measurement.timing is not None
-    (process,) = run.measurement.timing.processes
+    (process,) = timing_in(run).processes
     assert (process.times_s, process.cpu_share) == ((0.5, 1.0), pytest.approx(2 / 3))
     assert (run.info.duration_s, run.info.started_ns, run.info.order.what) == (12.0, 7, "f")
 

@@ -8,6 +8,7 @@ import random
 import sys
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,7 @@ from profkit.render.text.measured import measured_text
 from profkit.stats import median_interval
 from profkit.store.measured import keep_measured, read_measured
 from tests.unit.measuring.runner.test_durations import Steps
+from tests.unit.measuring.runner.test_run import timing_in
 
 FAST = (sys.executable, "-I", "-S", "-c")
 
@@ -38,20 +40,23 @@ def order(code: str, *, processes: int | None = 6, mode: Mode = Mode.TIMER) -> P
     return ProgramOrder("program", command, ("-c", code), dict(os.environ), mode, processes=processes)
 
 
+def instructions(run: MeasuredRun) -> float:
+    assert run.info.instructions is not None
+    return run.info.instructions
+
+
 @pytest.fixture(scope="module")
 def timed() -> MeasuredRun:
     return measure_program(order("bytearray(8 << 20)"))
 
 
 def test_times_and_resources_of_each_execution_are_measured(timed: MeasuredRun) -> None:
-    assert timed.measurement is not None
-    timing = timed.measurement.timing
-    assert timing is not None
+    timing = timing_in(timed)
     assert [len(process.times_s) for process in timing.processes] == [1] * 6
     usages = [process.usage for process in timing.processes]
     assert all(one is not None and one.peak_bytes > 8 << 20 for one in usages)
     assert all(one is not None and one.user_s + one.system_s > 0 for one in usages)
-    assert timed.info.median_s == timed.measurement.median_s
+    assert timed.info.median_s == median(process.times_s[0] for process in timing.processes)
     assert timing.measured_in.python == sys.version.split()[0]
 
 
@@ -78,9 +83,7 @@ def test_runs_are_compared_with_the_statistics_of_other_measured_runs(timed: Mea
 def test_executions_stop_when_the_median_is_known() -> None:
     steps = Steps()
     run = measure_program(replace(order("pass", processes=None), precision=10.0, min_run_time_s=0.0), steps)
-    assert run.measurement is not None
-    assert run.measurement.timing is not None
-    assert len(run.measurement.timing.processes) == len(steps.seen) == 10
+    assert len(timing_in(run).processes) == len(steps.seen) == 10
 
 
 def test_only_the_output_of_the_first_execution_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
@@ -131,9 +134,7 @@ def test_a_few_executions_have_a_warning() -> None:
 
 def test_a_limit_includes_warm_ups() -> None:
     run = measure_program(replace(order("pass", processes=None), runs=4, warmups=2))
-    assert run.measurement is not None
-    assert run.measurement.timing is not None
-    assert len(run.measurement.timing.processes) == 2
+    assert len(timing_in(run).processes) == 2
 
 
 @pytest.mark.valgrind
@@ -144,9 +145,7 @@ def test_instructions_are_counted_from_the_first_to_the_last() -> None:
         measure_program(replace(base, command=(*FAST, f"for _ in range({times}): pass")))
         for times in (10, 20_010)
     )
-    assert few.info.instructions is not None
-    assert many.info.instructions is not None
-    assert 10 < (many.info.instructions - few.info.instructions) / 20_000 < 1000
+    assert 10 < (instructions(many) - instructions(few)) / 20_000 < 1000
     assert "1 repeat" in measured_text([few])
     (compared,) = compare_measured([few], [many], ("A", "B")).orders
     assert compared.counts is not None
@@ -169,9 +168,7 @@ def test_counts_agree_and_a_forked_child_counts_once() -> None:
     counts = alone.measurement.instructions
     assert counts is not None
     assert max(counts.repeats) <= 1.01 * min(counts.repeats)
-    assert alone.info.instructions is not None
-    assert with_children.info.instructions is not None
-    assert 1.0 < with_children.info.instructions / alone.info.instructions < 1.2
+    assert 1.0 < instructions(with_children) / instructions(alone) < 1.2
 
 
 def test_the_clock_gives_the_start_and_the_duration(timed: MeasuredRun) -> None:

@@ -88,7 +88,7 @@ def finds_out(kind: ZygoteKind, job: Job) -> Mapping[str, object]:
 def test_what_the_first_process_finds_the_others_are_reported(design: Design) -> None:
     (outcome,), pool = run([work_order("work()", processes=3, quick=True)], finds_out, design)
     assert [only_case(job)["fresh"] for job in jobs(pool)] == [UNDECIDED, FOUND, DECIDED, DECIDED]
-    found = timing_in(outcome)
+    found = timing_in(outcome.run)
     assert found.freshness == Freshness(fresh=True, changes=("QUEUE of module jobs",))
     assert len(found.processes) == 3
 
@@ -107,7 +107,7 @@ def test_sides_that_take_turns_are_alike() -> None:
 
     orders = [work_order(stmt, processes=3, quick=True) for stmt in ("reads()", "changes()")]
     outcomes, pool = run(orders, one_changes, Design.ALTERNATING)
-    for timing in map(timing_in, outcomes):
+    for timing in (timing_in(outcome.run) for outcome in outcomes):
         assert timing.freshness.fresh
         assert len(timing.processes) == 3
     assert len(jobs(pool)) == 2 * 3 + 1

@@ -26,7 +26,7 @@ from profkit.measuring.runner.placement import (
 from profkit.measuring.transfer.payload import pack
 from profkit.model.measurement import Design, Preload, Tool
 from profkit.model.workorder import WorkOrder, WorkTree
-from tests.unit.measuring.runner.test_run import ScriptedPool, run
+from tests.unit.measuring.runner.test_run import ScriptedPool, run, timing_in
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_processes_of_two_sides_take_turns_in_each_zygote(tree: WorkTree) -> Non
     assert timed(pool) == [(str(zygote), side) for zygote in range(5) for side in (a, b, b, a)]
     runs = [outcome.run for outcome in outcomes]
     assert [run.info.process.git_commit for run in runs] == ["a" * 40, "b" * 40]
-    assert [len(run.measurement.timing.processes) for run in runs] == [10, 10]  # type: ignore[union-attr]
+    assert [len(timing_in(run).processes) for run in runs] == [10, 10]
     assert len({run.info.batch for run in runs}) == 1
     assert runs[0].info.design is Design.ALTERNATING
 

@@ -20,7 +20,7 @@ from profkit.measuring.runner.outcomes import Outcome, duplicates
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.worker.protocol import SHARED
-from profkit.model.measurement import Design, Timing, Tool
+from profkit.model.measurement import Design, MeasuredRun, Timing, Tool
 from profkit.model.workorder import WorkOrder
 
 Script = Callable[[ZygoteKind, Job], Mapping[str, object] | BaseException]
@@ -95,10 +95,10 @@ def jobs(pool: ScriptedPool) -> list[Job]:
     return [job for _, job in pool.asked if job.message["mode"] == "timer"]
 
 
-def timing_in(outcome: Outcome) -> Timing:
-    assert outcome.run.measurement is not None
-    assert outcome.run.measurement.timing is not None
-    return outcome.run.measurement.timing
+def timing_in(run: MeasuredRun) -> Timing:
+    assert run.measurement is not None
+    assert run.measurement.timing is not None
+    return run.measurement.timing
 
 
 def test_a_serious_order_has_ten_processes_in_five_fresh_zygotes_that_were_tried_before() -> None:
@@ -106,8 +106,7 @@ def test_a_serious_order_has_ten_processes_in_five_fresh_zygotes_that_were_tried
     assert modes(pool) == ["canary"] * 5 + ["timer"] * 10
     assert len({kind.draw for kind, _ in pool.asked}) == 5
     assert len(pool.retired) == 5
-    assert outcome.run.measurement is not None
-    assert outcome.run.measurement.min_s == 0.001
+    assert outcome.run.info.min_s == 0.001
 
 
 def test_all_processes_have_the_number_that_the_first_one_chose() -> None:
