@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,14 +54,6 @@ def counted(order: WorkOrder, count: Count) -> InstructionCounts:
     if high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA:
         return first
     return together([first, second, *(count(once) for _ in range(2, _PROCESSES))])
-
-
-def with_equal_numbers(
-    counts: Mapping[int, InstructionCounts], orders: Sequence[WorkOrder]
-) -> list[tuple[int, WorkOrder]]:
-    """Return the orders whose `number` exceeds the minimum, by index, with the minimum as `number`."""
-    least = min((one.number for one in counts.values()), default=1)
-    return [(n, replace(orders[n], number=least)) for n in sorted(counts) if counts[n].number > least]
 
 
 _LOG = logging.getLogger("profkit")

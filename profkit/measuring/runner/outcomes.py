@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -113,6 +113,23 @@ def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(task.order.label for task in tasks if times[identity(task.order)] > 1))
 
 
+class OrderResult:
+    """Results of one order of a batch so far, and the time that its processes take."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.counts: InstructionCounts | None = None
+        self.timing: Timing | None = None
+        self.outcome: Outcome | None = None
+        """None while more results are to come."""
+        self.started_ns: int | None = None
+        """Start of its first process; None before it."""
+        self.spent_s = 0.0
+        """Wall time of its processes that have ended, without the pauses in between."""
+        self.since_s: float | None = None
+        """Start of the running process; None if there is none."""
+
+
 class BatchResults:
     """Results of a batch so far; `finished` is called with each outcome as soon as it is complete.
 
@@ -127,95 +144,68 @@ class BatchResults:
         clock: Clock,
         finished: Callable[[Outcome], None],
     ) -> None:
-        self.tasks = tuple(tasks)
+        self.orders = tuple(map(OrderResult, tasks))
         self._batch, self._workers, self._clock, self._finished = batch, workers, clock, finished
         self._process = process_info()
         self._lock = threading.Lock()
-        self._spans: dict[int, _Span] = {}
-        self._counts: dict[int, InstructionCounts] = {}
-        self._timings: dict[int, Timing] = {}
-        self._outcomes: dict[int, Outcome] = {}
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the outcomes so far, in the sequence of the tasks."""
-        return tuple(self._outcomes[index] for index in sorted(self._outcomes))
+        return tuple(one.outcome for one in self.orders if one.outcome is not None)
 
-    def open_indexes(self) -> tuple[int, ...]:
-        """Return the places of orders without an outcome."""
-        return tuple(index for index in range(len(self.tasks)) if index not in self._outcomes)
-
-    def fail(self, index: int, error: MeasuringError) -> None:
+    def fail(self, one: OrderResult, error: MeasuringError) -> None:
         """Record why an order has no numbers."""
-        self._close(index, failed(self._info(index), error))
+        self._close(one, failed(self._info(one), error))
 
-    def counted(self, index: int, counts: InstructionCounts) -> None:
+    def counted(self, one: OrderResult, counts: InstructionCounts) -> None:
         """Record an order's instruction counts."""
-        self._counts[index] = counts
-        self._close_if_whole(index)
+        one.counts = counts
+        self._close_if_whole(one)
 
-    def timed(self, index: int, timing: Timing) -> None:
+    def timed(self, one: OrderResult, timing: Timing) -> None:
         """Record an order's times."""
-        self._timings[index] = timing
-        self._close_if_whole(index)
+        one.timing = timing
+        self._close_if_whole(one)
 
     @contextmanager
-    def working_on(self, indexes: Iterable[int]) -> Iterator[None]:
+    def working_on(self, group: Sequence[OrderResult]) -> Iterator[None]:
         """Add the body's time to that of these orders; if it raises MeasuringError, they fail with it."""
-        group = tuple(indexes)
-        for index in group:
-            self._spans.setdefault(index, _Span(self._clock)).begin()
+        for one in group:
+            one.started_ns = self._clock.unix_ns() if one.started_ns is None else one.started_ns
+            one.since_s = self._clock.monotonic_s()
         try:
             yield
         except MeasuringError as error:
-            for index in group:
-                self.fail(index, error)
+            for one in group:
+                self.fail(one, error)
         finally:
-            for index in group:
-                self._spans[index].end()
+            for one in group:
+                one.spent_s, one.since_s = self._took_s(one), None
 
-    def _close_if_whole(self, index: int) -> None:
-        order = self.tasks[index].order
-        counts, timing = self._counts.get(index), self._timings.get(index)
+    def _close_if_whole(self, one: OrderResult) -> None:
+        order, counts, timing = one.task.order, one.counts, one.timing
         if (counts is None) == order.mode.counts or (timing is None) == order.mode.times:
             return
         warnings = () if timing is None else timing_warnings(order, timing, self._workers)
         warnings += () if counts is None else count_warnings(counts)
-        self._close(index, Outcome(run_of(self._info(index), timing, counts, warnings)))
+        self._close(one, Outcome(run_of(self._info(one), timing, counts, warnings)))
 
-    def _close(self, index: int, outcome: Outcome) -> None:
+    def _close(self, one: OrderResult, outcome: Outcome) -> None:
         with self._lock:
-            self._outcomes[index] = outcome
+            one.outcome = outcome
             self._finished(outcome)
 
-    def _info(self, index: int) -> MeasuredInfo:
-        task, span = self.tasks[index], self._spans.get(index) or _Span(self._clock)
-        tree, process = task.order.tree, self._process
+    def _took_s(self, one: OrderResult) -> float:
+        return one.spent_s + (0.0 if one.since_s is None else self._clock.monotonic_s() - one.since_s)
+
+    def _info(self, one: OrderResult) -> MeasuredInfo:
+        now_ns, tree, process = self._clock.unix_ns(), one.task.order.tree, self._process
         return MeasuredInfo(
             id=uuid4().hex[:10],
             batch=self._batch,
-            started_ns=span.started_ns,
-            duration_s=span.duration_s,
+            started_ns=now_ns if one.started_ns is None else one.started_ns,
+            duration_s=self._took_s(one),
             process=process if tree is None else replace(process, git_commit=tree.commit),
-            order=order_info(task),
-            ended_ns=self._clock.unix_ns(),
+            order=order_info(one.task),
+            ended_ns=now_ns,
         )
-
-
-class _Span:
-    """Start of an order's processes, and their total time without the pauses in between."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock, self.started_ns = clock, clock.unix_ns()
-        self._spent_s = 0.0
-        self._since_s: float | None = None
-
-    @property
-    def duration_s(self) -> float:
-        under_way_s = 0.0 if self._since_s is None else self._clock.monotonic_s() - self._since_s
-        return self._spent_s + under_way_s
-
-    def begin(self) -> None:
-        self._since_s = self._clock.monotonic_s()
-
-    def end(self) -> None:
-        self._spent_s, self._since_s = self.duration_s, None

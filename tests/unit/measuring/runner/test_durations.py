@@ -36,14 +36,14 @@ def test_an_order_took_what_its_own_processes_took() -> None:
     clock = ManualClock()
     results, runs = ledger_of(clock, "timer+callgrind", "timer+callgrind", "timer+callgrind")
     start_ns = clock.unix_ns()
-    for place in range(3):
-        with results.working_on([place]):
+    for one in results.orders:
+        with results.working_on([one]):
             clock.advance(2.0)
-            results.counted(place, COUNTS)
-    for place in range(3):
-        with results.working_on([place]):
+            results.counted(one, COUNTS)
+    for one in results.orders:
+        with results.working_on([one]):
             clock.advance(5.0)
-            results.timed(place, TIMES)
+            results.timed(one, TIMES)
     assert [run.info.duration_s for run in runs] == pytest.approx([7.0] * 3)
     assert [run.info.started_ns - start_ns for run in runs] == [0, 2_000_000_000, 4_000_000_000]
     assert runs[-1].info.last_ns - start_ns == 21_000_000_000
@@ -52,21 +52,22 @@ def test_an_order_took_what_its_own_processes_took() -> None:
 def test_orders_of_the_same_processes_took_as_long_as_these() -> None:
     clock = ManualClock()
     results, runs = ledger_of(clock, "timer", "timer")
-    with results.working_on([0, 1]):
+    with results.working_on(results.orders):
         clock.advance(3.0)
-        results.timed(0, TIMES)
-        results.timed(1, TIMES)
+        for one in results.orders:
+            results.timed(one, TIMES)
     assert [run.info.duration_s for run in runs] == pytest.approx([3.0, 3.0])
 
 
 def test_a_failure_took_its_time_too() -> None:
     clock = ManualClock()
     results, runs = ledger_of(clock, "timer+callgrind", "timer")
-    with results.working_on([0]):
+    first, second = results.orders
+    with results.working_on([first]):
         clock.advance(1.5)
         raise WorkerDied("0", "exited")
     clock.advance(100)
-    results.fail(1, WorkerDied("1", "was never started"))
+    results.fail(second, WorkerDied("1", "was never started"))
     assert [run.info.duration_s for run in runs] == pytest.approx([1.5, 0.0])
 
 
