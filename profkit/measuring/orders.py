@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shlex
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,43 +14,6 @@ from typing import TypedDict, TypeVar, Unpack
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
-
-_SIGNATURE = re.compile(r"\w+\((?P<parameters>[\w, ]*)\)\s*->\s*(?P<result>\w+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Parameters and result of a computation."""
-
-    parameters: tuple[str, ...]
-    result: str | None
-    """None: it returns nothing, but changes its parameters."""
-
-    @property
-    def assigned(self) -> str:
-        """The assignment in front of a call in Python."""
-        return "" if self.result is None else f"{self.result} = "
-
-    def call_in(self, language: Language) -> str:
-        """Return the statement that calls `model`."""
-        parameters = ", ".join(self.parameters)
-        if language is Language.PYTHON:
-            return f"{self.assigned}model({parameters})"
-        declared = "" if self.result is None else f"auto {self.result} = "
-        return f"{declared}model->forward({parameters});"
-
-
-def read_signature(text: str | None) -> Signature | None:
-    """Parse a signature; raise `UsageError` if it is malformed."""
-    if text is None:
-        return None
-    match = _SIGNATURE.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"the signature {text!r} is malformed", "write it as 'f(x, y) -> z'")
-    names = (name.strip() for name in match["parameters"].split(","))
-    result = match["result"]
-    return Signature(tuple(name for name in names if name), None if result == "None" else result)
-
 
 _LONGEST_LABEL = 60
 _PRELOADED = ("torch", "numpy")

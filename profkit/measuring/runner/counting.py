@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,23 +37,22 @@ _SHORT = 2_500_000
 """Maximum instructions of a statement that is executed `_WARM` times before it is counted by function."""
 _WARM, _WARM_IF_LONG = 20, 1
 
-Count = Callable[[WorkOrder], InstructionCounts]
 
-
-def counted(order: WorkOrder, count: Count) -> InstructionCounts:
-    """Return an order's counts; check in a second process whether they depend on its input.
+def counted(task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...]) -> InstructionCounts:
+    """Return a task's counts; check in a second process whether they depend on its input.
 
     If so, four processes count. One does if the order sets the number, limits its executions, or takes long.
     """
-    first = count(order)
+    order, first = task.order, count(task, kind, context, cores)
     if order.processes is not None or order.runs is not None or max(first.raw, default=0) > _LONG:
         return first
-    once = replace(order, number=first.number, processes=1)
-    second = count(once)
+    once = replace(task, order=replace(order, number=first.number, processes=1))
+    second = count(once, kind, context, cores)
     low, high = sorted((first.stripped, second.stripped))
     if high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA:
         return first
-    return together([first, second, *(count(once) for _ in range(2, _PROCESSES))])
+    more = (count(once, kind, context, cores) for _ in range(2, _PROCESSES))
+    return together([first, second, *more])
 
 
 _LOG = logging.getLogger("profkit")

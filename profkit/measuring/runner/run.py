@@ -15,7 +15,6 @@ from profkit.measuring.runner.context import BatchContext, spread
 from profkit.measuring.runner.counting import (
     Controls,
     callgrind_kind,
-    count,
     counted,
     with_python_functions,
 )
@@ -73,14 +72,13 @@ def _count_all(orders: Sequence[OrderResult], results: BatchResults, context: Ba
 
     def work(one: OrderResult, worker: int, number: int | None = None) -> None:
         order = one.task.order if number is None else replace(one.task.order, number=number)
+        task = replace(one.task, order=order)
         with context.cores(1) as cores, results.working_on([one]):
-            kind = callgrind_kind(one.task, worker)
+            kind = callgrind_kind(task, worker)
             with reporting_full_disk():
-                counts = counted(
-                    order, lambda order: count(replace(one.task, order=order), kind, context, cores)
-                )
-                counts = with_python_functions(counts, replace(one.task, order=order), kind, context, cores)
-            record(one, controls.beside(counts, one.task, kind))
+                counts = counted(task, kind, context, cores)
+                counts = with_python_functions(counts, task, kind, context, cores)
+            record(one, controls.beside(counts, task, kind))
         context.progress.done(order.label, COUNTING)  # one step, even if several processes count
 
     try:

@@ -15,7 +15,7 @@ from profkit.errors import WorkerDied, WorkerTimeout
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Dump, Job, Reply, ZygoteFacts
-from profkit.measuring.runner import run as runner
+from profkit.measuring.runner import counting
 from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.counting import with_python_functions
 from profkit.measuring.runner.jobs import Task
@@ -54,7 +54,7 @@ class Counter:
 @pytest.fixture
 def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
     made = Counter()
-    monkeypatch.setattr(runner, "count", made.count)
+    monkeypatch.setattr(counting, "count", made.count)
     return made
 
 
