@@ -64,6 +64,11 @@ class Owner:
     def static(n: int) -> int:
         return n
 
+    @property
+    @measured
+    def double(self) -> int:
+        return 4
+
     @measured
     def __init_subclass__(cls) -> None:
         Owner.made.append(cls.__name__)
@@ -106,6 +111,10 @@ def test_methods_of_all_kinds() -> None:
     assert Owner.outer(3) == Owner().outer(3) == ("Owner", 3)
     assert Child.outer(4) == ("Child", 4)
     assert Owner.static(5) == Owner().static(5) == 5
+    assert Owner().double == 4
+    CONTEXT.laboratory.calls = False
+    assert [len(one.runs) for one in (Owner.method, Owner.inner, Owner.outer)] == [2, 2, 2]
+    assert len(Owner.static.runs) == len(Owner.double.fget.runs) == 1  # type: ignore[attr-defined]
     assert Owner.made == ["Child"]
     assert Owner[int] == "Owner[<class 'int'>]"
     for name in ("method", "inner", "outer", "static"):
