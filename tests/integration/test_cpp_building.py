@@ -15,9 +15,8 @@ import psutil
 import pytest
 
 from profkit.errors import CompileFailed, ToolMissing
-from profkit.measuring.cpp.building import libraries_for
+from profkit.measuring.cpp.building import HeaderCompilation, ObjectCompilation, libraries_for
 from profkit.measuring.cpp.cache import open_cache
-from profkit.measuring.cpp.compilations import HeaderCompilation, ObjectCompilation
 from profkit.measuring.cpp.compiling import run_compilations
 from profkit.measuring.cpp.source import Source, source_of
 from profkit.measuring.cpp.toolchain import toolchain
