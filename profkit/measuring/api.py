@@ -38,6 +38,12 @@ class Background:
     """Daemon thread that does submitted work in order; it starts with the first item."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Start over without a thread, as needed in a forked child."""
+        self.turn = threading.Lock()
+        """Held by the batch that is being measured: two batches would disturb each other's times."""
         self._items: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -76,22 +82,8 @@ class Background:
             self._items.get()()
 
 
-class ProcessBackground:
-    """Background thread and lock of this process; renewed in forked children, where no thread survives."""
-
-    current: Background
-    turn: threading.Lock
-    """Held by the batch that is being measured: two batches would disturb each other's times."""
-
-    def __init__(self) -> None:
-        self._renew()
-        os.register_at_fork(after_in_child=self._renew)
-
-    def _renew(self) -> None:
-        self.current, self.turn = Background(), threading.Lock()
-
-
-BACKGROUND = ProcessBackground()
+BACKGROUND = Background()
+os.register_at_fork(after_in_child=BACKGROUND.begin)
 
 
 def _progress(given: TextIO | Progress | None) -> Progress:
@@ -236,7 +228,7 @@ def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = Tru
     """
     check(order)
     packed, kept = [PackedOrder(order, payload)], keeper(CONFIG.spool) if keep else None
-    return BACKGROUND.current.submit(lambda: _measured(packed, keep=kept)[0].run)
+    return BACKGROUND.submit(lambda: _measured(packed, keep=kept)[0].run)
 
 
 def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
