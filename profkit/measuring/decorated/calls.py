@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from resource import RUSAGE_THREAD, getrusage
@@ -102,9 +103,8 @@ class Claim:
     """Call to measure, and which of its features are new."""
 
     signature: str
-    shape: str | None = None
-    """None: an earlier call had the same shape."""
-    values: tuple[tuple[str, str], ...] = ()
+    features: frozenset[tuple[str | None, str]] = frozenset()
+    """Its values by parameter, and its shape by None; without those of earlier calls."""
 
 
 class Kinds:
@@ -124,8 +124,8 @@ class Kinds:
         self._claimed: set[str] = set()
         self._known: set[str] = set()
         """Claimed signatures, and others that are of no new kind."""
-        self._shapes: set[str] = set()
-        self._values: dict[str, set[str]] = {}
+        self._features: set[tuple[str | None, str]] = set()
+        """Those of claimed calls."""
 
     @property
     def closed(self) -> bool:
@@ -142,10 +142,16 @@ class Kinds:
             if signature in self._known:
                 return None
             claim = Claim(signature) if likeness is None else self._new(signature, likeness)
-            if claim is not None and len(self._claimed) >= self.most:
+            if claim is None:
+                if len(self._known) < _MAX_KNOWN:
+                    self._known.add(signature)
+                return None
+            if len(self._claimed) >= self.most:
                 self.refused = True
                 return None
-            self._note(signature, claim)
+            self._claimed.add(signature)
+            self._known.add(signature)
+            self._features |= claim.features
         return claim
 
     def release(self, claim: Claim) -> None:
@@ -154,28 +160,10 @@ class Kinds:
             self._claimed.discard(claim.signature)
             # Some signatures may be known only because of this claim.
             self._known = set(self._claimed)
-            if claim.shape is not None:
-                self._shapes.discard(claim.shape)
-            for parameter, value in claim.values:
-                self._values[parameter].discard(value)
+            self._features -= claim.features
 
     def _new(self, signature: str, likeness: Likeness) -> Claim | None:
-        shape = None if likeness.shape in self._shapes else likeness.shape
-        values = tuple(pair for pair in likeness.values if self._is_new_value(*pair))
-        return Claim(signature, shape, values) if shape is not None or values else None
-
-    def _note(self, signature: str, claim: Claim | None) -> None:
-        if claim is None:
-            if len(self._known) < _MAX_KNOWN:
-                self._known.add(signature)
-            return
-        self._claimed.add(signature)
-        self._known.add(signature)
-        if claim.shape is not None:
-            self._shapes.add(claim.shape)
-        for parameter, value in claim.values:
-            self._values.setdefault(parameter, set()).add(value)
-
-    def _is_new_value(self, parameter: str, value: str) -> bool:
-        known = self._values.get(parameter, ())
-        return value not in known and len(known) < MAX_VALUES
+        known = Counter(parameter for parameter, _ in self._features)
+        values = {pair for pair in likeness.values if known[pair[0]] < MAX_VALUES}
+        features = frozenset({(None, likeness.shape), *values} - self._features)
+        return Claim(signature, features) if features else None
