@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -235,3 +236,10 @@ def test_what_shares_a_process_is_blamed_together() -> None:
     assert label_of_last("a") == "a"
     assert label_of_last("a", "b") == "a or b"
     assert label_of_last("a", "b", "c") == "a or one of 2 interleaved with it"
+
+
+@pytest.mark.parametrize("design", list(Design))
+def test_random_numbers_of_the_program_stay_the_same(design: Design) -> None:
+    before = random.getstate()
+    run([work_order("1"), work_order("2")], design=design)
+    assert random.getstate() == before
