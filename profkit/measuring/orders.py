@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
@@ -88,10 +88,9 @@ def with_options(order: WorkOrder, options: MeasureOptions) -> WorkOrder:
 
     Environment variables are added to the order's own.
     """
-    parsed = _unchecked("pass", options)
-    env = {**dict(order.env), **dict(parsed.env)}
-    given = {name: getattr(parsed, name) for name in options if name != "label"}
-    changed = replace(order, **{**given, "env": tuple(sorted(env.items()))})
+    fields = _fields(options)
+    env = {**dict(order.env), **dict(fields.get("env", ()))}
+    changed = replace(order, **{**fields, "label": order.label, "env": tuple(sorted(env.items()))})
     check(changed)
     return changed
 
@@ -113,42 +112,39 @@ def language_of(name: str | Language) -> Language:
 
 
 def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> WorkOrder:
+    fields = {"label": label_of(stmt), **_fields(options)}
+    if options.get("runs") is not None:
+        fields.setdefault("retries", 0)
+    if isinstance(stmt, str):
+        return WorkOrder(stmt=dedented(stmt), **fields)
+    if not callable(stmt):
+        raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or a callable")
+    return WorkOrder(function=stmt, **fields)
+
+
+def _fields(options: MeasureOptions) -> dict[str, Any]:
+    """Return the fields of work orders that these options set; raise `UsageError` for invalid ones."""
     for name in options:
         if name not in MeasureOptions.__annotations__:
             raise UnknownOption(name, MeasureOptions.__annotations__)
     _check_numbers(options)
-    if not isinstance(stmt, str) and not callable(stmt):
-        raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or a callable")
-    return WorkOrder(
-        label=options.get("label") or label_of(stmt),
-        stmt=dedented(stmt) if isinstance(stmt, str) else None,
-        function=None if isinstance(stmt, str) else stmt,
-        args=tuple(options.get("args", ())),
-        kwargs=dict(options.get("kwargs") or {}),
-        setup=dedented(options.get("setup", "")),
-        global_setup=dedented(options.get("global_setup", "")),
-        mode=mode_of(options),
-        language=language_of(options.get("language", Language.PYTHON)),
-        level=_one_of("level", options.get("level", Level.FUNCTION), Level),
-        num_threads=options.get("num_threads", 1),
-        labels=tuple((str(name), str(value)) for name, value in options.get("labels", {}).items()),
-        quick=options.get("quick", False),
-        min_run_time_s=options.get("min_run_time_s", 0.2),
-        number=options.get("number"),
-        repeats=options.get("repeats", 2),
-        processes=options.get("processes"),
-        runs=options.get("runs"),
-        timeout_s=options.get("timeout_s", 600.0),
-        retries=options.get("retries", 2 if options.get("runs") is None else 0),
-        source_cmd=words_of(options.get("source_cmd")),
-        python=None if (python := options.get("python")) is None else os.fspath(python),
-        env=tuple(sorted(options.get("env", {}).items())),
-        imports=_imports(options.get("imports")),
-        simulate=simulations(options.get("simulate", ())),
-        python_functions=options.get("python_functions", True),
-        memory_limit_bytes=options.get("memory_limit_bytes"),
-        fresh=options.get("fresh"),
-    )
+    read: dict[str, Callable[[Any], object]] = {
+        "args": tuple,
+        "kwargs": lambda given: dict(given or {}),
+        "setup": dedented,
+        "global_setup": dedented,
+        "mode": lambda given: _one_of("mode", given, Mode),
+        "language": language_of,
+        "level": lambda given: _one_of("level", given, Level),
+        "labels": lambda given: tuple((str(name), str(value)) for name, value in given.items()),
+        "source_cmd": words_of,
+        "python": lambda given: None if given is None else os.fspath(given),
+        "env": lambda given: tuple(sorted(given.items())),
+        "imports": _imports,
+        "simulate": simulations,
+    }
+    given = {name: value for name, value in options.items() if name != "label" or value}
+    return {name: read[name](value) if name in read else value for name, value in given.items()}
 
 
 def identity(order: WorkOrder) -> tuple[object, ...]:
