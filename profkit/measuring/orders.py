@@ -21,7 +21,21 @@ _LATER: ContextVar[bool] = ContextVar("_LATER", default=False)
 _E = TypeVar("_E", Mode, Language, Level)
 
 
-class MeasureOptions(TypedDict, total=False):
+class CommonOptions(TypedDict, total=False):
+    """Options of `measure` that `profile` has, too."""
+
+    label: str | None
+    num_threads: int
+    quick: bool
+    runs: int | None
+    timeout_s: float
+    min_run_time_s: float
+    retries: int
+    env: Mapping[str, str]
+    imports: Sequence[str] | None
+
+
+class MeasureOptions(CommonOptions, total=False):
     """Keyword arguments of `measure` and `work_order`; explained in docs/measuring.md."""
 
     args: Sequence[object]
@@ -29,23 +43,14 @@ class MeasureOptions(TypedDict, total=False):
     setup: str
     global_setup: str
     mode: str | Mode
-    num_threads: int
     language: str | Language
     level: str | Level
-    label: str | None
     labels: Mapping[str, str]
-    quick: bool
-    min_run_time_s: float
     number: int | None
     repeats: int
     processes: int | None
-    runs: int | None
-    timeout_s: float
-    retries: int
     source_cmd: str | Sequence[str] | None
     python: str | os.PathLike[str] | None
-    env: Mapping[str, str]
-    imports: Sequence[str] | None
     simulate: Sequence[str | Simulation]
     python_functions: bool
     memory_limit_bytes: int | None

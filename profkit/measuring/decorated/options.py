@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, cast
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
-from profkit.measuring.orders import MeasureOptions, check_positive, work_order
+from profkit.measuring.orders import CommonOptions, MeasureOptions, check_positive, work_order
 from profkit.model.measurement import MeasuredRun
 from profkit.model.region import RegionKind, kind_of
 from profkit.model.workorder import WorkOrder
@@ -17,27 +17,14 @@ MeasuredMode = Literal["timer", "callgrind", "timer+callgrind"]
 MODES: tuple[MeasuredMode, ...] = ("timer", "callgrind", "timer+callgrind")
 
 
-class MeasuredOptions(TypedDict, total=False):
+class MeasuredOptions(CommonOptions, total=False):
     """Keyword arguments of `profile` with a measuring mode; explained in docs/measuring.md."""
 
-    label: str | None
-    num_threads: int
-    quick: bool
-    runs: int | None
-    timeout_s: float
-    min_run_time_s: float
-    retries: int
-    env: Mapping[str, str]
-    imports: Sequence[str] | None
     enabled: bool
     every: int
     max_signatures: int | None
     exit_timeout_s: float | None
     on_run: Callable[[MeasuredRun], object] | None
-
-
-_OF_CALLS = ("enabled", "every", "max_signatures", "exit_timeout_s", "on_run")
-"""Options that concern a function's calls; all others concern each measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +48,7 @@ class Plan:
 def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, Any]) -> Plan:
     """Return the plan for a function under options that `check` accepted; raise `UsageError` if none fits."""
     target = getattr(function, "__func__", function)  # of static and class methods
-    chosen = {name: value for name, value in options.items() if name not in _OF_CALLS}
+    chosen = {name: value for name, value in options.items() if name in CommonOptions.__annotations__}
     order = work_order(target, **cast(MeasureOptions, {**chosen, "mode": mode}))
     kind = kind_of(target)
     if kind in (RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR):
