@@ -135,8 +135,6 @@ def modes(mode: Mode, threads: Sequence[int]) -> list[tuple[Mode, int]]:
         raise InvalidOption(
             "num_threads", tuple(threads), "Callgrind counts one thread only: add 1, or use mode='timer'"
         )
-    if not mode.counts:
-        return [(mode, count) for count in threads]
     return [(mode if count == 1 else Mode.TIMER, count) for count in threads if count == 1 or mode.times]
 
 
