@@ -14,7 +14,7 @@ from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.counting import callgrind_kind, count
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.placement import preload_of
-from profkit.measuring.runner.progress import Silent
+from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.measurement import InstructionCounts
 from profkit.model.workorder import WorkOrder
 
@@ -25,7 +25,7 @@ _SURROUNDINGS = ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "4711"}, {"TORCH_PA
 
 def measure(quick: bool) -> list[Figure]:
     """Count every statement; start each kind of zygote three times and fork each ten times."""
-    context = BatchContext(process_pool(), Silent())
+    context = BatchContext(process_pool(), ProgressLine(None))
     chosen = STATEMENTS[1:4] if quick else STATEMENTS
     forks, zygotes = (3, 2) if quick else (10, 3)
     raw = _repeated(chosen, context, forks, zygotes)

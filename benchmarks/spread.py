@@ -18,8 +18,8 @@ from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.placement import kind_of
-from profkit.measuring.runner.progress import Silent
-from profkit.measuring.runner.timing import make_ready, time_together
+from profkit.measuring.runner.progress import ProgressLine
+from profkit.measuring.runner.timing import Side, make_ready, time_sides
 from profkit.model.measurement import Preload, Tool
 
 NAME = "spread"
@@ -57,12 +57,12 @@ def measured(repeats: int) -> Mapping[str, list[list[float]]]:
 
 
 def _minima(zygotes: int) -> Iterator[float]:
-    context, task = BatchContext(process_pool(), Silent()), Task(_ORDER)
+    context, task = BatchContext(process_pool(), ProgressLine(None)), Task(_ORDER)
     plain = kind_of(_ORDER, Tool.NONE, Preload.NOTHING)
     kinds = [replace(plain, draw=f"spread-{number}") for number in range(zygotes)]
     make_ready(task, kinds, context)
     try:
-        (timing,) = time_together([task], kinds, context)
+        (timing,) = time_sides([Side([task])], kinds, context)
     finally:
         context.pool.retire(kinds)
     return (min(times_s) for times_s in timing.times_s)

@@ -6,14 +6,13 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, TypeVar, Unpack
 
-from profkit.clock import SYSTEM_CLOCK
 from profkit.config import CONFIG
 from profkit.errors import CannotTravel, InvalidOption, MeasuringError, UsageError
 from profkit.measuring.orders import MeasureOptions, check, work_order
@@ -24,7 +23,7 @@ from profkit.measuring.runner.in_process import check_here, run_here
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.outcomes import Outcome, duplicates
 from profkit.measuring.runner.placement import preload_of
-from profkit.measuring.runner.progress import Progress, ProgressLine, Silent
+from profkit.measuring.runner.progress import Progress, ProgressLine
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.runner.timing import timer_kinds
 from profkit.measuring.transfer.payload import Payload, pack
@@ -35,37 +34,36 @@ from profkit.store.measured import keep_measured
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    future: Future[object]
-    work: Callable[[], object]
-
-    def run(self) -> None:
-        """Do the work, unless its future is cancelled."""
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            self.future.set_result(self.work())
-        except BaseException as error:  # noqa: BLE001 - the future carries it
-            self.future.set_exception(error)
-
-
 class Background:
     """Daemon thread that does submitted work in order; it starts with the first item."""
 
     def __init__(self) -> None:
-        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self.begin()
+
+    def begin(self) -> None:
+        """Start over without a thread, as needed in a forked child."""
+        self.turn = threading.Lock()
+        """Held by the batch that is being measured: two batches would disturb each other's times."""
+        self._items: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Callable[[], _T]) -> Future[_T]:
         """Return the future of `work()`; run it at once in the caller if no thread can start any more."""
         future: Future[_T] = Future()
-        item = _Item(future, work)  # type: ignore[arg-type]
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - the future carries it
+                future.set_exception(error)
+
         if self._started():
-            self._items.put(item)
+            self._items.put(run)
         else:
-            item.run()
+            run()
         return future
 
     def _started(self) -> bool:
@@ -81,31 +79,15 @@ class Background:
 
     def _serve(self) -> None:
         while True:
-            self._items.get().run()
+            self._items.get()()
 
 
-class ProcessBackground:
-    """Background thread and lock of this process; renewed in forked children, where no thread survives."""
-
-    current: Background
-    turn: threading.Lock
-    """Held by the batch that is being measured: two batches would disturb each other's times."""
-
-    def __init__(self) -> None:
-        self._renew()
-        os.register_at_fork(after_in_child=self._renew)
-
-    def _renew(self) -> None:
-        self.current, self.turn = Background(), threading.Lock()
+BACKGROUND = Background()
+os.register_at_fork(after_in_child=BACKGROUND.begin)
 
 
-BACKGROUND = ProcessBackground()
-
-
-def as_progress(given: TextIO | Progress | None) -> Progress:
-    """Return a progress line for a stream, a given Progress itself, or silent progress for None."""
-    if given is None:
-        return Silent()
+def _progress(given: TextIO | Progress | None) -> Progress:
+    """Return a given Progress, or a progress line for a stream; it shows nothing for None."""
     return given if isinstance(given, Progress) else ProgressLine(given)
 
 
@@ -117,7 +99,7 @@ def wait(
     `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done, or a Progress that
     is called for each future with its key or number. When all are done, raises the first future's error.
     """
-    display = as_progress(progress)
+    display = _progress(progress)
     named: list[tuple[str, Future[_T]]]
     if isinstance(scope, MutableMapping):
         named = [(name, value) for name, value in scope.items() if isinstance(value, Future)]
@@ -154,8 +136,8 @@ def measure(
     `isolated=False` it is timed in this process, and the measurement says so. Raises `UsageError` before
     anything starts, and `MeasuringError` if there is no result.
     """
-    order, kept = work_order(stmt, **options), _keeper(CONFIG.spool) if keep else None
-    outcome = _measured([order], keep=kept)[0] if isolated else _measured_here(order, kept)
+    order, kept = work_order(stmt, **options), keeper(CONFIG.spool) if keep else None
+    outcome = _measured([PackedOrder(order)], keep=kept)[0] if isolated else _measured_here(order, kept)
     if outcome.error is not None:
         raise outcome.error
     assert outcome.run.measurement is not None
@@ -178,19 +160,13 @@ def measure_all(
     the same processes, block by block in random order: use it to compare. `progress` is a stream for a
     progress line. Runs are kept in `spool`. Raises `UsageError` before anything starts.
     """
-    outcomes = _measured(
-        tuple(orders),
-        workers=workers,
-        design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
-        progress=_progress(progress),
-        keep=_keeper(spool) if keep else None,
-    )
-    return tuple(outcome.run for outcome in outcomes)
+    packed, kept = [PackedOrder(order) for order in orders], keeper(spool) if keep else None
+    return measure_packed(packed, workers=workers, interleaved=interleaved, progress=progress, keep=kept)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedOrder:
-    """Order whose function, if any, was packed elsewhere, or the error of packing it."""
+    """Order with its packed function or the error of packing; with neither, it is packed when measured."""
 
     order: WorkOrder
     payload: Payload | None = None
@@ -209,15 +185,8 @@ def measure_packed(
 
     `keep` is called with each run as soon as it is measured.
     """
-    outcomes = _measured(
-        [one.order for one in packed],
-        workers=workers,
-        design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
-        progress=_progress(progress),
-        keep=keep,
-        payloads={n: one.payload for n, one in enumerate(packed) if one.payload is not None},
-        refused={n: one.refusal for n, one in enumerate(packed) if one.refusal is not None},
-    )
+    design = Design.INTERLEAVED if interleaved else Design.SEPARATE
+    outcomes = _measured(packed, workers=workers, design=design, progress=progress, keep=keep)
     return tuple(outcome.run for outcome in outcomes)
 
 
@@ -246,12 +215,8 @@ def measure_alternating(
 
     Their processes alternate: use it to compare them. Everything else is as in `measure_all`.
     """
-    outcomes = _measured(
-        tuple(orders),
-        design=Design.ALTERNATING,
-        progress=_progress(progress),
-        keep=_keeper(spool) if keep else None,
-    )
+    packed, kept = [PackedOrder(order) for order in orders], keeper(spool) if keep else None
+    outcomes = _measured(packed, design=Design.ALTERNATING, progress=progress, keep=kept)
     return tuple(outcome.run for outcome in outcomes)
 
 
@@ -262,12 +227,8 @@ def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = Tru
     its run; the future fails only for other errors.
     """
     check(order)
-
-    def work() -> MeasuredRun:
-        payloads = {} if payload is None else {0: payload}
-        return _measured([order], payloads=payloads, keep=_keeper(CONFIG.spool) if keep else None)[0].run
-
-    return BACKGROUND.current.submit(work)
+    packed, kept = [PackedOrder(order, payload)], keeper(CONFIG.spool) if keep else None
+    return BACKGROUND.submit(lambda: _measured(packed, keep=kept)[0].run)
 
 
 def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
@@ -280,30 +241,26 @@ def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOpti
 
 
 def _measured(
-    orders: Sequence[WorkOrder],
+    packed: Sequence[PackedOrder],
     *,
     workers: int = 1,
     design: Design = Design.SEPARATE,
-    progress: Progress | None = None,
+    progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
-    payloads: dict[int, Payload] | None = None,
-    refused: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
     if workers < 1:
         raise InvalidOption("workers", workers, "give 1 or more")
     with ExitStack() as stack:
-        broken: dict[int, MeasuringError] = dict(refused or {})
-        given = payloads or {}
-        tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
-        if twice := duplicates([task for n, task in enumerate(tasks) if n not in broken]):
+        tasks = [_task(one, stack) for one in packed]
+        if twice := duplicates([task for task in tasks if task.error is None]):
             named = ", ".join(map(repr, twice))
             raise UsageError(f"these orders occur twice: {named}", "give them different labels")
         if design is Design.INTERLEAVED and sum(task.payload is not None for task in tasks) > 1:
             raise UsageError("two callables cannot be interleaved", "measure statements that import them")
         stack.enter_context(BACKGROUND.turn)
-        context = BatchContext(process_pool(), progress or Silent(), workers, design=design)
-        tasks = with_libraries(tasks, broken, context)
-        return run_tasks(tasks, context, _keep_outcome(keep), broken=broken)
+        context = BatchContext(process_pool(), _progress(progress), workers, design=design)
+        tasks = with_libraries(tasks, context)
+        return run_tasks(tasks, context, lambda outcome: keep(outcome.run) if keep else None)
 
 
 def _measured_here(
@@ -311,26 +268,30 @@ def _measured_here(
 ) -> Outcome:
     check_here(order)
     with BACKGROUND.turn:
-        return run_here(Task(order), SYSTEM_CLOCK, _keep_outcome(keep), names)
+        outcome = run_here(order, names)
+        if keep is not None:
+            keep(outcome.run)
+        return outcome
 
 
-def _task(
-    order: WorkOrder, index: int, stack: ExitStack, broken: dict[int, MeasuringError], payload: Payload | None
-) -> Task:
-    if index in broken:
-        return Task(order)
+def _task(packed: PackedOrder, stack: ExitStack) -> Task:
+    order, payload = packed.order, packed.payload
+    if packed.refusal is not None:
+        return Task(order, error=packed.refusal)
     check(order)
     if order.function is not None and payload is None:
         try:
             payload = pack(order.function, order.args, order.kwargs)
         except CannotTravel as error:
-            broken[index] = error
+            return Task(order, error=error)
     if payload is not None:
         stack.callback(payload.close)
     return Task(order, payload, preload=preload_of(order, payload))
 
 
-def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
+def keeper(spool: Path) -> Callable[[MeasuredRun], None]:
+    """Return a function that keeps runs in a spool, and logs a warning for one that it cannot keep."""
+
     def kept(run: MeasuredRun) -> None:
         try:
             keep_measured(spool, run)
@@ -338,11 +299,3 @@ def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
             _LOG.warning("the run of %r was not kept: %s", run.info.label, error)
 
     return kept
-
-
-def _keep_outcome(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
-    return (lambda _: None) if keep is None else (lambda outcome: keep(outcome.run))
-
-
-def _progress(given: TextIO | Progress | None) -> Progress | None:
-    return given if given is None or isinstance(given, Progress) else ProgressLine(given)

@@ -141,9 +141,8 @@ def expand_each(
     `given` is a dictionary, or a list whose entries are their own labels.
     """
     seen: set[object] = set()
-    named = given.items() if isinstance(given, Mapping) else ((None, item) for item in given)
-    for key, definition in named:
-        for label, one in _flat(_names(key), definition):
+    for definition in [given] if isinstance(given, Mapping) else given:
+        for label, one in _flat((), definition):
             yield from _entry(label, one, options, seen)
 
 
@@ -160,7 +159,10 @@ def _entry(
         orders = tuple(_orders(label, given, options))
         if not label and (untitled := [order for order in orders if not order.label]):
             raise UsageError(f"{untitled[0]} has no label", "give it a label")
-        _refuse_twice(orders, seen)
+        for order in orders:
+            if identity(order) in seen:
+                raise UsageError("an earlier order has the same label", "give it another label")
+            seen.add(identity(order))
     except UsageError as error:
         what = _what(given)
         title = label or (given.label if isinstance(given, WorkOrder) else label_of(what))
@@ -174,13 +176,8 @@ def _flat(names: tuple[str, ...], given: Definition) -> Iterator[tuple[str, Defi
         yield " / ".join(names), given
         return
     for key, below in given.items():
-        yield from _flat((*names, *_names(key)), below)
-
-
-def _names(key: object) -> tuple[str, ...]:
-    if key is None:
-        return ()
-    return tuple(map(str, key)) if isinstance(key, tuple) else (str(key),)
+        keys = key if isinstance(key, tuple) else () if key is None else (key,)
+        yield from _flat((*names, *map(str, keys)), below)
 
 
 def _orders(label: str, given: Definition, options: MeasureOptions) -> Iterator[WorkOrder]:
@@ -213,14 +210,6 @@ def _refuse(options: MeasureOptions, without: Iterable[str]) -> None:
             f"the definition says what to measure, which conflicts with {' and '.join(wrong)}",
             f"leave out {', '.join(wrong)}, or move it into the definition",
         )
-
-
-def _refuse_twice(orders: Iterable[WorkOrder], seen: set[object]) -> None:
-    for order in orders:
-        key = identity(order)
-        if key in seen:
-            raise UsageError("an earlier order has the same label", "give it another label")
-        seen.add(key)
 
 
 def _what(given: object) -> str:

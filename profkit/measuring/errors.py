@@ -29,8 +29,8 @@ class ScriptFailed(MeasuringError):
     def __init__(self, label: str, output: str) -> None:
         self.label, self.output = label, output
         *_, last = output.strip().splitlines() or ["its process printed nothing"]
-        quoted = f"\n{indent(output.strip(), '    ')}" if output.strip() else ""
-        super().__init__(f"{label!r} cannot be compiled to TorchScript: {last}; fix its Python code{quoted}")
+        problem = f"{label!r} cannot be compiled to TorchScript: {last}; fix its Python code"
+        super().__init__(f"{problem}{_quoted(output.strip())}")
 
 
 class FolderUnavailable(MeasuringError):
@@ -47,11 +47,6 @@ class FolderUnavailable(MeasuringError):
 def cache_unavailable(folder: Path, detail: str) -> FolderUnavailable:
     """Return the error for an unwritable cache of compiled statements."""
     return FolderUnavailable("compiled statements", folder, detail, "XDG_CACHE_HOME")
-
-
-def dumps_unavailable(folder: Path, detail: str) -> FolderUnavailable:
-    """Return the error for an unwritable folder of Callgrind's files."""
-    return FolderUnavailable("Callgrind's files", folder, detail, "TMPDIR")
 
 
 def no_temporary_folder(what: str, error: OSError) -> FolderUnavailable:
@@ -71,7 +66,7 @@ def reporting_full_disk() -> Iterator[None]:
         full = None if isinstance(error, FolderUnavailable) else _full_folder()
         if full is None:
             raise
-        raise dumps_unavailable(full, os.strerror(errno.ENOSPC)) from error
+        raise FolderUnavailable("Callgrind's files", full, os.strerror(errno.ENOSPC), "TMPDIR") from error
 
 
 def _full_folder() -> Path | None:

@@ -4,54 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shlex
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
-
-_SIGNATURE = re.compile(r"\w+\((?P<parameters>[\w, ]*)\)\s*->\s*(?P<result>\w+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Parameters and result of a computation."""
-
-    parameters: tuple[str, ...]
-    result: str | None
-    """None: it returns nothing, but changes its parameters."""
-
-    @property
-    def assigned(self) -> str:
-        """The assignment in front of a call in Python."""
-        return "" if self.result is None else f"{self.result} = "
-
-    def call_in(self, language: Language) -> str:
-        """Return the statement that calls `model`."""
-        parameters = ", ".join(self.parameters)
-        if language is Language.PYTHON:
-            return f"{self.assigned}model({parameters})"
-        declared = "" if self.result is None else f"auto {self.result} = "
-        return f"{declared}model->forward({parameters});"
-
-
-def read_signature(text: str | None) -> Signature | None:
-    """Parse a signature; raise `UsageError` if it is malformed."""
-    if text is None:
-        return None
-    match = _SIGNATURE.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"the signature {text!r} is malformed", "write it as 'f(x, y) -> z'")
-    names = (name.strip() for name in match["parameters"].split(","))
-    result = match["result"]
-    return Signature(tuple(name for name in names if name), None if result == "None" else result)
-
 
 _LONGEST_LABEL = 60
 _PRELOADED = ("torch", "numpy")
@@ -59,7 +21,21 @@ _LATER: ContextVar[bool] = ContextVar("_LATER", default=False)
 _E = TypeVar("_E", Mode, Language, Level)
 
 
-class MeasureOptions(TypedDict, total=False):
+class CommonOptions(TypedDict, total=False):
+    """Options of `measure` that `profile` has, too."""
+
+    label: str | None
+    num_threads: int
+    quick: bool
+    runs: int | None
+    timeout_s: float
+    min_run_time_s: float
+    retries: int
+    env: Mapping[str, str]
+    imports: Sequence[str] | None
+
+
+class MeasureOptions(CommonOptions, total=False):
     """Keyword arguments of `measure` and `work_order`; explained in docs/measuring.md."""
 
     args: Sequence[object]
@@ -67,23 +43,14 @@ class MeasureOptions(TypedDict, total=False):
     setup: str
     global_setup: str
     mode: str | Mode
-    num_threads: int
     language: str | Language
     level: str | Level
-    label: str | None
     labels: Mapping[str, str]
-    quick: bool
-    min_run_time_s: float
     number: int | None
     repeats: int
     processes: int | None
-    runs: int | None
-    timeout_s: float
-    retries: int
     source_cmd: str | Sequence[str] | None
     python: str | os.PathLike[str] | None
-    env: Mapping[str, str]
-    imports: Sequence[str] | None
     simulate: Sequence[str | Simulation]
     python_functions: bool
     memory_limit_bytes: int | None
@@ -126,10 +93,9 @@ def with_options(order: WorkOrder, options: MeasureOptions) -> WorkOrder:
 
     Environment variables are added to the order's own.
     """
-    parsed = _unchecked("pass", options)
-    env = {**dict(order.env), **dict(parsed.env)}
-    given = {name: getattr(parsed, name) for name in options if name != "label"}
-    changed = replace(order, **{**given, "env": tuple(sorted(env.items()))})
+    fields = _fields(options)
+    env = {**dict(order.env), **dict(fields.get("env", ()))}
+    changed = replace(order, **{**fields, "label": order.label, "env": tuple(sorted(env.items()))})
     check(changed)
     return changed
 
@@ -151,40 +117,39 @@ def language_of(name: str | Language) -> Language:
 
 
 def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> WorkOrder:
-    _refuse_unknown(options)
-    _check_numbers(options)
-    if not isinstance(stmt, str) and not callable(stmt):
+    fields = {"label": label_of(stmt), **_fields(options)}
+    if options.get("runs") is not None:
+        fields.setdefault("retries", 0)
+    if isinstance(stmt, str):
+        return WorkOrder(stmt=dedented(stmt), **fields)
+    if not callable(stmt):
         raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or a callable")
-    return WorkOrder(
-        label=options.get("label") or label_of(stmt),
-        stmt=dedented(stmt) if isinstance(stmt, str) else None,
-        function=None if isinstance(stmt, str) else stmt,
-        args=tuple(options.get("args", ())),
-        kwargs=dict(options.get("kwargs") or {}),
-        setup=dedented(options.get("setup", "")),
-        global_setup=dedented(options.get("global_setup", "")),
-        mode=mode_of(options),
-        language=language_of(options.get("language", Language.PYTHON)),
-        level=_one_of("level", options.get("level", Level.FUNCTION), Level),
-        num_threads=options.get("num_threads", 1),
-        labels=tuple((str(name), str(value)) for name, value in options.get("labels", {}).items()),
-        quick=options.get("quick", False),
-        min_run_time_s=options.get("min_run_time_s", 0.2),
-        number=options.get("number"),
-        repeats=options.get("repeats", 2),
-        processes=options.get("processes"),
-        runs=options.get("runs"),
-        timeout_s=options.get("timeout_s", 600.0),
-        retries=options.get("retries", 2 if options.get("runs") is None else 0),
-        source_cmd=words_of(options.get("source_cmd")),
-        python=None if (python := options.get("python")) is None else os.fspath(python),
-        env=tuple(sorted(options.get("env", {}).items())),
-        imports=_imports(options.get("imports")),
-        simulate=simulations(options.get("simulate", ())),
-        python_functions=options.get("python_functions", True),
-        memory_limit_bytes=options.get("memory_limit_bytes"),
-        fresh=options.get("fresh"),
-    )
+    return WorkOrder(function=stmt, **fields)
+
+
+def _fields(options: MeasureOptions) -> dict[str, Any]:
+    """Return the fields of work orders that these options set; raise `UsageError` for invalid ones."""
+    for name in options:
+        if name not in MeasureOptions.__annotations__:
+            raise UnknownOption(name, MeasureOptions.__annotations__)
+    _check_numbers(options)
+    read: dict[str, Callable[[Any], object]] = {
+        "args": tuple,
+        "kwargs": lambda given: dict(given or {}),
+        "setup": dedented,
+        "global_setup": dedented,
+        "mode": lambda given: _one_of("mode", given, Mode),
+        "language": language_of,
+        "level": lambda given: _one_of("level", given, Level),
+        "labels": lambda given: tuple((str(name), str(value)) for name, value in given.items()),
+        "source_cmd": words_of,
+        "python": lambda given: None if given is None else os.fspath(given),
+        "env": lambda given: tuple(sorted(given.items())),
+        "imports": _imports,
+        "simulate": simulations,
+    }
+    given = {name: value for name, value in options.items() if name != "label" or value}
+    return {name: read[name](value) if name in read else value for name, value in given.items()}
 
 
 def identity(order: WorkOrder) -> tuple[object, ...]:
@@ -265,27 +230,21 @@ def _check_syntax(order: WorkOrder) -> None:
             raise UsageError(problem, "fix its text") from error
 
 
-def _refuse_unknown(options: MeasureOptions) -> None:
-    known = MeasureOptions.__annotations__
-    for name in options:
-        if name not in known:
-            raise UnknownOption(name, known)
-
-
 def _check_numbers(options: MeasureOptions) -> None:
     for name in ("num_threads", "repeats"):
-        _positive(name, options.get(name, 1), whole=True)
+        check_positive(name, options.get(name, 1))
     for name in ("number", "runs", "processes", "memory_limit_bytes"):
         if options.get(name) is not None:
-            _positive(name, options.get(name), whole=True)
+            check_positive(name, options.get(name))
     for name in ("min_run_time_s", "timeout_s"):
-        _positive(name, options.get(name, 1.0), whole=False)
+        check_positive(name, options.get(name, 1.0), whole=False)
     retries = options.get("retries", 0)
     if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
         raise InvalidOption("retries", retries, "give a whole number, 0 or more")
 
 
-def _positive(name: str, value: object, *, whole: bool) -> None:
+def check_positive(name: str, value: object, *, whole: bool = True) -> None:
+    """Raise InvalidOption for a value that is no number above 0, whole or not."""
     kind = int if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < math.inf:
         raise InvalidOption(name, value, f"give a {'whole ' if whole else ''}number above 0")

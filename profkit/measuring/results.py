@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from profkit.errors import BadReply, DamagedFile, TooShort, UsageError
 from profkit.measuring.pool.command import PROGRAM
-from profkit.measuring.worker.protocol import FUNCTION, NOTHING, Fresh
+from profkit.measuring.worker.protocol import FUNCTION, NOTHING, Fresh, Times
 from profkit.model.function_counts import STATEMENT, PythonCounts
 from profkit.model.measurement import (
     CallgrindDump,
@@ -28,74 +28,6 @@ from profkit.transforms.python_counts import Stub, python_counts
 
 if TYPE_CHECKING:
     from profkit.measuring.pool.jobs import Reply, ZygoteFacts
-
-
-@dataclass(frozen=True, slots=True)
-class TimedCase:
-    """Times of one statement in one process."""
-
-    number: int
-    """Executions in each block."""
-    times_s: tuple[float, ...]
-    """Mean time of one execution, for each block; at least one."""
-    cpu_s: float
-    """CPU time of all blocks together; `wall_s` is their wall-clock time."""
-    wall_s: float
-    involuntary: int
-    loop_s: float
-    """Time subtracted from each time."""
-    loop_spread_s: float
-    """Uncertainty of `loop_s`."""
-    fresh: Fresh
-
-
-@dataclass(frozen=True, slots=True)
-class CountedCase:
-    """Callgrind's counts of one statement."""
-
-    number: int
-    """Executions in each repeat."""
-    dumps: tuple[CallgrindDump, ...]
-    """One for each repeat; at least one."""
-    baseline_dumps: tuple[CallgrindDump, ...]
-    """Dumps of the same loop around nothing; may be empty."""
-    fresh: Fresh
-
-
-def timed_case(label: str, reply: Reply, case: int) -> TimedCase:
-    """Return one statement's times in a reply; raise BadReply if they are missing or malformed."""
-    fields = _Fields(label, reply, case)
-    return TimedCase(
-        number=fields.count("number", least=1),
-        times_s=fields.seconds_list("times_s"),
-        cpu_s=fields.seconds("cpu_s"),
-        wall_s=fields.seconds("wall_s"),
-        involuntary=fields.count("involuntary"),
-        loop_s=fields.seconds("loop_s"),
-        loop_spread_s=fields.seconds("loop_spread_s"),
-        fresh=fields.fresh(),
-    )
-
-
-def counted_case(label: str, reply: Reply, case: int) -> CountedCase:
-    """Return one statement's dumps in a reply; raise BadReply if they are missing or unreadable."""
-    fields = _Fields(label, reply, case)
-    return CountedCase(
-        number=fields.count("number", least=1),
-        dumps=fields.dumps("dumps"),
-        baseline_dumps=fields.dumps("baseline_dumps", least=0),
-        fresh=fields.fresh(),
-    )
-
-
-def fresh_case(label: str, reply: Reply, case: int) -> Fresh:
-    """Return how to execute one statement of a reply; raise BadReply if it is malformed."""
-    return _Fields(label, reply, case).fresh()
-
-
-def cases_in(label: str, reply: Reply) -> int:
-    """Return the number of statements in a reply; raise BadReply if they are missing."""
-    return len(_cases(label, reply))
 
 
 class _Fields:
@@ -119,9 +51,18 @@ class _Fields:
         """Return a finite number that is not negative."""
         return self._duration(name, self._fields.get(name))
 
-    def seconds_list(self, name: str) -> tuple[float, ...]:
-        """Return one or more finite numbers that are not negative."""
-        return tuple(self._duration(name, value) for value in self._list(name))
+    def times(self) -> Times:
+        """Return the times of the statement."""
+        return {
+            "number": self.count("number", least=1),
+            "times_s": [self._duration("times_s", value) for value in self._list("times_s")],
+            "cpu_s": self.seconds("cpu_s"),
+            "wall_s": self.seconds("wall_s"),
+            "involuntary": self.count("involuntary"),
+            "loop_s": self.seconds("loop_s"),
+            "loop_spread_s": self.seconds("loop_spread_s"),
+            "fresh": self.fresh(),
+        }
 
     def fresh(self) -> Fresh:
         """Return what the worker found out about state that executions change."""
@@ -148,11 +89,8 @@ class _Fields:
         if isinstance(fields, list) and len(fields) == 4:
             address, name, file, line = fields
             if _is_count(address) and isinstance(name, str) and isinstance(file, str) and _is_count(line):
-                return (
-                    Stub(address, STATEMENT, "", 0)
-                    if _is_own(name, file)
-                    else Stub(address, name, file, line)
-                )
+                own = _is_own(name, file)
+                return Stub(address, STATEMENT, "", 0) if own else Stub(address, name, file, line)
         raise self._error("stubs", fields)
 
     def dumps(self, name: str, least: int = 1) -> tuple[CallgrindDump, ...]:
@@ -183,6 +121,10 @@ class _Fields:
 
     def _error(self, name: str, value: object) -> BadReply:
         return BadReply(self._label, f"{name} is {_shortened(value)}", self._reply.output)
+
+
+def _all_fields(label: str, reply: Reply) -> list[_Fields]:
+    return [_Fields(label, reply, case) for case in range(len(_cases(label, reply)))]
 
 
 def _cases(label: str, reply: Reply) -> list[object]:
@@ -220,16 +162,17 @@ def timing_of(label: str, replies: Sequence[Reply], case: int = 0) -> Timing:
 
     Timings of several cases of the same replies were measured interleaved, process by process.
     """
-    cases = [timed_case(label, reply, case) for reply in replies]
-    numbers = sorted({timed.number for timed in cases})
+    cases = [_Fields(label, reply, case).times() for reply in replies]
+    numbers = sorted({timed["number"] for timed in cases})
     if len(numbers) != 1:
         raise BadReply(label, f"its processes used different numbers of executions per block: {numbers}")
-    _refuse_too_short(label, cases)
+    loop_s = min(timed["loop_s"] for timed in cases)
+    _refuse_too_short(label, cases, loop_s)
     return Timing(
         number=numbers[0],
         processes=tuple(_process(timed, reply) for timed, reply in zip(cases, replies, strict=True)),
-        measured_in=_all_in(label, Tool.NONE, replies),
-        freshness=_freshness(cases[0].fresh, min(timed.loop_s for timed in cases)),
+        measured_in=_all_in(label, replies),
+        freshness=_freshness(cases[0]["fresh"], loop_s),
     )
 
 
@@ -237,29 +180,28 @@ def _freshness(fresh: Fresh, loop_s: float = 0.0) -> Freshness:
     return Freshness(bool(fresh["decided"]), tuple(fresh["changes"]), fresh["why_not"], loop_s)
 
 
-def _refuse_too_short(label: str, cases: Sequence[TimedCase]) -> None:
+def _refuse_too_short(label: str, cases: Sequence[Times], loop_s: float) -> None:
     """Raise TooShort if the subtracted time is too uncertain compared with the remaining time."""
-    spread_s = median([timed.loop_spread_s for timed in cases])
-    least_s = median([min(timed.times_s) for timed in cases])
+    spread_s = median([timed["loop_spread_s"] for timed in cases])
+    least_s = median([min(timed["times_s"]) for timed in cases])
     if spread_s > MAX_UNCERTAINTY * least_s:
-        changes = tuple(cases[0].fresh["changes"])
-        raise TooShort(label, changes, least_s, min(timed.loop_s for timed in cases), spread_s)
+        raise TooShort(label, tuple(cases[0]["fresh"]["changes"]), least_s, loop_s, spread_s)
 
 
 def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
     """Return the number of executions per block for each statement; raise BadReply."""
-    return tuple(timed_case(label, reply, case).number for case in range(cases_in(label, reply)))
+    return tuple(fields.times()["number"] for fields in _all_fields(label, reply))
 
 
 def counts_of(label: str, reply: Reply, case: int = 0) -> InstructionCounts:
     """Return one statement's instruction counts in a reply, per execution; raise BadReply."""
-    counted = counted_case(label, reply, case)
-    environment = measured_in(Tool.VALGRIND, reply.zygote)
+    fields, environment = _Fields(label, reply, case), measured_in(Tool.VALGRIND, reply.zygote)
+    number, dumps = fields.count("number", least=1), fields.dumps("dumps")
     try:
-        counts = subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, environment)
+        counts = subtract_baseline(dumps, fields.dumps("baseline_dumps", least=0), number, environment)
     except UsageError as mixed:
         raise BadReply(label, mixed.problem, reply.output) from mixed
-    return replace(counts, freshness=_freshness(counted.fresh))
+    return replace(counts, freshness=_freshness(fields.fresh()))
 
 
 def python_counts_of(label: str, reply: Reply, case: int = 0) -> PythonCounts:
@@ -282,7 +224,7 @@ def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:
 
 def fresh_of(label: str, reply: Reply) -> tuple[Fresh, ...]:
     """Return how to execute the statements of a reply; raise BadReply."""
-    return tuple(fresh_case(label, reply, case) for case in range(cases_in(label, reply)))
+    return tuple(fields.fresh() for fields in _all_fields(label, reply))
 
 
 def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:
@@ -293,19 +235,19 @@ def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:
     return MeasuredIn(tool, next(preloads, Preload.NOTHING), zygote.python, zygote.packages)
 
 
-def _all_in(label: str, tool: Tool, replies: Sequence[Reply]) -> MeasuredIn:
-    environments = list(dict.fromkeys(measured_in(tool, reply.zygote) for reply in replies))
+def _all_in(label: str, replies: Sequence[Reply]) -> MeasuredIn:
+    environments = list(dict.fromkeys(measured_in(Tool.NONE, reply.zygote) for reply in replies))
     if len(environments) != 1:
         known = ", ".join(f"Python {each.python} with {dict(each.packages)}" for each in environments)
         raise BadReply(label, f"its processes ran in different environments: {known}")
     return environments[0]
 
 
-def _process(timed: TimedCase, reply: Reply) -> ProcessTimes:
+def _process(timed: Times, reply: Reply) -> ProcessTimes:
     return ProcessTimes(
-        times_s=timed.times_s,
+        times_s=tuple(timed["times_s"]),
         zygote=reply.zygote.serial,
         # Blocks too short for the clock's resolution do not show the CPU share.
-        cpu_share=timed.cpu_s / timed.wall_s if timed.wall_s > 0 else 1.0,
-        involuntary_switches=timed.involuntary,
+        cpu_share=timed["cpu_s"] / timed["wall_s"] if timed["wall_s"] > 0 else 1.0,
+        involuntary_switches=timed["involuntary"],
     )

@@ -12,11 +12,9 @@ from typing import Literal
 from profkit.errors import InvalidOption, UsageError
 from profkit.measuring.orders import (
     MeasureOptions,
-    Signature,
     dedented,
     language_of,
     mode_of,
-    read_signature,
     with_options,
     work_order,
 )
@@ -26,8 +24,8 @@ Runtime = Literal["eager", "script"]
 Texts = str | Mapping[str, str]
 """A text for both languages, or a text for each of "python" and "c++"."""
 
-
 _WARM_UPS = 3
+_SIGNATURE = re.compile(r"\w+\((?P<parameters>[\w, ]*)\)\s*->\s*(?P<result>\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +73,40 @@ class _Form:
         return self.language is Language.PYTHON
 
 
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """Parameters and result of a computation."""
+
+    parameters: tuple[str, ...]
+    result: str | None
+    """None: it returns nothing, but changes its parameters."""
+
+    @property
+    def assigned(self) -> str:
+        return "" if self.result is None else f"{self.result} = "
+
+    def call_in(self, language: Language) -> str:
+        parameters = ", ".join(self.parameters)
+        if language is Language.PYTHON:
+            return f"{self.assigned}model({parameters})"
+        declared = "" if self.result is None else f"auto {self.result} = "
+        return f"{declared}model->forward({parameters});"
+
+
+def _read_signature(text: str | None) -> _Signature | None:
+    if text is None:
+        return None
+    match = _SIGNATURE.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"the signature {text!r} is malformed", "write it as 'f(x, y) -> z'")
+    names = (name.strip() for name in match["parameters"].split(","))
+    result = match["result"]
+    return _Signature(tuple(name for name in names if name), None if result == "None" else result)
+
+
 def orders_of(given: Variants, label: str, options: MeasureOptions) -> Iterator[WorkOrder]:
     """Yield the orders of a definition; `options` override its own. Raise `UsageError` if it is wrong."""
-    signature = read_signature(given.signature)
+    signature = _read_signature(given.signature)
     _check(given, signature)
     forms = tuple(_forms(given, signature))
     threads = (given.num_threads,) if isinstance(given.num_threads, int) else tuple(given.num_threads)
@@ -106,12 +135,10 @@ def modes(mode: Mode, threads: Sequence[int]) -> list[tuple[Mode, int]]:
         raise InvalidOption(
             "num_threads", tuple(threads), "Callgrind counts one thread only: add 1, or use mode='timer'"
         )
-    if not mode.counts:
-        return [(mode, count) for count in threads]
     return [(mode if count == 1 else Mode.TIMER, count) for count in threads if count == 1 or mode.times]
 
 
-def _check(given: Variants, signature: Signature | None) -> None:
+def _check(given: Variants, signature: _Signature | None) -> None:
     if given.python is None and given.cpp is None and not given.model:
         raise UsageError("it has no statement", "give Variants python=, cpp= or model=")
     if signature is None and (given.autograd or given.script or given.model):
@@ -131,7 +158,7 @@ def _check(given: Variants, signature: Signature | None) -> None:
         )
 
 
-def _forms(given: Variants, signature: Signature | None) -> Iterator[_Form]:
+def _forms(given: Variants, signature: _Signature | None) -> Iterator[_Form]:
     for language, stmt in ((Language.PYTHON, given.python), (Language.CPP, given.cpp)):
         model = _text(given.model, language)
         if stmt is None and model and signature is not None:
@@ -142,7 +169,7 @@ def _forms(given: Variants, signature: Signature | None) -> Iterator[_Form]:
 
 
 def _specialized(
-    form: _Form, runtime: Runtime, given: Variants, signature: Signature | None, autograd: bool
+    form: _Form, runtime: Runtime, given: Variants, signature: _Signature | None, autograd: bool
 ) -> _Form:
     if signature is None:
         return form
@@ -160,7 +187,7 @@ def _order(form: _Form, label: str) -> WorkOrder:
     return replace(order, script=form.script)
 
 
-def _scripted(form: _Form, given: Variants, signature: Signature, autograd: bool) -> _Form:
+def _scripted(form: _Form, given: Variants, signature: _Signature, autograd: bool) -> _Form:
     """Call TorchScript of the model, or of a function of the statement.
 
     Python compiles it in the setup. C++ cannot, so it is saved before measuring.
@@ -182,13 +209,13 @@ def _scripted(form: _Form, given: Variants, signature: Signature, autograd: bool
     return replace(form, setup=_joined(form.setup, definition), stmt=stmt, script=source)
 
 
-def _function(signature: Signature, stmt: str) -> str:
+def _function(signature: _Signature, stmt: str) -> str:
     result = [] if signature.result is None else [f"return {signature.result}"]
     body = "".join(f"    {line}\n" for line in [*stmt.splitlines(), *result])
     return f"def model({', '.join(signature.parameters)}):\n{body}"
 
 
-def _with_gradients(form: _Form, given: Variants, signature: Signature) -> _Form:
+def _with_gradients(form: _Form, given: Variants, signature: _Signature) -> _Form:
     """Add a backward pass from ones; the setup makes these once, outside the measurement."""
     result, stmt = signature.result, form.stmt
     wanted = signature.parameters if given.requires_grad is None else tuple(given.requires_grad)

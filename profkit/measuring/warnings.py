@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from profkit.comparing.instructions import repeats_agree
@@ -50,10 +50,10 @@ _WARM_UPS = 4
 def timing_warnings(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[MeasurementWarning, ...]:
     """Return the warnings about times that `workers` measured at once."""
     processes = [process for process in timing.processes if process.times_s]
-    warnings = [*_how_measured(order, timing, workers), *_how_many(order, timing, processes)]
-    warnings += _state(timing.freshness)
+    warnings = [*_how_measured(order, timing, workers), *_few_processes(processes)]
+    warnings += [*_how_many(order, timing, processes), *_state(timing.freshness)]
     if processes:
-        warnings += _machine(order, timing, processes) + _scatter(timing, processes)
+        warnings += [*_machine(order, timing, processes), *_scatter(timing, processes)]
     return tuple(warnings)
 
 
@@ -63,11 +63,7 @@ def program_warnings(timing: Timing) -> tuple[MeasurementWarning, ...]:
     Waiting and several threads are its own matter. Single executions may be disturbed: the median counts.
     """
     processes = timing.processes
-    warnings = []
-    if len(processes) < MIN_PROCESSES:
-        warnings.append(
-            MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=len(processes), needed=MIN_PROCESSES)
-        )
+    warnings = list(_few_processes(processes))
     if wide := _wide_interval([min(process.times_s) for process in processes]):
         warnings.append(MeasurementWarning.of(WarningCode.SPREAD, **wide))
     if all(process.cpu_share <= _ONE_CPU for process in processes):
@@ -77,7 +73,7 @@ def program_warnings(timing: Timing) -> tuple[MeasurementWarning, ...]:
 
 def program_count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
     """Return the warnings about counts of a whole program, whose repeats are processes of their own."""
-    return _repeats(replace(instructions, processes=1))
+    return tuple(_repeats(replace(instructions, processes=1)))
 
 
 def count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
@@ -85,32 +81,34 @@ def count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning,
     return (*_repeats(instructions), *_state(instructions.freshness))
 
 
-def _state(freshness: Freshness) -> tuple[MeasurementWarning, ...]:
-    """Return the warning about executions that find state changed by earlier ones."""
-    if freshness.fresh or not (freshness.changes and freshness.why_not):
-        return ()
-    changed = ", ".join(freshness.changes)
-    return (MeasurementWarning.of(WarningCode.CHANGES_STATE, changed=changed, why_not=freshness.why_not),)
+def _few_processes(processes: Sequence[ProcessTimes]) -> Iterator[MeasurementWarning]:
+    if len(processes) < MIN_PROCESSES:
+        yield MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=len(processes), needed=MIN_PROCESSES)
 
 
-def _repeats(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
+def _state(freshness: Freshness) -> Iterator[MeasurementWarning]:
+    """Yield the warning about executions that find state changed by earlier ones."""
+    if not freshness.fresh and freshness.changes and freshness.why_not:
+        changed = ", ".join(freshness.changes)
+        yield MeasurementWarning.of(WarningCode.CHANGES_STATE, changed=changed, why_not=freshness.why_not)
+
+
+def _repeats(instructions: InstructionCounts) -> Iterator[MeasurementWarning]:
     repeats = instructions.repeats
     if repeats_agree(repeats):
-        return ()
+        return
     size = max(1, len(repeats) // instructions.processes)
     each = [repeats[start : start + size] for start in range(0, len(repeats), size)]
     by_process = instructions.processes > 1 and all(map(repeats_agree, each))
-    return (
-        MeasurementWarning.of(
-            WarningCode.INPUT_DEPENDENT if by_process else WarningCode.COUNTS_DIFFER,
-            low=min(repeats),
-            high=max(repeats),
-            counted=instructions.processes if by_process else len(repeats),
-        ),
+    yield MeasurementWarning.of(
+        WarningCode.INPUT_DEPENDENT if by_process else WarningCode.COUNTS_DIFFER,
+        low=min(repeats),
+        high=max(repeats),
+        counted=instructions.processes if by_process else len(repeats),
     )
 
 
-def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[MeasurementWarning]:
+def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterator[MeasurementWarning]:
     zygotes = {process.zygote for process in timing.processes}
     if not timing.measured_in.isolated:
         yield MeasurementWarning.of(WarningCode.NOT_ISOLATED)
@@ -122,9 +120,7 @@ def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[Me
 
 def _how_many(
     order: WorkOrder, timing: Timing, processes: list[ProcessTimes]
-) -> Iterable[MeasurementWarning]:
-    if len(processes) < MIN_PROCESSES:
-        yield MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=len(processes), needed=MIN_PROCESSES)
+) -> Iterator[MeasurementWarning]:
     short = [len(process.times_s) for process in processes if len(process.times_s) < MIN_BLOCKS]
     if short:
         yield MeasurementWarning.of(
@@ -139,37 +135,32 @@ def _how_many(
         yield MeasurementWarning.of(WarningCode.LIMITED, limit=order.runs, measured=executions)
 
 
-def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
-    """Return the warnings about contention for the cores."""
-    warnings = []
+def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> Iterator[MeasurementWarning]:
     # How many of its threads a statement keeps busy is a property of the statement, equal in all processes.
     busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
     low = [process for process in processes if process.cpu_share < MIN_CPU_SHARE * busiest]
     if low:
         pushed = [process for process in low if _was_pushed(timing, process, busiest)]
-        warnings.append(
-            MeasurementWarning.of(
-                WarningCode.CPU_SHARE,
-                processes=len(processes),
-                affected=len(low),
-                share=min(process.cpu_share for process in low),
-                needed=MIN_CPU_SHARE,
-                busiest=busiest,
-                switches=sum(process.involuntary_switches for process in pushed),
-            )
+        yield MeasurementWarning.of(
+            WarningCode.CPU_SHARE,
+            processes=len(processes),
+            affected=len(low),
+            share=min(process.cpu_share for process in low),
+            needed=MIN_CPU_SHARE,
+            busiest=busiest,
+            switches=sum(process.involuntary_switches for process in pushed),
         )
-    return warnings + _often_switched(timing, processes, order.num_threads)
+    yield from _often_switched(timing, processes, order.num_threads)
 
 
 def _often_switched(
     timing: Timing, processes: Sequence[ProcessTimes], threads: int
-) -> list[MeasurementWarning]:
+) -> Iterator[MeasurementWarning]:
     switches = sum(process.involuntary_switches for process in processes)
     per_s = switches / max(sum(_wall_s(timing, process) for process in processes), 1e-9)
     # In a process too short for a meaningful rate, one switch may be chance.
     if per_s > MAX_SWITCHES_PER_S * threads and switches > len(processes):
-        return [MeasurementWarning.of(WarningCode.SWITCHES, per_s=per_s, switches=switches)]
-    return []
+        yield MeasurementWarning.of(WarningCode.SWITCHES, per_s=per_s, switches=switches)
 
 
 def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
@@ -178,17 +169,17 @@ def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
     return process.involuntary_switches * LONGEST_ABSENCE_S >= away_s / 2
 
 
-def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
-    """Return the warnings about the times themselves."""
-    warnings = []
+def _scatter(timing: Timing, processes: list[ProcessTimes]) -> Iterator[MeasurementWarning]:
     minima = [min(process.times_s) for process in processes]
-    spread = _wide_interval(minima) | _wide_spread(minima)
+    fastest, slowest = min(minima), max(minima)
+    spread = _wide_interval(minima)
+    if slowest - fastest > WIDEST_SPREAD * fastest:
+        spread |= {"fastest_s": fastest, "slowest_s": slowest}
     if spread:
-        warnings.append(MeasurementWarning.of(WarningCode.SPREAD, **spread))
-    block_s = timing.number * min(minima)
+        yield MeasurementWarning.of(WarningCode.SPREAD, **spread)
+    block_s = timing.number * fastest
     if block_s < SHORTEST_BLOCK_S:
-        warnings.append(MeasurementWarning.of(WarningCode.SHORT, executions=timing.number, block_s=block_s))
-    return warnings
+        yield MeasurementWarning.of(WarningCode.SHORT, executions=timing.number, block_s=block_s)
 
 
 def _wide_interval(minima: list[float]) -> dict[str, float]:
@@ -196,13 +187,6 @@ def _wide_interval(minima: list[float]) -> dict[str, float]:
     if bounds is None or bounds[1] - bounds[0] <= WIDEST_INTERVAL * middle:
         return {}
     return {"median_s": middle, "low_s": bounds[0], "high_s": bounds[1]}
-
-
-def _wide_spread(minima: list[float]) -> dict[str, float]:
-    fastest, slowest = min(minima), max(minima)
-    if slowest - fastest <= WIDEST_SPREAD * fastest:
-        return {}
-    return {"fastest_s": fastest, "slowest_s": slowest}
 
 
 def _wall_s(timing: Timing, process: ProcessTimes) -> float:

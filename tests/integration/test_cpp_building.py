@@ -15,9 +15,8 @@ import psutil
 import pytest
 
 from profkit.errors import CompileFailed, ToolMissing
-from profkit.measuring.cpp.building import libraries_for
+from profkit.measuring.cpp.building import HeaderCompilation, ObjectCompilation, libraries_for
 from profkit.measuring.cpp.cache import open_cache
-from profkit.measuring.cpp.compilations import HeaderCompilation, ObjectCompilation
 from profkit.measuring.cpp.compiling import run_compilations
 from profkit.measuring.cpp.source import Source, source_of
 from profkit.measuring.cpp.toolchain import toolchain
@@ -293,7 +292,7 @@ def test_headers_are_precompiled_and_used(tmp_path: Path):
     unit = ObjectCompilation(one, Source(header.headers, source_of(one).text), tools, tmp_path, precompiled)
     [(_, library)] = run_compilations([unit], cache, 1, lambda label: None)
     assert library == unit.find(cache)
-    failed = replace(unit, source=Source((), unit.source.text), precompiled=None)
+    failed = ObjectCompilation(one, Source((), unit.source.text), tools, tmp_path)
     [(_, error)] = run_compilations([failed], cache, 1, lambda label: None)
     assert "‘map’ is not a member of ‘std’" in str(error)
 

@@ -12,9 +12,9 @@ from profkit.errors import UsageError
 from profkit.integrations.pytest.measuring import PreparedCall, kept, prepare
 from profkit.integrations.pytest.profiling import MEASURED_BY_FIXTURE, Profiling
 from profkit.integrations.pytest.rounds import Rounds, Setup
-from profkit.measuring.decorated.calls import what_and_where
+from profkit.measuring.decorated.calls import in_process_run
 from profkit.measuring.orders import MeasureOptions, work_order
-from profkit.measuring.runner.in_process import run_of_times
+from profkit.measuring.transfer.payload import what_and_where
 from profkit.model.measurement import MeasuredRun
 from profkit.process.guard import reraise_program_error
 
@@ -143,7 +143,9 @@ class Measure:
         options: MeasureOptions = {**self._asked.measuring(), "mode": "timer", "label": self._item.nodeid}
         order = work_order(rounds.target, **options)
         described = what_and_where(rounds.target, rounds.args, rounds.kwargs)
-        run = run_of_times(order, described, rounds.times(), rounds.span(), why, rounds.iterations)
+        run = in_process_run(
+            order, described, rounds.spans, why, number=rounds.iterations, warmups=rounds.warmup_rounds
+        )
         self.run = kept(run)
         self._profiling.keep(self._item, self.run, why)
 

@@ -18,9 +18,9 @@ from profkit.config import CONFIG
 from profkit.errors import CannotTravel
 from profkit.integrations.pytest.settings import MarkSettings
 from profkit.measuring.api import PackedOrder, measure_here, measure_packed
-from profkit.measuring.decorated.calls import Moment, in_process_run, now, what_and_where
+from profkit.measuring.decorated.calls import Moment, in_process_run, now
 from profkit.measuring.orders import MeasureOptions, work_order
-from profkit.measuring.transfer.payload import Payload, pack
+from profkit.measuring.transfer.payload import Payload, pack, what_and_where
 from profkit.model.measurement import MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.workorder import WorkOrder
@@ -111,7 +111,7 @@ class MeasuringTest:
             return self._call.isolated(), ""
         if not self._isolated:
             return self._call.here(), why
-        run = kept(in_process_run(self._call.order, self._described, self._start, end, why))
+        run = kept(in_process_run(self._call.order, self._described, [(self._start, end)], why))
         return run, f"only its one call, since {why}"
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from profkit.errors import InvalidOption
 from profkit.measuring.decorated.calls import Moment, now
-from profkit.measuring.runner.in_process import Span
-from profkit.model.measurement import ProcessTimes
 
 Setup = Callable[[], "tuple[Sequence[Any], Mapping[str, Any]] | None"]
 """Function that runs before each round; it may return the arguments of that round."""
@@ -28,7 +26,8 @@ class Rounds:
     iterations: int = 1
     min_s: float = 0.0
     """Minimum time of all rounds; there are more than `rounds` if they are shorter."""
-    _spans: list[tuple[Moment, Moment]] = field(default_factory=list)
+    spans: list[tuple[Moment, Moment]] = field(default_factory=list)
+    """Start and end of each round."""
 
     def check(self) -> None:
         """Raise InvalidOption for a number of rounds or iterations that makes no sense."""
@@ -54,7 +53,7 @@ class Rounds:
             start = now()
             for _ in range(self.iterations):
                 result = self.target(*args, **kwargs)
-            self._spans.append((start, now()))
+            self.spans.append((start, now()))
         return result
 
     async def await_calls(self) -> Any:
@@ -65,30 +64,11 @@ class Rounds:
             start = now()
             for _ in range(self.iterations):
                 result = await self.target(*args, **kwargs)
-            self._spans.append((start, now()))
+            self.spans.append((start, now()))
         return result
 
-    def times(self) -> ProcessTimes:
-        """Return the times of the rounds after those for warming up."""
-        times = [start.times(end) for start, end in self._timed()]
-        wall_s = sum(one.times_s[0] for one in times)
-        return ProcessTimes(
-            times_s=tuple(one.times_s[0] / self.iterations for one in times),
-            zygote=0,
-            cpu_share=sum(one.cpu_share * one.times_s[0] for one in times) / wall_s if wall_s else 1.0,
-            involuntary_switches=sum(one.involuntary_switches for one in times),
-        )
-
-    def span(self) -> Span:
-        """Return when the rounds ran."""
-        first, last = self._spans[0][0], self._spans[-1][1]
-        return Span(first.unix_ns, last.wall_s - first.wall_s)
-
-    def _timed(self) -> list[tuple[Moment, Moment]]:
-        return self._spans[self.warmup_rounds :]
-
     def _goes_on(self) -> bool:
-        done = len(self._spans) - self.warmup_rounds
+        done = len(self.spans) - self.warmup_rounds
         if done < self.rounds:
             return True
-        return self._spans[-1][1].wall_s - self._spans[0][0].wall_s < self.min_s
+        return self.spans[-1][1].wall_s - self.spans[0][0].wall_s < self.min_s

@@ -37,21 +37,17 @@ KEPT_S = 3600.0
 
 def default_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return $XDG_CACHE_HOME/profkit/cpp, or its default; raise UsageError if the user has no home folder."""
-    base = environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else _home() / ".cache") / "profkit" / "cpp"
-
-
-def _home() -> Path:
-    try:
-        return Path.home()
-    except RuntimeError as error:
-        problem = f"HOME is not set, and user {os.geteuid()} has no home folder for compiled statements"
-        raise UsageError(problem, _FIX) from error
+    base = Path(environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():
+        try:
+            base = Path.home() / ".cache"
+        except RuntimeError as error:
+            problem = f"HOME is not set, and user {os.geteuid()} has no home folder for compiled statements"
+            raise UsageError(problem, _FIX) from error
+    return base / "profkit" / "cpp"
 
 
 class _Entry(TypedDict):
-    """Content of KEY.json."""
-
     digest: str
     headers: dict[str, str]
 

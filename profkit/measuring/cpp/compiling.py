@@ -10,9 +10,10 @@ import select
 import shutil
 import signal
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
 from profkit.errors import MeasuringError, ToolMissing
 from profkit.measuring.cpp.cache import Cache, unlock
@@ -96,29 +97,27 @@ CompilationResult = Path | MeasuringError
 """Result of a task: its path in the cache, or an error."""
 
 
-class Compilation(Protocol):
+class Compilation(ABC):
     """One compiler's task, whose result is cached."""
 
-    @property
-    def key(self) -> str:
-        """Key in the cache."""
+    suffix: ClassVar[str] = ".so"
+    """Suffix of its file in the cache."""
 
-    @property
-    def label(self) -> str:
-        """Label in reports of progress."""
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """Environment of the compiler."""
+    def __init__(self, key: str, label: str, env: Mapping[str, str]) -> None:
+        """Set its key in the cache, its label in reports of progress, and its compiler's environment."""
+        self.key, self.label, self.env = key, label, env
 
     def find(self, cache: Cache) -> Path | None:
         """Return the cached result; None if there is none."""
+        return cache.find(self.key, self.suffix)
 
+    @abstractmethod
     def command(self, working_folder: Path) -> Sequence[str]:
         """Prepare the empty working folder, and return the compiler's command."""
 
+    @abstractmethod
     def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
-        """Move the command's result into the cache; `output` is what it printed.
+        """Move the command's result into the cache, or return an error; `output` is what it printed.
 
         May raise OSError.
         """
@@ -203,12 +202,7 @@ def run_compilations(
     try:
         while waiting or running:
             yield from _start(waiting, running, cache, workers)
-            report(
-                next(
-                    (unit.label for unit in (*(one.unit for one in running), *waiting)),
-                    "",
-                )
-            )
+            report(next((unit.label for unit in (*(one.unit for one in running), *waiting)), ""))
             _await_change(running, _LOCKED_S if waiting and len(running) < workers else _HEARTBEAT_S)
             for ended in [one for one in running if one.has_ended()]:
                 result = ended.result(cache)

@@ -194,13 +194,10 @@ def _headers(order: WorkOrder) -> tuple[str, ...]:
     script = TORCHSCRIPT if order.script else ()
     code = _code(order)
     named = _NAME_IN_TORCH.findall(code)
-    if _NEEDS_ALL_OF_TORCH.search(code) or not all(_is_of_tensors(*found) for found in named):
+    of_tensors = (not inner and _NAME_OF_TENSORS.fullmatch(name) for name, inner in named)
+    if _NEEDS_ALL_OF_TORCH.search(code) or not all(of_tensors):
         return (*ALL_OF_TORCH, *script)
     return (*(TENSORS if named else ATEN), *script)
-
-
-def _is_of_tensors(name: str, inner: str) -> bool:
-    return not inner and _NAME_OF_TENSORS.fullmatch(name) is not None
 
 
 def _code(order: WorkOrder) -> str:

@@ -45,7 +45,8 @@ class TorchBuild:
 
 def torch_build(order: WorkOrder) -> TorchBuild:
     """Return the torch that the order's interpreter would import; raise CompileFailed if there is none."""
-    root = _root_of_interpreter(interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
+    is_elsewhere = order.source_cmd or order.env or order.python
+    root = _root_of_interpreter(interpreter(order), order.env) if is_elsewhere else _own_root()
     if root is None:
         raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement uses")
     try:
@@ -54,10 +55,6 @@ def torch_build(order: WorkOrder) -> TorchBuild:
         raise CompileFailed(
             order.label, f"the torch in {root} cannot be compiled against: {error}"
         ) from error
-
-
-def _is_elsewhere(order: WorkOrder) -> bool:
-    return bool(order.source_cmd or order.env or order.python)
 
 
 def interpreter(order: WorkOrder) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import CannotTravel, ProfkitError
@@ -17,6 +17,9 @@ from profkit.model.measurement import MeasuredRun
 from profkit.originals import REAL
 from profkit.process.guard import explained, say_once
 
+if TYPE_CHECKING:
+    from profkit.measuring.decorated.watch import Watch
+
 MAX_WAITING_BYTES = 2 << 30
 _NAMED, _LONGEST = 5, 80
 """Number of calls named in one message, and the maximum length of such a name."""
@@ -25,28 +28,11 @@ _FIX = "read `runs` of the function earlier, or raise exit_timeout_s= or PROFKIT
 LOG = logging.getLogger("profkit")
 
 
-class Owner(Protocol):
-    """Decorated function whose calls are measured."""
-
-    @property
-    def exit_timeout_s(self) -> float | None:
-        """Longest wait for its calls when the program ends, in seconds; None: the default."""
-        ...
-
-    def ready_in_s(self) -> float:
-        """Return the seconds until it will have been idle for long enough, as far as known now."""
-        ...
-
-    def take(self, run: MeasuredRun) -> None:
-        """Receive the run of a measured call."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending:
     """One call to measure."""
 
-    owner: Owner
+    owner: Watch
     label: str
     measure: Callable[[], MeasuredRun]
     """Measures the call and returns when done; raises errors of measuring."""
@@ -70,7 +56,7 @@ class Backlog:
         self._changed = threading.Condition()
         self._waiting: deque[Pending] = deque()
         self._current: Pending | None = None
-        self._urgent: list[Owner | None] = []
+        self._urgent: list[Watch | None] = []
         self._thread: threading.Thread | None = None
 
     def check_room(self) -> None:
@@ -92,7 +78,7 @@ class Backlog:
             self._waiting.append(pending)
             self._changed.notify_all()
 
-    def flush(self, owner: Owner) -> None:
+    def flush(self, owner: Watch) -> None:
         """Measure the owner's waiting calls now, idle or not, and return when that is done."""
         if threading.current_thread() is self._thread:
             return
@@ -157,8 +143,8 @@ class Backlog:
     def _limit_s(self, default_s: float) -> float:
         with self._changed:
             owners = {pending.owner for pending in (*self._waiting, self._current) if pending is not None}
-        limits = [default_s if owner.exit_timeout_s is None else owner.exit_timeout_s for owner in owners]
-        return max(limits, default=default_s)
+        limits = [owner.plan.exit_timeout_s for owner in owners]
+        return max((default_s if limit is None else limit for limit in limits), default=default_s)
 
     def _await_all(self, report: Callable[[str], None], limit_s: float) -> list[str]:
         deadline_s, number, last = self.clock.monotonic_s() + limit_s, 0, None
@@ -178,7 +164,7 @@ class Backlog:
             ended = not self._waiting and self._current is None
         return [] if ended else self.drop()
 
-    def _left(self, owner: Owner) -> bool:
+    def _left(self, owner: Watch) -> bool:
         current = self._current is not None and self._current.owner is owner
         return current or any(pending.owner is owner for pending in self._waiting)
 

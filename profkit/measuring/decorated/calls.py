@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from resource import RUSAGE_THREAD, getrusage
 
-from profkit.measuring.transfer.payload import what_of
+from profkit.measuring.runner.jobs import Task
 from profkit.measuring.transfer.signature import Likeness, likeness_of, signature_of
-from profkit.measuring.worker.unpack import plain
-from profkit.model.measurement import MeasuredRun, ProcessTimes
-from profkit.model.region import code_of
+from profkit.model.measurement import MeasuredRun, ProcessTimes, Timing
+from profkit.model.notes import Note, NoteCode
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
 
@@ -47,16 +47,6 @@ class Moment:
     involuntary: int
     unix_ns: int
 
-    def times(self, end: Moment) -> ProcessTimes:
-        """Return the times from here to `end`, as one block of one execution."""
-        wall_s = end.wall_s - self.wall_s
-        return ProcessTimes(
-            times_s=(wall_s,),
-            zygote=0,
-            cpu_share=(end.cpu_s - self.cpu_s) / wall_s if wall_s else 1.0,
-            involuntary_switches=end.involuntary - self.involuntary,
-        )
-
 
 def now() -> Moment:
     """Return the readings of this thread's clocks."""
@@ -64,22 +54,38 @@ def now() -> Moment:
     return Moment(REAL.perf_counter_ns() / 1e9, time.thread_time(), switches, REAL.time_ns())
 
 
-def what_and_where(
-    function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
-) -> tuple[str, str, int]:
-    """Return a call's `Payload.what`, and the function's file and line."""
-    code = code_of(plain(function))
-    return what_of(function, args, kwargs), *((code.co_filename, code.co_firstlineno) if code else ("", 0))
-
-
 def in_process_run(
-    order: WorkOrder, described: tuple[str, str, int], start: Moment, end: Moment, why: str
+    order: WorkOrder,
+    described: tuple[str, str, int],
+    spans: Sequence[tuple[Moment, Moment]],
+    why: str,
+    number: int = 1,
+    warmups: int = 0,
 ) -> MeasuredRun:
-    """Return the run of a call timed in place; `why` is the reason it was not measured in isolation."""
-    from profkit.measuring.runner.in_process import Span, run_of_times
+    """Return the run of a call that was timed in place, in blocks of `number` executions.
 
-    span = Span(start.unix_ns, end.wall_s - start.wall_s)
-    return run_of_times(order, described, start.times(end), span, why)
+    `described` is the call as `what_and_where` describes it, `spans` are the starts and ends of the blocks,
+    the first of which are for warming up, and `why` is the reason why it was not measured in isolation.
+    """
+    from profkit.measuring.runner.outcomes import HERE, order_info, run_info, run_of
+    from profkit.measuring.warnings import timing_warnings
+
+    blocks, (first, last) = spans[warmups:], (spans[0][0], spans[-1][1])
+    wall_s = sum(end.wall_s - start.wall_s for start, end in blocks)
+    times = ProcessTimes(
+        times_s=tuple((end.wall_s - start.wall_s) / number for start, end in blocks),
+        zygote=0,
+        cpu_share=sum(end.cpu_s - start.cpu_s for start, end in blocks) / wall_s if wall_s else 1.0,
+        involuntary_switches=sum(end.involuntary - start.involuntary for start, end in blocks),
+    )
+    what, file, line = described
+    called = order_info(Task(replace(order, stmt="", function=None)))
+    info = run_info(
+        replace(called, what=what, file=file, line=line), first.unix_ns, last.wall_s - first.wall_s
+    )
+    noted = replace(info, notes=(Note.of(NoteCode.IN_PROCESS, detail=why),))
+    timing = Timing(number, (times,), HERE)
+    return run_of(noted, timing, None, timing_warnings(order, timing))
 
 
 MAX_SIGNATURES = 32
@@ -97,9 +103,8 @@ class Claim:
     """Call to measure, and which of its features are new."""
 
     signature: str
-    shape: str | None = None
-    """None: an earlier call had the same shape."""
-    values: tuple[tuple[str, str], ...] = ()
+    features: frozenset[tuple[str | None, str]] = frozenset()
+    """Its values by parameter, and its shape by None; without those of earlier calls."""
 
 
 class Kinds:
@@ -119,8 +124,8 @@ class Kinds:
         self._claimed: set[str] = set()
         self._known: set[str] = set()
         """Claimed signatures, and others that are of no new kind."""
-        self._shapes: set[str] = set()
-        self._values: dict[str, set[str]] = {}
+        self._features: set[tuple[str | None, str]] = set()
+        """Those of claimed calls."""
 
     @property
     def closed(self) -> bool:
@@ -137,10 +142,16 @@ class Kinds:
             if signature in self._known:
                 return None
             claim = Claim(signature) if likeness is None else self._new(signature, likeness)
-            if claim is not None and len(self._claimed) >= self.most:
+            if claim is None:
+                if len(self._known) < _MAX_KNOWN:
+                    self._known.add(signature)
+                return None
+            if len(self._claimed) >= self.most:
                 self.refused = True
                 return None
-            self._note(signature, claim)
+            self._claimed.add(signature)
+            self._known.add(signature)
+            self._features |= claim.features
         return claim
 
     def release(self, claim: Claim) -> None:
@@ -149,28 +160,10 @@ class Kinds:
             self._claimed.discard(claim.signature)
             # Some signatures may be known only because of this claim.
             self._known = set(self._claimed)
-            if claim.shape is not None:
-                self._shapes.discard(claim.shape)
-            for parameter, value in claim.values:
-                self._values[parameter].discard(value)
+            self._features -= claim.features
 
     def _new(self, signature: str, likeness: Likeness) -> Claim | None:
-        shape = None if likeness.shape in self._shapes else likeness.shape
-        values = tuple(pair for pair in likeness.values if self._is_new_value(*pair))
-        return Claim(signature, shape, values) if shape is not None or values else None
-
-    def _note(self, signature: str, claim: Claim | None) -> None:
-        if claim is None:
-            if len(self._known) < _MAX_KNOWN:
-                self._known.add(signature)
-            return
-        self._claimed.add(signature)
-        self._known.add(signature)
-        if claim.shape is not None:
-            self._shapes.add(claim.shape)
-        for parameter, value in claim.values:
-            self._values.setdefault(parameter, set()).add(value)
-
-    def _is_new_value(self, parameter: str, value: str) -> bool:
-        known = self._values.get(parameter, ())
-        return value not in known and len(known) < MAX_VALUES
+        known = Counter(parameter for parameter, _ in self._features)
+        values = {pair for pair in likeness.values if known[pair[0]] < MAX_VALUES}
+        features = frozenset({(None, likeness.shape), *values} - self._features)
+        return Claim(signature, features) if features else None

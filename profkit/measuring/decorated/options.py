@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, cast
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
-from profkit.measuring.orders import MeasureOptions, work_order
+from profkit.measuring.orders import CommonOptions, MeasureOptions, check_positive, work_order
 from profkit.model.measurement import MeasuredRun
 from profkit.model.region import RegionKind, kind_of
 from profkit.model.workorder import WorkOrder
@@ -17,27 +17,14 @@ MeasuredMode = Literal["timer", "callgrind", "timer+callgrind"]
 MODES: tuple[MeasuredMode, ...] = ("timer", "callgrind", "timer+callgrind")
 
 
-class MeasuredOptions(TypedDict, total=False):
+class MeasuredOptions(CommonOptions, total=False):
     """Keyword arguments of `profile` with a measuring mode; explained in docs/measuring.md."""
 
-    label: str | None
-    num_threads: int
-    quick: bool
-    runs: int | None
-    timeout_s: float
-    min_run_time_s: float
-    retries: int
-    env: Mapping[str, str]
-    imports: Sequence[str] | None
     enabled: bool
     every: int
     max_signatures: int | None
     exit_timeout_s: float | None
     on_run: Callable[[MeasuredRun], object] | None
-
-
-_OF_CALLS = ("enabled", "every", "max_signatures", "exit_timeout_s", "on_run")
-"""Options that concern a function's calls; all others concern each measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +48,13 @@ class Plan:
 def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, Any]) -> Plan:
     """Return the plan for a function under options that `check` accepted; raise `UsageError` if none fits."""
     target = getattr(function, "__func__", function)  # of static and class methods
-    chosen = {name: value for name, value in options.items() if name not in _OF_CALLS}
+    chosen = {name: value for name, value in options.items() if name in CommonOptions.__annotations__}
     order = work_order(target, **cast(MeasureOptions, {**chosen, "mode": mode}))
     kind = kind_of(target)
     if kind in (RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR):
+        article = "an" if kind is RegionKind.ASYNC_GENERATOR else "a"
         raise UsageError(
-            f"{order.label} returns {_a(kind)}, which runs only when it is consumed",
+            f"{order.label} returns {article} {kind.value}, which runs only when it is consumed",
             f"set mode={mode!r} on a function that consumes it",
         )
     return Plan(
@@ -104,14 +92,13 @@ def refuse_with_samples(options: Iterable[str], of_samples: Iterable[str]) -> No
 
 def _check_values(options: Mapping[str, object]) -> None:
     enabled, label = options.get("enabled", True), options.get("label")
-    for name in ("every", "max_signatures"):
-        value = options.get(name, 1)
-        if name == "max_signatures" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InvalidOption(name, value, "give a whole number above 0")
+    check_positive("every", options.get("every", 1))
+    if options.get("max_signatures") is not None:
+        check_positive("max_signatures", options["max_signatures"])
     limit_s = options.get("exit_timeout_s")
-    if limit_s is not None and not _is_duration(limit_s):
+    if limit_s is not None and (
+        isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 <= limit_s < math.inf
+    ):
         raise InvalidOption("exit_timeout_s", limit_s, "give a number of seconds, 0 or more")
     on_run = options.get("on_run")
     if on_run is not None and not callable(on_run):
@@ -120,11 +107,3 @@ def _check_values(options: Mapping[str, object]) -> None:
         raise InvalidOption("enabled", enabled, "give True or False")
     if label is not None and not isinstance(label, str):
         raise InvalidOption("label", label, "give a string")
-
-
-def _is_duration(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
-
-
-def _a(kind: RegionKind) -> str:
-    return f"{'an' if kind.value[0] in 'aeiou' else 'a'} {kind.value}"

@@ -9,7 +9,6 @@ import math
 import os
 import sys
 import threading
-from concurrent.futures import Future
 from functools import cache
 
 from profkit.config import CONFIG
@@ -25,29 +24,26 @@ EXIT_TIMEOUT_S = 10.0
 """Default for the longest wait for remaining measurements when the program ends, in seconds."""
 
 
-class Front:
-    """`watch.MeasuringService` that uses `measuring.api`, which is imported at the first measurement."""
-
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
-        """See `api.submit`; the run is kept."""
-        from profkit.measuring.api import submit
-
-        _end_before_pools()
-        return submit(order, payload)
-
-    def keep(self, run: MeasuredRun) -> None:
-        """Write a run to the spool."""
-        from profkit.store.measured import keep_measured
-
-        keep_measured(CONFIG.spool, run)
-
-
 BACKLOG = Backlog()
 
 
 def watch_of(plan: Plan) -> Watch:
     """Return a watch over a function of this program."""
-    return Watch(plan, BACKLOG, Front())
+    return Watch(plan, BACKLOG, _measure, _keep)
+
+
+def _measure(order: WorkOrder, payload: Payload) -> MeasuredRun:
+    from profkit.measuring.api import PackedOrder, keeper, measure_packed
+
+    _end_before_pools()
+    (run,) = measure_packed([PackedOrder(order, payload)], keep=keeper(CONFIG.spool))
+    return run
+
+
+def _keep(run: MeasuredRun) -> None:
+    from profkit.store.measured import keep_measured
+
+    keep_measured(CONFIG.spool, run)
 
 
 def _finish() -> None:
@@ -56,7 +52,7 @@ def _finish() -> None:
         return
     ended_by = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if isinstance(ended_by, KeyboardInterrupt):
-        _drop()
+        _drop("because the program was interrupted")
     else:
         BACKLOG.finish(_report, exit_timeout_s(CONFIG.exit_timeout))
 
@@ -73,9 +69,9 @@ def exit_timeout_s(given: str) -> float:
     return EXIT_TIMEOUT_S
 
 
-def _drop() -> None:
+def _drop(why: str) -> None:
     if left := BACKLOG.drop():
-        _report(not_measured(left, "because the program was interrupted"))
+        _report(not_measured(left, why))
 
 
 def _report(text: str) -> None:
@@ -112,8 +108,7 @@ def _last() -> None:
         # Under eventlet, `threading` does not call the function that `_register` registered.
         _finish()
         _close_pools()
-    if left := BACKLOG.drop():
-        _report(not_measured(left, "because the program has ended"))
+    _drop("because the program has ended")
 
 
 def _close_pools() -> None:

@@ -5,28 +5,20 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import wrapt
 
 from profkit import tracing
 from profkit.errors import CannotTravel
 from profkit.measuring.decorated.backlog import Backlog, Pending
-from profkit.measuring.decorated.calls import (
-    Claim,
-    Kinds,
-    Moment,
-    in_process_run,
-    is_traced,
-    now,
-    what_and_where,
-)
+from profkit.measuring.decorated.calls import Claim, Kinds, Moment, in_process_run, is_traced, now
 from profkit.measuring.decorated.options import Plan
 from profkit.measuring.runner.jobs import expected_executions
-from profkit.measuring.transfer.payload import Payload, pack
+from profkit.measuring.transfer.payload import Payload, pack, what_and_where
 from profkit.measuring.transfer.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
@@ -44,34 +36,32 @@ PACKING = object()
 """In `UNDER_WAY` while arguments are packed, which runs their code: calls are ignored meanwhile."""
 
 
-class MeasuringService(Protocol):
-    """Functions that measure and keep calls."""
-
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
-        """Measure a packed call, return its run's future, and close the payload at the end."""
-        ...
-
-    def keep(self, run: MeasuredRun) -> None:
-        """Keep a run that was not submitted; raise OSError if it cannot be written."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Call to measure; without a payload it is timed in place, and `why` gives the reason."""
+    """Call to measure; it is timed in place if it has no payload."""
 
     claim: Claim
-    order: WorkOrder
+    label: str
+    measure: Callable[[Moment, Moment], MeasuredRun]
+    """Returns its run, given the call's start and end; raises errors of measuring."""
     payload: Payload | None = None
-    described: tuple[str, str, int] = ("", "", 0)
-    why: str = ""
 
 
 class Watch:
-    """State of one function's calls; thread-safe."""
+    """State of one function's calls; thread-safe.
 
-    def __init__(self, plan: Plan, backlog: Backlog, service: MeasuringService) -> None:
-        self.plan, self.backlog, self._service = plan, backlog, service
+    `measure` measures a packed call, keeps its run and closes the payload. `keep` keeps the run of a call
+    that was timed in place, and raises OSError if it cannot be written.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        backlog: Backlog,
+        measure: Callable[[WorkOrder, Payload], MeasuredRun],
+        keep: Callable[[MeasuredRun], None],
+    ) -> None:
+        self.plan, self.backlog, self._measure, self._keep = plan, backlog, measure, keep
         self._turn = itertools.count()
         self._lock = REAL.allocate_lock()
         self._kinds = Kinds(plan.max_signatures)
@@ -80,18 +70,13 @@ class Watch:
         self._announced = False
         self._active, self._last_s = 0, 0.0
 
-    @property
-    def exit_timeout_s(self) -> float | None:
-        """See `backlog.Owner.exit_timeout_s`."""
-        return self.plan.exit_timeout_s
-
     def runs(self) -> Iterator[MeasuredRun]:
         """Measure waiting calls now, and return this process's runs of the function, newest first."""
         self.backlog.flush(self)
         return iter(() if self.backlog.forked else self._runs[::-1])
 
     def take(self, run: MeasuredRun) -> None:
-        """See `backlog.Owner.take`."""
+        """Receive the run of a measured call."""
         if run.info.error is not None:
             self.say_once(f"{run.info.label} was not measured: {run.info.error}")
         self._runs.append(run)
@@ -99,7 +84,7 @@ class Watch:
             call_back(self.plan.on_run, run, f"on_run of {run.info.label!r}")
 
     def ready_in_s(self) -> float:
-        """See `backlog.Owner.ready_in_s`."""
+        """Return the seconds until the function will have been idle for long enough, as far as known now."""
         if self._active:
             return IDLE_S
         return self._last_s + IDLE_S - self.backlog.clock.monotonic_s()
@@ -157,11 +142,11 @@ class Watch:
             if chosen.payload is not None and not self._announced:
                 self._announced = True
                 self._announce(end.wall_s - start.wall_s)
-            self.backlog.add(self._pending(chosen, start, end))
+            self.backlog.add(Pending(self, chosen.label, lambda: chosen.measure(start, end), chosen.payload))
         except Exception as error:  # noqa: BLE001 - the user's call must not fail
             reraise_program_error(error)
             self.abandon(chosen)
-            self.say_once(f"{chosen.order.label} is not measured: {error}")
+            self.say_once(f"{chosen.label} is not measured: {error}")
 
     def abandon(self, chosen: Chosen) -> None:
         """Release the claim of `chosen`, whose call raised: another call of its kind may be measured."""
@@ -205,28 +190,24 @@ class Watch:
         try:
             try:
                 self.backlog.check_room()
-                return Chosen(claim, order, pack(function, args, kwargs))
+                payload = pack(function, args, kwargs)
             except CannotTravel as error:
                 reraise_program_error(error)
                 self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
-                return Chosen(claim, order, None, what_and_where(function, args, kwargs), str(error))
+                in_place = partial(self._in_place, order, what_and_where(function, args, kwargs), str(error))
+                return Chosen(claim, order.label, in_place)
+            return Chosen(claim, order.label, lambda *_: self._measure(order, payload), payload)
         except Exception as error:  # noqa: BLE001 - the user's call must not fail
             reraise_program_error(error)
             self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
             return None
 
-    def _pending(self, chosen: Chosen, start: Moment, end: Moment) -> Pending:
-        payload, order = chosen.payload, chosen.order
-        if payload is not None:
-            submit = self._service.submit
-            return Pending(self, order.label, lambda: submit(order, payload).result(), payload)
-
-        def kept() -> MeasuredRun:
-            run = in_process_run(order, chosen.described, start, end, chosen.why)
-            self._service.keep(run)
-            return run
-
-        return Pending(self, order.label, kept)
+    def _in_place(
+        self, order: WorkOrder, described: tuple[str, str, int], why: str, start: Moment, end: Moment
+    ) -> MeasuredRun:
+        run = in_process_run(order, described, [(start, end)], why)
+        self._keep(run)
+        return run
 
 
 def _rounded(number: int) -> str:

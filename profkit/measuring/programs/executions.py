@@ -1,20 +1,31 @@
-"""Executions of a program, one after the other: their streams, their environment, and their failures."""
+"""Executions of a program, one after the other, and the Python that its command starts."""
 
 from __future__ import annotations
 
 import os
+import platform
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from profkit.measuring.errors import ProgramFailed, ProgramTimeout
 from profkit.measuring.pool.command import Output
 from profkit.measuring.programs.orders import ProgramOrder
 from profkit.model.notes import Note, NoteCode
+from profkit.process.captured import capture
+from profkit.process.child import plain_python
 from profkit.process.metered import Files, Meter, MeteredRun, metering
+from profkit.regular_files import read_regular
 
 _STDOUT, _STDERR = 1, 2
 _OWN_ENV = {"PROFKIT_DISABLE": "1"}
 """Variables of all executions: a sampler that the program starts would be measured, too."""
+_VERSION = "import platform; print(platform.python_version())"
+_SHEBANG = b"#!"
+_LONGEST = 256
+"""Bytes of a first line that the kernel reads."""
 
 
 class Executions:
@@ -34,20 +45,21 @@ class Executions:
 
         Raises CommandNotStarted, ProgramTimeout, and ProgramFailed unless failures are ignored.
         """
-        order = self.order
+        order, errors = self.order, self._errors
         self._made += 1
-        os.ftruncate(self._errors.descriptor, 0)
+        os.ftruncate(errors.descriptor, 0)
         is_shown = order.show_output or self._made == 1
+        outputs = (_STDOUT, _STDERR) if is_shown else (None, errors.descriptor)
+        files = Files(None if order.stdin is None else order.stdin.path, *outputs)
         env = {**order.environ, **_OWN_ENV, **(variables or {}), **dict(order.env)}
         try:
-            argv = (*under, *(command or order.command))
-            found = self._meter.run(argv, env, self._files(is_shown), order.timeout_s)
+            found = self._meter.run((*under, *(command or order.command)), env, files, order.timeout_s)
         except TimeoutError as error:
-            raise ProgramTimeout(order.label, order.timeout_s or 0.0, self._made, self._said()) from error
+            raise ProgramTimeout(order.label, order.timeout_s or 0.0, self._made, errors.text()) from error
         if found.exit_code:
             self._failed, self._last_exit_code = self._failed + 1, found.exit_code
             if not order.ignore_failure:
-                raise ProgramFailed(order.label, found.exit_code, self._made, self._said())
+                raise ProgramFailed(order.label, found.exit_code, self._made, errors.text())
         return found
 
     def notes(self) -> tuple[Note, ...]:
@@ -56,15 +68,6 @@ class Executions:
             return ()
         figures = {"failed": self._failed, "executions": self._made, "exit_code": self._last_exit_code}
         return (Note.of(NoteCode.EXIT_CODES_IGNORED, **figures),)
-
-    def _files(self, is_shown: bool) -> Files:
-        stdin = None if self.order.stdin is None else self.order.stdin.path
-        if is_shown:
-            return Files(stdin, _STDOUT, _STDERR)
-        return Files(stdin, None, self._errors.descriptor)
-
-    def _said(self) -> str:
-        return self._errors.text()
 
 
 @contextmanager
@@ -77,3 +80,58 @@ def executing(order: ProgramOrder) -> Iterator[Executions]:
             yield Executions(order, meter, errors)
     finally:
         errors.close()
+
+
+@dataclass(frozen=True, slots=True)
+class StartedPython:
+    """The Python that a command starts."""
+
+    version: str
+    interpreter: tuple[str, ...]
+    """The interpreter that a script's first line names, with its options; else the command's first word."""
+    script: tuple[str, ...] = ()
+    """Path of that script."""
+
+    def command(self, command: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
+        """Return the command with options of the interpreter."""
+        return (*self.interpreter, *options, *self.script, *command[1:])
+
+
+def started_python(command: Sequence[str], environ: Mapping[str, str]) -> StartedPython | None:
+    """Return the Python that a command starts; None if it is not known that it starts one."""
+    path = environ.get("PATH")
+    program = shutil.which(command[0], path=path)
+    if program is None:
+        return None
+    if plain_python(os.path.basename(program)) is not None:
+        return _started(program, (command[0],), ())
+    interpreter, *words = _first_words(program) or [""]
+    if os.path.basename(interpreter) == "env":
+        words = [word for word in words if word != "-S"]
+        interpreter, *words = words or [""]
+    found = shutil.which(interpreter, path=path)
+    if found is None or plain_python(os.path.basename(found)) is None:
+        return None
+    return _started(found, (found, *words), (program,))
+
+
+def _started(python: str, interpreter: tuple[str, ...], script: tuple[str, ...]) -> StartedPython | None:
+    version = platform.python_version() if python == sys.executable else _version(python)
+    return StartedPython(version, interpreter, script) if version else None
+
+
+def _version(python: str) -> str:
+    try:
+        done = capture([os.path.abspath(python), "-I", "-S", "-c", _VERSION])
+    except OSError:  # TimeoutError is one
+        return ""
+    return done.output if done.code == 0 and done.output[:1].isdigit() else ""
+
+
+def _first_words(program: str) -> list[str]:
+    """Return the words of a script's first line; none if it is no script."""
+    try:
+        line = read_regular(program, _LONGEST).partition(b"\n")[0]
+    except OSError:
+        return []
+    return os.fsdecode(line[len(_SHEBANG) :]).split() if line.startswith(_SHEBANG) else []

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from profkit.errors import InvalidOption
-from profkit.measuring.programs.stopping import StoppingRule
 from profkit.model.measurement import OrderInfo, ProgramInfo
 from profkit.model.workorder import Language, Level, Mode, Simulation
 from profkit.process.redaction import secret_rule
@@ -74,10 +73,9 @@ class ProgramOrder:
         return 1 if self.runs is not None else self.processes or LEAST_COUNTED
 
     @property
-    def stopping(self) -> StoppingRule:
-        """When to stop timing."""
-        left = None if self.runs is None else self.runs - self.warmups - self.counted
-        return StoppingRule(self.processes, left, self.min_run_time_s, self.max_time_s, self.precision)
+    def most_timed(self) -> int | None:
+        """How many executions may be timed; None: any number."""
+        return None if self.runs is None else self.runs - self.warmups - self.counted
 
 
 def check(order: ProgramOrder) -> None:

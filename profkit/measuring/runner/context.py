@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -54,14 +54,10 @@ def spread(
             for future in futures:
                 future.result()
         except BaseException:
-            _cancel(futures)
+            for future in futures:
+                future.cancel()
             stop()
             raise
-
-
-def _cancel(futures: Sequence[Future[None]]) -> None:
-    for future in futures:
-        future.cancel()
 
 
 class BatchContext:
@@ -115,37 +111,32 @@ class BatchContext:
             self._running.discard(future)
 
 
-def with_libraries(
-    tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], context: BatchContext
-) -> list[Task]:
-    """Return the tasks, those in C++ with their shared objects; add compile errors to `broken`."""
-    indexes = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
+def with_libraries(tasks: Sequence[Task], context: BatchContext) -> list[Task]:
+    """Return the tasks, those in C++ with their shared objects, or with the errors of compiling them."""
+    indexes = [
+        index
+        for index, task in enumerate(tasks)
+        if task.order.language is Language.CPP and task.error is None
+    ]
     if not indexes:
         return list(tasks)
-    built = libraries_for([tasks[index].order for index in indexes], progress=_Steps(context).step)
-    tasks_with_libraries = list(tasks)
-    for index, library in ((indexes[n], library) for n, library in built.items()):
+    shown_total = shown_done = 0
+
+    def show(done: int, total: int, label: str) -> None:
+        nonlocal shown_total, shown_done
+        context.progress.begin(total - shown_total, COMPILING)
+        for _ in range(done - shown_done):
+            context.progress.done(f"compiling {label}", COMPILING)
+        shown_total, shown_done = total, done
+        context.progress.at_work(f"compiling {label}")
+
+    built = libraries_for([tasks[index].order for index in indexes], progress=show)
+    compiled = list(tasks)
+    for n, index in enumerate(indexes):
+        task, library = tasks[index], built[n]
         if isinstance(library, MeasuringError):
-            broken[index] = library
-            continue
-        order = tasks[index].order
-        preload = preload_of(order, torch_library=needs_torch(order))
-        tasks_with_libraries[index] = replace(tasks[index], library=library, preload=preload)
-    return tasks_with_libraries
-
-
-class _Steps:
-    """Compilation as steps of the batch's progress."""
-
-    def __init__(self, context: BatchContext) -> None:
-        self._progress = context.progress
-        self._total = self._done = 0
-
-    def step(self, done: int, total: int, label: str) -> None:
-        """Report that `done` of `total` are compiled; `label` is in progress, or has just been done."""
-        self._progress.begin(total - self._total, COMPILING)
-        self._total = total
-        for _ in range(done - self._done):
-            self._progress.done(f"compiling {label}", COMPILING)
-        self._done = done
-        self._progress.at_work(f"compiling {label}")
+            compiled[index] = replace(task, error=library)
+        else:
+            preload = preload_of(task.order, torch_library=needs_torch(task.order))
+            compiled[index] = replace(task, library=library, preload=preload)
+    return compiled

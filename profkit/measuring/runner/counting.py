@@ -1,9 +1,9 @@
-"""Count instructions of work orders, and of the controls that show whether environments are comparable."""
+"""Count instructions of work orders, in all and by Python function, and of the controls of environments."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +13,19 @@ from profkit.errors import MeasuringError, ProfkitError
 from profkit.measuring.cpp.building import libraries_for
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Reply
-from profkit.measuring.results import counts_of, together
+from profkit.measuring.results import counts_of, python_counts_of, together
 from profkit.measuring.runner.context import BatchContext
-from profkit.measuring.runner.jobs import Task, callgrind_job, first_fresh, settled
+from profkit.measuring.runner.jobs import (
+    HAS_TRAMPOLINE,
+    Task,
+    counting_job,
+    counts_python,
+    first_fresh,
+    settled,
+)
 from profkit.measuring.runner.placement import kind_of
-from profkit.measuring.worker.protocol import Fresh
+from profkit.measuring.worker.protocol import UNDECIDED, Fresh
+from profkit.model.function_counts import PythonCounts
 from profkit.model.measurement import ControlCount, InstructionCounts, Tool
 from profkit.model.workorder import Language, Level, Mode, WorkOrder
 
@@ -25,37 +33,26 @@ _PROCESSES = 4
 """Number of processes that count an order if the counts of two differ."""
 _LONG = 50_000_000
 """Instructions of a repeat, about a second under Valgrind, above which only one process counts."""
+_SHORT = 2_500_000
+"""Maximum instructions of a statement that is executed `_WARM` times before it is counted by function."""
+_WARM, _WARM_IF_LONG = 20, 1
 
-Count = Callable[[WorkOrder], InstructionCounts]
 
-
-def counted(order: WorkOrder, count: Count) -> InstructionCounts:
-    """Return an order's counts; check in a second process whether they depend on its input.
+def counted(task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...]) -> InstructionCounts:
+    """Return a task's counts; check in a second process whether they depend on its input.
 
     If so, four processes count. One does if the order sets the number, limits its executions, or takes long.
     """
-    first = count(order)
+    order, first = task.order, count(task, kind, context, cores)
     if order.processes is not None or order.runs is not None or max(first.raw, default=0) > _LONG:
         return first
-    once = replace(order, number=first.number, processes=1)
-    second = count(once)
-    if _are_same(first, second):
-        return first
-    return together([first, second, *(count(once) for _ in range(2, _PROCESSES))])
-
-
-def with_equal_numbers(
-    counts: Mapping[int, InstructionCounts], orders: Sequence[WorkOrder]
-) -> Iterator[tuple[int, WorkOrder]]:
-    """Yield the orders whose `number` exceeds the minimum, by index, with the minimum as `number`."""
-    least = min((one.number for one in counts.values()), default=1)
-    frequent = [index for index in sorted(counts) if counts[index].number > least]
-    yield from ((index, replace(orders[index], number=least)) for index in frequent)
-
-
-def _are_same(first: InstructionCounts, second: InstructionCounts) -> bool:
+    once = replace(task, order=replace(order, number=first.number, processes=1))
+    second = count(once, kind, context, cores)
     low, high = sorted((first.stripped, second.stripped))
-    return high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA
+    if high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA:
+        return first
+    more = (count(once, kind, context, cores) for _ in range(2, _PROCESSES))
+    return together([first, second, *more])
 
 
 _LOG = logging.getLogger("profkit")
@@ -91,10 +88,7 @@ class Controls:
         orders = [_order(name, stmt, task.order) for name, stmt in _STATEMENTS.items()]
         try:
             built = libraries_for(orders, progress=lambda _done, _total, _label: None)
-            return tuple(
-                self._counted_one(order, _path(built[index]), task, kind)
-                for index, order in enumerate(orders)
-            )
+            return tuple(self._counted_one(order, built[n], task, kind) for n, order in enumerate(orders))
         except ProfkitError as error:
             _LOG.warning(
                 "the control statements were not counted, so instruction counts of this environment cannot "
@@ -103,7 +97,11 @@ class Controls:
             )
             return ()
 
-    def _counted_one(self, order: WorkOrder, library: Path, task: Task, kind: ZygoteKind) -> ControlCount:
+    def _counted_one(
+        self, order: WorkOrder, library: Path | MeasuringError, task: Task, kind: ZygoteKind
+    ) -> ControlCount:
+        if isinstance(library, MeasuringError):
+            raise library
         found = count(Task(order, library=library, preload=task.preload), kind, self._context)
         return ControlCount(order.label, found.stripped)
 
@@ -115,12 +113,6 @@ def _order(name: str, stmt: str, like: WorkOrder) -> WorkOrder:
         level=Level.FUNCTION, num_threads=like.num_threads, number=10, timeout_s=like.timeout_s,
         source_cmd=like.source_cmd, python=like.python, env=like.env, simulate=like.simulate,
     )  # fmt: skip
-
-
-def _path(made: Path | MeasuringError) -> Path:
-    if isinstance(made, MeasuringError):
-        raise made
-    return made
 
 
 def callgrind_kind(task: Task, worker: int) -> ZygoteKind:
@@ -136,20 +128,50 @@ def count(
     context.progress.at_work(task.order.label)
     counts = [_count_once(task, kind, context, cores)]
     same = replace(task, order=replace(task.order, number=counts[0].number))
-    counts += [_count_once(same, kind, context, cores) for _ in range(1, _counting_processes(task.order))]
+    processes = 1 if task.order.runs is not None else task.order.processes or 1
+    counts += [_count_once(same, kind, context, cores) for _ in range(1, processes)]
     return together(counts)
-
-
-def _counting_processes(order: WorkOrder) -> int:
-    """Return how many processes count an order: as many as it requests; one by default or with `runs`."""
-    return order.processes or 1 if order.runs is None else 1
 
 
 def _count_once(
     task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...]
 ) -> InstructionCounts:
     def ask(known: Sequence[Fresh]) -> Reply:
-        return context.attempt(kind, callgrind_job(task, cores, known[0]), task.order.retries)
+        return context.attempt(kind, counting_job(task, known[0], cores), task.order.retries)
 
     reply = settled(task.order.label, [first_fresh(task.order)], ask)
     return counts_of(task.order.label, reply)
+
+
+def with_python_functions(
+    counts: InstructionCounts,
+    task: Task,
+    kind: ZygoteKind,
+    context: BatchContext,
+    cores: tuple[int, ...] = (),
+) -> InstructionCounts:
+    """Return the counts with those by Python function, or with the reason why there are none.
+
+    `kind` is that of the zygote that counted the instructions. A failure here does not fail the order.
+    """
+    if not counts_python(task.order):
+        return counts
+    if missing := too_old(counts.measured_in.python):
+        return replace(counts, python=missing)
+    warm = _WARM if counts.net <= _SHORT else _WARM_IF_LONG
+    freshness = counts.freshness  # executions get their state as they did when they were counted
+    fresh: Fresh = {**UNDECIDED, "decided": freshness.fresh, "changes": list(freshness.changes)}
+    same = replace(task, order=replace(task.order, number=counts.number))
+    job = counting_job(same, fresh, cores, warm=warm, by_function=True)
+    try:
+        reply = context.attempt(replace(kind, by_function=True, simulate=()), job, task.order.retries)
+        return replace(counts, python=python_counts_of(task.order.label, reply))
+    except MeasuringError as error:
+        return replace(counts, python=PythonCounts(missing=str(error).partition("\n")[0]))
+
+
+def too_old(python: str) -> PythonCounts | None:
+    """Return why a version of Python cannot be counted by Python function; None if it can."""
+    if tuple(int(part) for part in python.split(".")[:2]) >= HAS_TRAMPOLINE:
+        return None
+    return PythonCounts(missing=f"this needs Python {'.'.join(map(str, HAS_TRAMPOLINE))} or later")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
-from uuid import uuid4
 
-from profkit.clock import Clock
+from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption, MeasuringError, WorkerFailed
 from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import timing_of
 from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
-from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
+from profkit.measuring.runner.outcomes import (
+    HERE,
+    Outcome,
+    failed,
+    order_info,
+    run_info,
+    run_of,
+)
+from profkit.measuring.warnings import timing_warnings
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
 from profkit.measuring.worker.runnable import (
     Awaited,
@@ -36,23 +40,8 @@ from profkit.measuring.worker.timing import (
     time_cases,
     timed_case,
 )
-from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
-from profkit.model.notes import Note, NoteCode
+from profkit.model.measurement import Timing
 from profkit.model.workorder import Language, WorkOrder
-from profkit.process.manifest import process_info
-
-Described = tuple[str, str, int]
-"""A call as text (`what_of`), and the file and line of its function."""
-
-
-class Span(NamedTuple):
-    """Start and length of a measurement."""
-
-    started_ns: int
-    duration_s: float
-
-
-_NOT_COPIED = "globals are not copied in this process"
 
 
 def check_here(order: WorkOrder) -> None:
@@ -72,46 +61,21 @@ def check_here(order: WorkOrder) -> None:
             raise InvalidOption(option, value, "it needs a separate process: leave out isolated=False")
 
 
-def run_here(
-    task: Task, clock: Clock, finished: Callable[[Outcome], None], names: Namespace | None = None
-) -> Outcome:
-    """Time a task in this thread and return its outcome, or that of its exception.
+def run_here(order: WorkOrder, names: Namespace | None = None) -> Outcome:
+    """Time an order in this thread and return its outcome, or that of its exception.
 
     `names` are those that its statement reads.
     """
-    started_ns, started_s = clock.unix_ns(), clock.monotonic_s()
-
-    def around() -> Circumstances:
-        duration_s = clock.monotonic_s() - started_s
-        return Circumstances(uuid4().hex[:12], started_ns, duration_s, process_info())
-
+    started_ns, started_s = SYSTEM_CLOCK.unix_ns(), SYSTEM_CLOCK.monotonic_s()
+    found: Timing | MeasuringError
     try:
-        timing = _timing(task.order, names or {})
-        outcome = measured(task, around(), timing, None)
+        found = _timing(order, names or {})
     except MeasuringError as error:
-        outcome = failed(task, around(), error)
-    finished(outcome)
-    return outcome
-
-
-def run_of_times(
-    order: WorkOrder, described: Described, times: ProcessTimes, span: Span, why: str, number: int = 1
-) -> MeasuredRun:
-    """Return the run of a call whose times were taken in place, in blocks of `number` executions.
-
-    `why` is the reason why it was not measured in isolation.
-    """
-    around = Circumstances(
-        uuid4().hex[:12], span.started_ns, span.duration_s, process_info(),
-        notes=(Note.of(NoteCode.IN_PROCESS, detail=why),),
-    )  # fmt: skip
-    environment = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-    called = replace(order, stmt="", function=None, args=(), kwargs={})  # `described` has the call
-    run = measured(Task(called), around, Timing(number, (times,), environment), None).run
-    what, file, line = described
-    info = replace(run.info, order=replace(run.info.order, what=what, file=file, line=line))
-    assert run.measurement is not None
-    return MeasuredRun(info, replace(run.measurement, order=info.order))
+        found = error
+    info = run_info(order_info(Task(order)), started_ns, SYSTEM_CLOCK.monotonic_s() - started_s)
+    if isinstance(found, MeasuringError):
+        return failed(info, found)
+    return Outcome(run_of(info, found, None, timing_warnings(order, found)))
 
 
 def _timing(order: WorkOrder, names: Namespace) -> Timing:
@@ -120,9 +84,8 @@ def _timing(order: WorkOrder, names: Namespace) -> Timing:
             times = _times(_measured(order, names), order)
         except Exception as error:
             raise WorkerFailed(order.label, traceback.format_exc()) from error
-    environment = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-    reply = Reply({"ok": True, "cases": [times]}, "", ZygoteFacts(0, environment.python, ()))
-    return replace(timing_of(order.label, [reply]), measured_in=environment)
+    reply = Reply({"ok": True, "cases": [times]}, "", ZygoteFacts(0, "", ()))
+    return replace(timing_of(order.label, [reply]), measured_in=HERE)
 
 
 def _times(measured_here: Runnable, order: WorkOrder) -> Times:
@@ -153,11 +116,10 @@ def _policy(measured_here: Runnable, fresh: Fresh, cost: Cost) -> StatePolicy:
     if fresh["decided"] is not None:
         return given_policy(measured_here, fresh)
     policy = find_policy(measured_here, fresh, cost, effort(BLOCK_S))
-    return (
-        StatePolicy({**policy.fresh, "decided": False, "why_not": _NOT_COPIED})
-        if policy.starts_over
-        else policy
-    )
+    if policy.starts_over:
+        why_not = "globals are not copied in this process"
+        return StatePolicy({**policy.fresh, "decided": False, "why_not": why_not})
+    return policy
 
 
 def _measured(order: WorkOrder, names: Namespace) -> Runnable:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.errors import BadReply
+from profkit.errors import BadReply, MeasuringError
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.results import fresh_of
 from profkit.measuring.runner.placement import first_on_path, worker_env, worker_folder, worker_path
@@ -123,65 +123,58 @@ class Task:
     library: Path | None = None
     """Shared object of a C++ statement."""
     preload: Preload = Preload.NOTHING
+    error: MeasuringError | None = None
+    """Why it cannot be measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimingShare:
-    """Part of a timer measurement that one process does."""
+def timer_job(
+    tasks: Sequence[Task],
+    numbers: Sequence[int | None],
+    fresh: Sequence[Fresh],
+    seed: int,
+    cores: tuple[int, ...] = (),
+) -> Job:
+    """Return a job for one of the processes that time the tasks' statements, their blocks interleaved.
 
-    numbers: tuple[int | None, ...]
-    """Executions per block for each case; None: chosen by the process."""
-    min_run_time_s: float
-    runs: int | None
-    seed: int
-    cores: tuple[int, ...] = ()
-
-
-def timer_job(tasks: Sequence[Task], share: TimingShare, fresh: Sequence[Fresh] | None = None) -> Job:
-    """Return a job that times the tasks' statements in one process, their blocks interleaved.
-
-    `fresh` says how each one's executions get their state.
+    `numbers` are those of each one's executions per block, None if the process chooses; `fresh` says how its
+    executions get their state.
     """
     order = tasks[0].order
-    known = fresh or [first_fresh(task.order) for task in tasks]
+    processes, limit = processes_of(order), timed_runs(order)
     message = {
-        **_surroundings(order, Tool.NONE, share.cores),
+        **_surroundings(order, Tool.NONE, cores),
         "mode": "timer",
-        "cases": [{**_case(task), "fresh": state} for task, state in zip(tasks, known, strict=True)],
-        "number": list(share.numbers),
+        "cases": [{**_case(task), "fresh": state} for task, state in zip(tasks, fresh, strict=True)],
+        "number": list(numbers),
         "blocks": None,
         "block_s": BLOCK_S,
-        "min_run_time_s": share.min_run_time_s,
-        "runs": share.runs,
-        "seed": share.seed,
+        "min_run_time_s": order.min_run_time_s / processes,
+        "runs": None if limit is None else limit // processes,
+        "seed": seed,
     }
     return Job(_named_all(tasks), message, order.timeout_s, _payload(tasks))
 
 
-def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None = None) -> Job:
-    """Return a job that counts the instructions of a task's statement in one process."""
+def counting_job(
+    task: Task,
+    fresh: Fresh,
+    cores: tuple[int, ...] = (),
+    *,
+    warm: int = _WARM_CALLS,
+    by_function: bool = False,
+) -> Job:
+    """Return a job that counts a task's instructions in one process, after `warm` executions.
+
+    `fresh` says how executions get their state.
+    """
     order = task.order
     message = {
         **_surroundings(order, Tool.VALGRIND, cores),
-        "mode": "callgrind",
-        "cases": [{**_case(task), "fresh": fresh or first_fresh(order)}],
+        "mode": "attribution" if by_function else "callgrind",
+        "cases": [{**_case(task), "fresh": fresh}],
         "number": [order.number],
         "repeats": order.repeats,
         "runs": counted_runs(order),
-        "warm": _WARM_CALLS,
-    }
-    return Job(_named(order), message, order.timeout_s, _payload([task]))
-
-
-def attribution_job(task: Task, number: int, warm: int, fresh: Fresh, cores: tuple[int, ...] = ()) -> Job:
-    """Return a job that counts a task's statement by Python function: `number` executions after `warm`."""
-    order = task.order
-    message = {
-        **_surroundings(order, Tool.VALGRIND, cores),
-        "mode": "attribution",
-        "cases": [{**_case(task), "fresh": fresh}],
-        "number": [number],
-        "runs": None,
         "warm": warm,
     }
     return Job(_named(order), message, order.timeout_s, _payload([task]))

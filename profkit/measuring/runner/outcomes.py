@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -12,22 +14,25 @@ from profkit.clock import Clock
 from profkit.errors import MeasuringError
 from profkit.measuring.orders import identity
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.transfer.payload import what_of
+from profkit.measuring.transfer.payload import what_and_where
 from profkit.measuring.warnings import count_warnings, timing_warnings
-from profkit.measuring.worker.unpack import plain
 from profkit.model.measurement import (
     InstructionCounts,
+    MeasuredIn,
     MeasuredInfo,
     MeasuredRun,
     Measurement,
+    MeasurementWarning,
     OrderInfo,
+    Preload,
     Timing,
+    Tool,
 )
-from profkit.model.notes import Note
-from profkit.model.region import code_of
-from profkit.model.session import ProcessInfo
 from profkit.process.manifest import process_info
 from profkit.process.redaction import secret_rule
+
+HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
+"""Environment of times that are taken in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,55 +43,32 @@ class Outcome:
     error: MeasuringError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """Circumstances of an order's measurement."""
-
-    batch: str
-    started_ns: int
-    duration_s: float
-    process: ProcessInfo
-    workers: int = 1
-    notes: tuple[Note, ...] = ()
-    ended_ns: int = 0
+def run_info(order: OrderInfo, started_ns: int, duration_s: float) -> MeasuredInfo:
+    """Return the info of a run that this process measured alone, without its figures."""
+    return MeasuredInfo(uuid4().hex[:10], uuid4().hex[:12], started_ns, duration_s, process_info(), order)
 
 
-def measured(
-    task: Task, around: Circumstances, timing: Timing | None, counts: InstructionCounts | None
-) -> Outcome:
-    """Return the outcome of an order that was measured."""
-    order = order_info(task)
-    warnings = () if timing is None else timing_warnings(task.order, timing, around.workers)
-    warnings += () if counts is None else count_warnings(counts)
-    found = Measurement(order, timing, counts, warnings)
-    info = replace(
-        _info(task, order, around),
+def run_of(
+    info: MeasuredInfo,
+    timing: Timing | None,
+    counts: InstructionCounts | None,
+    warnings: tuple[MeasurementWarning, ...],
+) -> MeasuredRun:
+    """Return the run with these figures."""
+    found = Measurement(info.order, timing, counts, warnings)
+    figures = replace(
+        info,
         min_s=found.min_s,
         median_s=found.median_s,
         instructions=None if counts is None else counts.stripped,
         warnings=warnings,
     )
-    return Outcome(MeasuredRun(info, found))
+    return MeasuredRun(figures, found)
 
 
-def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
+def failed(info: MeasuredInfo, error: MeasuringError) -> Outcome:
     """Return the outcome of an order that failed."""
-    info = replace(_info(task, order_info(task), around), error=str(error))
-    return Outcome(MeasuredRun(info), error)
-
-
-def _info(task: Task, order: OrderInfo, around: Circumstances) -> MeasuredInfo:
-    tree = task.order.tree
-    return MeasuredInfo(
-        id=uuid4().hex[:10],
-        batch=around.batch,
-        started_ns=around.started_ns,
-        duration_s=around.duration_s,
-        process=around.process if tree is None else replace(around.process, git_commit=tree.commit),
-        order=order,
-        notes=around.notes,
-        ended_ns=around.ended_ns,
-    )
+    return Outcome(MeasuredRun(replace(info, error=str(error))), error)
 
 
 def order_info(task: Task) -> OrderInfo:
@@ -122,21 +104,30 @@ def _what_and_where(task: Task) -> tuple[str, str, int]:
         return payload.what, payload.file, payload.line
     if order.function is None:  # it could not be sent here to be measured
         return "", "", 0
-    code = code_of(plain(order.function))
-    what = what_of(order.function, order.args, order.kwargs)
-    return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)
+    return what_and_where(order.function, order.args, order.kwargs)
 
 
 def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
     """Return labels of orders that are identical, so that their results could not be distinguished."""
-    seen: set[object] = set()
-    twice = []
-    for task in tasks:
-        key = identity(task.order)
-        if key in seen:
-            twice.append(task.order.label)
-        seen.add(key)
-    return tuple(dict.fromkeys(twice))
+    times = Counter(identity(task.order) for task in tasks)
+    return tuple(dict.fromkeys(task.order.label for task in tasks if times[identity(task.order)] > 1))
+
+
+class OrderResult:
+    """Results of one order of a batch so far, and the time that its processes take."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.counts: InstructionCounts | None = None
+        self.timing: Timing | None = None
+        self.outcome: Outcome | None = None
+        """None while more results are to come."""
+        self.started_ns: int | None = None
+        """Start of its first process; None before it."""
+        self.spent_s = 0.0
+        """Wall time of its processes that have ended, without the pauses in between."""
+        self.since_s: float | None = None
+        """Start of the running process; None if there is none."""
 
 
 class BatchResults:
@@ -153,93 +144,68 @@ class BatchResults:
         clock: Clock,
         finished: Callable[[Outcome], None],
     ) -> None:
-        self.tasks = tuple(tasks)
+        self.orders = tuple(map(OrderResult, tasks))
         self._batch, self._workers, self._clock, self._finished = batch, workers, clock, finished
         self._process = process_info()
         self._lock = threading.Lock()
-        self._spans: dict[int, _Span] = {}
-        self._counts: dict[int, InstructionCounts] = {}
-        self._timings: dict[int, Timing] = {}
-        self._outcomes: dict[int, Outcome] = {}
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the outcomes so far, in the sequence of the tasks."""
-        return tuple(self._outcomes[index] for index in sorted(self._outcomes))
+        return tuple(one.outcome for one in self.orders if one.outcome is not None)
 
-    def open_indexes(self) -> tuple[int, ...]:
-        """Return the places of orders without an outcome."""
-        return tuple(index for index in range(len(self.tasks)) if index not in self._outcomes)
-
-    def fail(self, index: int, error: MeasuringError) -> None:
+    def fail(self, one: OrderResult, error: MeasuringError) -> None:
         """Record why an order has no numbers."""
-        self._close(index, failed(self.tasks[index], self._around(index), error))
+        self._close(one, failed(self._info(one), error))
 
-    def counted(self, index: int, counts: InstructionCounts) -> None:
+    def counted(self, one: OrderResult, counts: InstructionCounts) -> None:
         """Record an order's instruction counts."""
-        self._counts[index] = counts
-        self._close_if_whole(index)
+        one.counts = counts
+        self._close_if_whole(one)
 
-    def timed(self, index: int, timing: Timing) -> None:
+    def timed(self, one: OrderResult, timing: Timing) -> None:
         """Record an order's times."""
-        self._timings[index] = timing
-        self._close_if_whole(index)
+        one.timing = timing
+        self._close_if_whole(one)
 
     @contextmanager
-    def working_on(self, indexes: Iterable[int]) -> Iterator[None]:
+    def working_on(self, group: Sequence[OrderResult]) -> Iterator[None]:
         """Add the body's time to that of these orders; if it raises MeasuringError, they fail with it."""
-        group = tuple(indexes)
-        for index in group:
-            self._spans.setdefault(index, _Span(self._clock)).begin()
+        for one in group:
+            one.started_ns = self._clock.unix_ns() if one.started_ns is None else one.started_ns
+            one.since_s = self._clock.monotonic_s()
         try:
             yield
         except MeasuringError as error:
-            for index in group:
-                self.fail(index, error)
+            for one in group:
+                self.fail(one, error)
         finally:
-            for index in group:
-                self._spans[index].end()
+            for one in group:
+                one.spent_s, one.since_s = self._took_s(one), None
 
-    def _close_if_whole(self, index: int) -> None:
-        mode = self.tasks[index].order.mode
-        counts, timing = self._counts.get(index), self._timings.get(index)
-        if (counts is None) == (not mode.counts) and (timing is None) == (not mode.times):
-            self._close(index, measured(self.tasks[index], self._around(index), timing, counts))
+    def _close_if_whole(self, one: OrderResult) -> None:
+        order, counts, timing = one.task.order, one.counts, one.timing
+        if (counts is None) == order.mode.counts or (timing is None) == order.mode.times:
+            return
+        warnings = () if timing is None else timing_warnings(order, timing, self._workers)
+        warnings += () if counts is None else count_warnings(counts)
+        self._close(one, Outcome(run_of(self._info(one), timing, counts, warnings)))
 
-    def _close(self, index: int, outcome: Outcome) -> None:
+    def _close(self, one: OrderResult, outcome: Outcome) -> None:
         with self._lock:
-            self._outcomes[index] = outcome
+            one.outcome = outcome
             self._finished(outcome)
 
-    def _around(self, index: int) -> Circumstances:
-        span = self._spans.get(index) or _Span(self._clock)
-        return Circumstances(
+    def _took_s(self, one: OrderResult) -> float:
+        return one.spent_s + (0.0 if one.since_s is None else self._clock.monotonic_s() - one.since_s)
+
+    def _info(self, one: OrderResult) -> MeasuredInfo:
+        now_ns, tree, process = self._clock.unix_ns(), one.task.order.tree, self._process
+        return MeasuredInfo(
+            id=uuid4().hex[:10],
             batch=self._batch,
-            started_ns=span.started_ns,
-            duration_s=span.duration_s,
-            process=self._process,
-            workers=self._workers,
-            ended_ns=self._clock.unix_ns(),
+            started_ns=now_ns if one.started_ns is None else one.started_ns,
+            duration_s=self._took_s(one),
+            process=process if tree is None else replace(process, git_commit=tree.commit),
+            order=order_info(one.task),
+            ended_ns=now_ns,
         )
-
-
-class _Span:
-    """Start of an order's processes, and their total time without the pauses in between."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock, self.started_ns = clock, clock.unix_ns()
-        self._spent_s = 0.0
-        self._since_s: float | None = None
-
-    @property
-    def duration_s(self) -> float:
-        """Wall time of the order's processes so far, including running ones."""
-        under_way_s = 0.0 if self._since_s is None else self._clock.monotonic_s() - self._since_s
-        return self._spent_s + under_way_s
-
-    def begin(self) -> None:
-        """Record that processes of the order begin."""
-        self._since_s = self._clock.monotonic_s()
-
-    def end(self) -> None:
-        """Record that they ended."""
-        self._spent_s, self._since_s = self.duration_s, None

@@ -57,15 +57,13 @@ def _moved(path: str, tree: WorkTree) -> str | None:
     """Return the path in the tree for a path in the checkout; None for one outside of it."""
     if not _within(path, tree.checkout):
         return None
-    return os.path.normpath(os.path.join(tree.copy, os.path.relpath(_real(path), _real(tree.checkout))))
+    inside = os.path.relpath(os.path.realpath(path), os.path.realpath(tree.checkout))
+    return os.path.normpath(os.path.join(tree.copy, inside))
 
 
 def _within(path: str, folder: str) -> bool:
-    return os.path.commonpath([_real(path), _real(folder)]) == _real(folder)
-
-
-def _real(path: str) -> str:
-    return os.path.realpath(path)
+    real = os.path.realpath(folder)
+    return os.path.commonpath([os.path.realpath(path), real]) == real
 
 
 class CorePool:

@@ -126,46 +126,6 @@ class Progress(Protocol):
         """Note that no more steps will follow."""
 
 
-class Silent:
-    """Progress that is not shown."""
-
-    def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
-        """See `Progress.begin`."""
-
-    def at_work(self, label: str) -> None:
-        """See `Progress.at_work`."""
-
-    def done(self, label: str, kind: str = "") -> None:
-        """See `Progress.done`."""
-
-    def end(self) -> None:
-        """See `Progress.end`."""
-
-
-class Counted:
-    """Progress that is passed on, with a count of the steps done."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self.steps = progress, 0
-
-    def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
-        """See `Progress.begin`."""
-        self._progress.begin(total, kind, least_s)
-
-    def at_work(self, label: str) -> None:
-        """See `Progress.at_work`."""
-        self._progress.at_work(label)
-
-    def done(self, label: str, kind: str = "") -> None:
-        """See `Progress.done`."""
-        self.steps += 1
-        self._progress.done(label, kind)
-
-    def end(self) -> None:
-        """See `Progress.end`."""
-        self._progress.end()
-
-
 class ProgressLine:
     """Line with `done/total`, elapsed time, the time left once it can be estimated, and the current label."""
 

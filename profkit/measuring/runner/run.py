@@ -6,118 +6,113 @@ timing. Orders that need the same kind of zygote follow one another: it is start
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from profkit.errors import MeasuringError
 from profkit.measuring.errors import reporting_full_disk
 from profkit.measuring.pool.command import ZygoteKind
-from profkit.measuring.runner.attribution import with_python_functions
 from profkit.measuring.runner.context import BatchContext, spread
-from profkit.measuring.runner.counting import Controls, callgrind_kind, count, counted, with_equal_numbers
+from profkit.measuring.runner.counting import (
+    Controls,
+    callgrind_kind,
+    counted,
+    with_python_functions,
+)
 from profkit.measuring.runner.jobs import Task, processes_of
-from profkit.measuring.runner.outcomes import BatchResults, Outcome
-from profkit.measuring.runner.progress import COUNTING, TIMING, Counted
-from profkit.measuring.runner.timing import make_ready, time_alternating, time_together, timer_kinds
+from profkit.measuring.runner.outcomes import BatchResults, OrderResult, Outcome
+from profkit.measuring.runner.progress import COUNTING, TIMING
+from profkit.measuring.runner.timing import Side, make_ready, time_sides, timer_kinds
 from profkit.model.measurement import Design, InstructionCounts
 from profkit.model.workorder import WorkOrder
 
-Indexes = tuple[int, ...]
-"""Indices of orders in their batch."""
-
 
 def run_tasks(
-    tasks: Sequence[Task],
-    context: BatchContext,
-    finished: Callable[[Outcome], None],
-    *,
-    broken: Mapping[int, MeasuringError] | None = None,
+    tasks: Sequence[Task], context: BatchContext, finished: Callable[[Outcome], None]
 ) -> tuple[Outcome, ...]:
     """Measure tasks; return their outcomes in the same sequence, and call `finished` with each at once.
 
-    `broken` has the errors, by index, of tasks that cannot be measured. Unless the design is `SEPARATE`,
-    tasks that share a zygote and the settings of a process are timed together, and equal numbers of
-    executions are counted. Raises KeyboardInterrupt; outcomes until then are not lost.
+    Unless the design is `SEPARATE`, tasks that share a zygote and the settings of a process are timed
+    together, and equal numbers of executions are counted. Raises KeyboardInterrupt; outcomes until then are
+    not lost.
     """
     results = BatchResults(tasks, context.batch, context.workers, context.clock, finished)
-    for index, error in (broken or {}).items():
-        results.fail(index, error)
-    to_count = [index for index in results.open_indexes() if tasks[index].order.mode.counts]
-    timed = [index for index in results.open_indexes() if tasks[index].order.mode.times]
+    for one in results.orders:
+        if one.task.error is not None:
+            results.fail(one, one.task.error)
+    to_count = [one for one in results.orders if one.outcome is None and one.task.order.mode.counts]
+    to_time = [one for one in results.orders if one.outcome is None and one.task.order.mode.times]
     context.progress.begin(len(to_count), COUNTING)
-    context.progress.begin(_processes(tasks, timed), TIMING, _least_s(tasks, timed) / context.workers)
+    context.progress.begin(_processes(to_time), TIMING, _least_s(to_time) / context.workers)
     try:
         _count_all(to_count, results, context)
-        remaining = [index for index in timed if index in results.open_indexes()]
-        context.progress.begin(_processes(tasks, remaining) - _processes(tasks, timed), TIMING)
-        for group in _grouped(remaining, lambda index: timer_kinds(tasks[index], 0)[0]):
-            alone = [(index,) for index in group]
-            together = _grouped(group, lambda index: _shared_by_cases(tasks[index].order))
-            _time_group(alone if context.design is Design.SEPARATE else together, results, context)
+        remaining = [one for one in to_time if one.outcome is None]
+        context.progress.begin(_processes(remaining) - _processes(to_time), TIMING)
+        for group in _grouped(remaining, lambda one: timer_kinds(one.task, 0)[0]):
+            alone = [[one] for one in group]
+            together = _grouped(group, lambda one: _shared_by_cases(one.task.order))
+            _time_groups(alone if context.design is Design.SEPARATE else together, results, context)
     finally:
         context.progress.end()
     return results.outcomes()
 
 
-def _processes(tasks: Sequence[Task], indexes: Sequence[int]) -> int:
-    return sum(processes_of(tasks[index].order) for index in indexes)
+def _processes(orders: Sequence[OrderResult]) -> int:
+    return sum(processes_of(one.task.order) for one in orders)
 
 
-def _least_s(tasks: Sequence[Task], indexes: Sequence[int]) -> float:
+def _least_s(orders: Sequence[OrderResult]) -> float:
     """Return the minimum time of the orders' blocks, without orders whose executions are limited."""
-    orders = (tasks[index].order for index in indexes)
-    return sum(order.min_run_time_s for order in orders if order.runs is None)
+    return sum(one.task.order.min_run_time_s for one in orders if one.task.order.runs is None)
 
 
-def _count_all(indexes: Sequence[int], results: BatchResults, context: BatchContext) -> None:
-    context.pool.warm({callgrind_kind(results.tasks[index], 0) for index in indexes})
-    controls, held = Controls(context), dict[int, InstructionCounts]()
+def _count_all(orders: Sequence[OrderResult], results: BatchResults, context: BatchContext) -> None:
+    context.pool.warm({callgrind_kind(one.task, 0) for one in orders})
+    controls, held = Controls(context), dict[OrderResult, InstructionCounts]()
     record = results.counted if context.design is Design.SEPARATE else held.__setitem__
 
-    def work(task: Task, index: int, worker: int) -> None:
-        with context.cores(1) as cores, results.working_on((index,)):
+    def work(one: OrderResult, worker: int, number: int | None = None) -> None:
+        order = one.task.order if number is None else replace(one.task.order, number=number)
+        task = replace(one.task, order=order)
+        with context.cores(1) as cores, results.working_on([one]):
             kind = callgrind_kind(task, worker)
             with reporting_full_disk():
-                counts = counted(
-                    task.order, lambda one: count(replace(task, order=one), kind, context, cores)
-                )
+                counts = counted(task, kind, context, cores)
                 counts = with_python_functions(counts, task, kind, context, cores)
-            record(index, controls.beside(counts, task, kind))
-        context.progress.done(task.order.label, COUNTING)  # one step, even if several processes count
+            record(one, controls.beside(counts, task, kind))
+        context.progress.done(order.label, COUNTING)  # one step, even if several processes count
 
     try:
-        spread(
-            indexes,
-            context.workers,
-            lambda index, worker: work(results.tasks[index], index, worker),
-            context.stop,
-        )
-        for index, order in with_equal_numbers(held, [task.order for task in results.tasks]):
+        spread(orders, context.workers, work, context.stop)
+        least = min((counts.number for counts in held.values()), default=1)
+        for one in [one for one in orders if one in held and held[one].number > least]:
             context.progress.begin(1, COUNTING)
-            work(replace(results.tasks[index], order=order), index, 0)
+            work(one, 0, least)
     finally:
-        for index in [index for index in held if index in results.open_indexes()]:
-            results.counted(index, held[index])
+        for one in held:
+            if one.outcome is None:
+                results.counted(one, held[one])
 
 
-def _time_group(groups: Sequence[Indexes], results: BatchResults, context: BatchContext) -> None:
+def _time_groups(
+    groups: Sequence[Sequence[OrderResult]], results: BatchResults, context: BatchContext
+) -> None:
     """Time groups of one kind of zygote; retire the fresh zygotes when all are done."""
     ready: set[ZygoteKind] = set()
 
-    def work(indexes: Indexes, worker: int) -> None:
-        tasks = [results.tasks[index] for index in indexes]
-        kinds, order_context = timer_kinds(tasks[0], worker), copy(context)
-        order_context.progress = steps = Counted(context.progress)
-        with context.cores(tasks[0].order.num_threads) as cores, results.working_on(indexes):
+    def work(group: Sequence[OrderResult], worker: int) -> None:
+        tasks = [one.task for one in group]
+        kinds = timer_kinds(tasks[0], worker)
+        alternating = context.design is Design.ALTERNATING
+        sides = [Side([task]) for task in tasks] if alternating else [Side(tasks)]
+        with context.cores(tasks[0].order.num_threads) as cores, results.working_on(group):
             fresh = [kind for kind in kinds if kind not in ready]
             ready.update(fresh)
-            make_ready(tasks[0], fresh, order_context)
-            time_all = time_alternating if context.design is Design.ALTERNATING else time_together
-            for index, timing in zip(indexes, time_all(tasks, kinds, order_context, cores), strict=True):
-                results.timed(index, timing)
+            make_ready(tasks[0], fresh, context)
+            for one, timing in zip(group, time_sides(sides, kinds, context, cores), strict=True):
+                results.timed(one, timing)
         # Remove the remaining steps of an order that failed.
-        context.progress.begin(steps.steps - _processes(results.tasks, indexes), TIMING)
+        done = sum(len(side.replies) * len(side.tasks) for side in sides)
+        context.progress.begin(done - _processes(group), TIMING)
 
     try:
         spread(groups, context.workers, work, context.stop)
@@ -127,19 +122,12 @@ def _time_group(groups: Sequence[Indexes], results: BatchResults, context: Batch
 
 def _shared_by_cases(order: WorkOrder) -> object:
     """Return the settings that statements timed in the same process must share."""
-    return (
-        order.env,
-        order.runs,
-        order.processes,
-        order.min_run_time_s,
-        order.timeout_s,
-        order.retries,
-        order.memory_limit_bytes,
-    )
+    limits = order.timeout_s, order.retries, order.memory_limit_bytes
+    return order.env, order.runs, order.processes, order.min_run_time_s, *limits
 
 
-def _grouped(indexes: Sequence[int], key: Callable[[int], object]) -> list[Indexes]:
-    groups: dict[object, list[int]] = {}
-    for index in indexes:
-        groups.setdefault(key(index), []).append(index)
-    return [tuple(group) for group in groups.values()]
+def _grouped(orders: Sequence[OrderResult], key: Callable[[OrderResult], object]) -> list[list[OrderResult]]:
+    groups: dict[object, list[OrderResult]] = {}
+    for one in orders:
+        groups.setdefault(key(one), []).append(one)
+    return list(groups.values())

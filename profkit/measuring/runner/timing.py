@@ -1,24 +1,15 @@
-"""Time work orders in several processes: alone, alternating, or interleaved with another side."""
+"""Time work orders in several processes: alone, alternating, or interleaved with others."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.results import fresh_of, numbers_of, timing_of
 from profkit.measuring.runner.context import BatchContext
-from profkit.measuring.runner.jobs import (
-    Task,
-    TimingShare,
-    canary_job,
-    first_fresh,
-    processes_of,
-    settled,
-    timed_runs,
-    timer_job,
-)
+from profkit.measuring.runner.jobs import Task, canary_job, first_fresh, processes_of, settled, timer_job
 from profkit.measuring.runner.placement import kind_of
 from profkit.measuring.runner.progress import TIMING
 from profkit.measuring.worker.protocol import Fresh
@@ -26,6 +17,9 @@ from profkit.model.measurement import Timing, Tool
 
 SERIOUS_ZYGOTES = 5
 """Number of zygotes; workers of one share its memory layout, so only several show its effect on times."""
+
+_SEEDS = random.Random()
+"""Not the program's own generator, whose numbers must stay the same."""
 
 
 def timer_kinds(task: Task, worker: int) -> tuple[ZygoteKind, ...]:
@@ -54,102 +48,74 @@ def make_ready(task: Task, kinds: Sequence[ZygoteKind], context: BatchContext) -
         context.attempt(kind, canary_job(task), task.order.retries)
 
 
-def time_together(
-    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], context: BatchContext, cores: tuple[int, ...] = ()
-) -> tuple[Timing, ...]:
-    """Return the tasks' timings, interleaved in the same processes; a single task is timed alone."""
-    replies = list(_replies(tasks, kinds, context, cores))
-    return tuple(timing_of(task.order.label, replies, case) for case, task in enumerate(tasks))
+class Side:
+    """Tasks that the same processes time, interleaved, and the replies of these processes."""
 
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.tasks = tasks
+        self.replies: list[Reply] = []
+        self._numbers: Sequence[int | None] = [task.order.number for task in tasks]
+        self._fresh: Sequence[Fresh] = [first_fresh(task.order) for task in tasks]
 
-def _replies(
-    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], context: BatchContext, cores: tuple[int, ...]
-) -> Iterator[Reply]:
-    order = tasks[0].order
-    count, limit = processes_of(order), timed_runs(order)
-    numbers: Sequence[int | None] = [task.order.number for task in tasks]
-    fresh: Sequence[Fresh] = [first_fresh(task.order) for task in tasks]
-    seeds = random.Random()
-    for index in range(count):
-        share = TimingShare(
-            numbers=tuple(numbers),
-            min_run_time_s=order.min_run_time_s / count,
-            runs=None if limit is None else limit // count,
-            seed=seeds.getrandbits(32),
-            cores=cores,
-        )
-        kind = kinds[index % len(kinds)]
+    @property
+    def has_fresh_state(self) -> bool:
+        """True if each execution has its own state."""
+        return any(fresh["decided"] for fresh in self._fresh)
 
-        def ask(known: Sequence[Fresh], share: TimingShare = share, kind: ZygoteKind = kind) -> Reply:
-            return context.attempt(kind, timer_job(tasks, share, known), order.retries)
+    def start_over(self) -> None:
+        """Drop the replies, and give each execution its own state from now on."""
+        self._fresh = [{**fresh, "decided": True} for fresh in self._fresh]
+        self._numbers = [task.order.number for task in self.tasks]
+        self.replies.clear()
+
+    def time(self, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...]) -> None:
+        """Time the tasks in one process; raises MeasuringError."""
+        order, seed = self.tasks[0].order, _SEEDS.getrandbits(32)
+
+        def ask(known: Sequence[Fresh]) -> Reply:
+            job = timer_job(self.tasks, self._numbers, known, seed, cores)
+            return context.attempt(kind, job, order.retries)
 
         context.progress.at_work(order.label)
-        reply = settled(order.label, fresh, ask)
-        numbers, fresh = numbers_of(order.label, reply), fresh_of(order.label, reply)
-        for task in tasks:
+        reply = settled(order.label, self._fresh, ask)
+        self._numbers, self._fresh = numbers_of(order.label, reply), fresh_of(order.label, reply)
+        self.replies.append(reply)
+        for task in self.tasks:
             context.progress.done(task.order.label, TIMING)
-        yield reply
+
+    def timings(self) -> tuple[Timing, ...]:
+        """Return the tasks' timings; raises BadReply."""
+        return tuple(timing_of(task.order.label, self.replies, n) for n, task in enumerate(self.tasks))
 
 
-def time_alternating(
-    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], context: BatchContext, cores: tuple[int, ...] = ()
+def time_sides(
+    sides: Sequence[Side], kinds: Sequence[ZygoteKind], context: BatchContext, cores: tuple[int, ...] = ()
 ) -> tuple[Timing, ...]:
-    """Return the tasks' timings, each in its own processes, which alternate; raises MeasuringError."""
-    replies: list[list[Reply]] = [[] for _ in tasks]
-    numbers = [task.order.number for task in tasks]
-    fresh = [first_fresh(task.order) for task in tasks]
-
-    def take(index: int, kind: ZygoteKind) -> None:
-        task, share = tasks[index], _share(tasks[index], numbers[index], cores)
-        context.progress.at_work(task.order.label)
-        reply = settled(
-            task.order.label,
-            [fresh[index]],
-            lambda known: context.attempt(kind, timer_job([task], share, known), task.order.retries),
-        )
-        (numbers[index],) = numbers_of(task.order.label, reply)
-        (fresh[index],) = fresh_of(task.order.label, reply)
-        replies[index].append(reply)
-        context.progress.done(task.order.label, TIMING)
-
-    turns = _turns(len(tasks), processes_of(tasks[0].order), kinds)
-    for index, kind in turns[: len(tasks)]:
-        take(index, kind)
-    for index, kind in _to_repeat(turns[: len(tasks)], fresh):
-        fresh[index], numbers[index] = {**fresh[index], "decided": True}, tasks[index].order.number
-        replies[index].clear()
-        context.progress.begin(1, TIMING)
-        take(index, kind)
-    for index, kind in turns[len(tasks) :]:
-        take(index, kind)
-    return tuple(timing_of(task.order.label, own) for task, own in zip(tasks, replies, strict=True))
+    """Return the timings of all tasks; the processes of several sides alternate. Raises MeasuringError."""
+    turns = _turns(sides, processes_of(sides[0].tasks[0].order), kinds)
+    first, later = turns[: len(sides)], turns[len(sides) :]
+    for side, kind in first:
+        side.time(kind, context, cores)
+    if any(side.has_fresh_state for side in sides):
+        for side, kind in first:
+            if not side.has_fresh_state:
+                side.start_over()
+                context.progress.begin(len(side.tasks), TIMING)
+                side.time(kind, context, cores)
+    for side, kind in later:
+        side.time(kind, context, cores)
+    return tuple(timing for side in sides for timing in side.timings())
 
 
-def _to_repeat(
-    turns: Sequence[tuple[int, ZygoteKind]], fresh: Sequence[Fresh]
-) -> list[tuple[int, ZygoteKind]]:
-    """Return the turns of tasks whose executions share a state, if those of another task do not."""
-    if not any(state["decided"] for state in fresh):
-        return []
-    return [(index, kind) for index, kind in turns if not fresh[index]["decided"]]
+def _turns(sides: Sequence[Side], rounds: int, kinds: Sequence[ZygoteKind]) -> list[tuple[Side, ZygoteKind]]:
+    """Return the sequence of sides and zygotes.
 
-
-def _turns(tasks: int, rounds: int, kinds: Sequence[ZygoteKind]) -> list[tuple[int, ZygoteKind]]:
-    """Return the sequence of tasks and zygotes: forwards, then backwards in one, then in the next."""
+    Several sides go forwards, then backwards in the same zygote, then in the next; a single one goes to the
+    next zygote each time.
+    """
+    in_same = min(2, len(sides))
     return [
-        (index, kinds[number // 2 % len(kinds)])
+        (side, kinds[number // in_same % len(kinds)])
         for number in range(rounds)
-        for index in (range(tasks) if number % 2 == 0 else reversed(range(tasks)))
+        for side in (sides if number % 2 == 0 else reversed(sides))
     ]
-
-
-def _share(task: Task, number: int | None, cores: tuple[int, ...]) -> TimingShare:
-    order = task.order
-    count, limit = processes_of(order), timed_runs(order)
-    return TimingShare(
-        numbers=(number,),
-        min_run_time_s=order.min_run_time_s / count,
-        runs=None if limit is None else limit // count,
-        seed=random.getrandbits(32),
-        cores=cores,
-    )

@@ -139,6 +139,14 @@ def _payload(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Payloa
     )
 
 
+def what_and_where(
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> tuple[str, str, int]:
+    """Return a call as in `Payload.what`, and its function's file and line."""
+    what, code = what_of(function, args, kwargs), code_of(plain(function))
+    return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)
+
+
 def _refusal(call: Call, error: Exception) -> CannotTravel:
     """Return an error that names the part of the call that cannot be pickled, and why."""
     for words, value in _named_parts(call):

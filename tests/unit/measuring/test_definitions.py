@@ -41,10 +41,6 @@ def test_gradients_are_made_once_in_the_setup() -> None:
     assert all("ones_like(z)" in order.setup and "ones_like" not in (order.stmt or "") for order in backward)
 
 
-def test_options_hold_for_all() -> None:
-    assert {order.mode for order in expand({"a": "1", "b": "2"}, mode="callgrind")} == {Mode.CALLGRIND}
-
-
 @pytest.mark.parametrize(
     ("given", "word"),
     [
@@ -54,6 +50,10 @@ def test_options_hold_for_all() -> None:
         (3, "does not define an order"),
         (Variants(model={"python": "import os"}, signature="f(x) -> y"), "define `model`"),
         (Variants(cpp="1;", script=True, signature="f(x) -> y"), "no Python"),
+        (Variants(python="x += y", signature="f(x, y) -> None", autograd=True), "autograd needs a result"),
+        (Variants(python="1", setup={"rust": ""}), "language='rust'"),
+        (Variants(python="1", num_threads=(2, 4), mode="callgrind"), "add 1"),
+        (Variants(python="1", num_threads=(2, 4), mode="timer+callgrind"), "add 1"),
     ],
 )
 def test_what_is_no_definition_is_named(given: object, word: str) -> None:
@@ -123,11 +123,6 @@ def test_a_script_may_have_no_result() -> None:
     assert cpp.script == "def model(x, y):\n    x += y\n"
 
 
-def test_gradients_without_a_result_are_refused() -> None:
-    given = Variants(python="x += y", signature="f(x, y) -> None", autograd=True)
-    assert "autograd needs a result" in refusals({"add_": given})["add_"]
-
-
 @pytest.mark.torch
 def test_only_parameters_that_can_have_gradients_get_them() -> None:
     import torch
@@ -170,11 +165,6 @@ def test_one_thread_is_counted_and_all_are_timed(
     assert [(order.mode.value, order.num_threads) for order in orders] == expected
 
 
-@pytest.mark.parametrize("mode", ["callgrind", "timer+callgrind"])
-def test_several_threads_alone_cannot_be_counted(mode: str) -> None:
-    assert "add 1" in refusals({"a": Variants(python="1", num_threads=(2, 4))}, {"mode": mode})["a"]
-
-
 def test_an_entry_has_options_of_its_own_which_those_for_all_overrule() -> None:
     given: dict[object, Definition] = {
         "a": Variants(python="1", mode="callgrind", number=7, timeout_s=3.0),
@@ -192,7 +182,6 @@ def test_global_setup_is_for_each_language() -> None:
     texts = {"python": "import math", "cpp": "#include <cmath>"}
     python, cpp = expand({"a": Variants(python="1", cpp="1;", global_setup=texts)})
     assert (python.global_setup, cpp.global_setup) == ("import math", "#include <cmath>")
-    assert "language='rust'" in refusals({"a": Variants(python="1", setup={"rust": ""})})["a"]
 
 
 def test_a_wrong_entry_is_refused_alone() -> None:

@@ -27,15 +27,12 @@ def test_options_are_read_as_words() -> None:
     assert (order.labels, order.imports) == ((("autograd", "forward"),), ())
 
 
-def test_the_label_of_a_statement_is_one_short_line() -> None:
-    assert label_of("a = 1\n  b = 2") == "a = 1 b = 2"
-    assert len(label_of("x" * 100)) == 60
-
-
-def test_the_label_of_a_callable_is_its_name() -> None:
+def test_the_label_is_one_short_line_or_the_name_of_a_callable() -> None:
     class Model:
         def __call__(self) -> None: ...
 
+    assert label_of("a = 1\n  b = 2") == "a = 1 b = 2"
+    assert len(label_of("x" * 100)) == 60
     assert label_of(len) == "len"
     assert label_of(Model()).endswith("Model")
 
@@ -72,12 +69,9 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object], word: str) -
         work_order("x", **options)  # type: ignore[arg-type]
 
 
-def test_a_statement_that_is_no_python_is_reported_at_once() -> None:
+def test_only_statements_and_callables_are_measured() -> None:
     with pytest.raises(UsageError, match="stmt of 'x \\+' is not valid Python"):
         work_order("x +")
-
-
-def test_only_statements_and_callables_are_measured() -> None:
     with pytest.raises(UsageError, match="42"):
         work_order(42)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"no C\+\+|not C\+\+"):

@@ -57,7 +57,7 @@ def test_rounds() -> None:
     rounds.check()
     rounds.run()
     assert len(calls) == 5 * 4
-    assert len(rounds.times().times_s) == 3
+    assert len(rounds.spans) == 5
 
 
 @pytest.mark.parametrize("wrong", [{"rounds": 0}, {"iterations": True}, {"warmup_rounds": -1}])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,8 +29,20 @@ def keep_header(cache: Cache, key: str) -> Path:
     return cache.keep_header(key, made)
 
 
-def test_files_of_several_kinds_are_kept(tmp_path: Path):
-    cache = open_cache(tmp_path)
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return open_cache(tmp_path / "cpp")
+
+
+@contextmanager
+def locked(cache: Cache, key: str) -> Iterator[int]:
+    lock = cache.lock(key)
+    assert lock is not None
+    yield lock
+    unlock(lock)
+
+
+def test_files_of_several_kinds_are_kept(cache: Cache):
     made = cache.working_folder() / "made.pt"
     made.write_bytes(b"TorchScript")
     kept = cache.keep("k", made, ())
@@ -37,23 +51,21 @@ def test_files_of_several_kinds_are_kept(tmp_path: Path):
     assert cache.find("k") is None
 
 
-def test_what_was_kept_is_found(tmp_path: Path):
-    cache = open_cache(tmp_path / "a" / "cpp")
+def test_what_was_kept_is_found(cache: Cache):
     assert cache.find("k") is None
     kept = keep(cache, "k", b"object")
     assert cache.find("k") == kept
     assert kept.read_bytes() == b"object"
     assert cache.find("other") is None
-    assert (tmp_path / "a" / "cpp").stat().st_mode & 0o077 == 0
+    assert cache.folder.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(
     "damage", ["truncated", "changed", "gone", "entry truncated", "entry of another kind"]
 )
-def test_what_is_damaged_is_not_there(tmp_path: Path, damage: str):
-    cache = open_cache(tmp_path)
+def test_what_is_damaged_is_not_there(cache: Cache, damage: str):
     kept = keep(cache, "k", b"object")
-    entry = tmp_path / "k.json"
+    entry = cache.folder / "k.json"
     {
         "truncated": lambda: kept.write_bytes(b"obj"),
         "changed": lambda: kept.write_bytes(b"objekt"),
@@ -67,8 +79,8 @@ def test_what_is_damaged_is_not_there(tmp_path: Path, damage: str):
     assert again.read_bytes() == b"object"
 
 
-def test_a_changed_header_of_the_users_makes_an_object_stale(tmp_path: Path):
-    cache, header = open_cache(tmp_path / "cpp"), tmp_path / "mine.h"
+def test_a_changed_header_of_the_users_makes_an_object_stale(cache: Cache, tmp_path: Path):
+    header = tmp_path / "mine.h"
     header.write_text("int x;")
     kept = keep(cache, "k", b"object", (header,))
     assert cache.find("k") == kept
@@ -78,8 +90,7 @@ def test_a_changed_header_of_the_users_makes_an_object_stale(tmp_path: Path):
     assert cache.find("k") is None
 
 
-def test_truncated_precompiled_headers_are_made_again(tmp_path: Path):
-    cache = open_cache(tmp_path)
+def test_truncated_precompiled_headers_are_made_again(cache: Cache):
     assert cache.find_header("k") is None
     header = keep_header(cache, "k")
     assert cache.find_header("k") == header
@@ -89,35 +100,18 @@ def test_truncated_precompiled_headers_are_made_again(tmp_path: Path):
     assert cache.find_header("k") == header
 
 
-def test_of_two_that_make_the_same_headers_the_first_stays(tmp_path: Path):
-    cache = open_cache(tmp_path)
+def test_of_two_that_make_the_same_headers_the_first_stays(cache: Cache):
     assert keep_header(cache, "k") == keep_header(cache, "k") == cache.find_header("k")
 
 
-def test_one_holder_of_a_lock_at_a_time(tmp_path: Path):
-    cache = open_cache(tmp_path)
-    lock = cache.lock("k")
-    assert lock is not None
-    assert cache.lock("k") is None
-    other = cache.lock("other")
-    assert other is not None
-    unlock(other)
-    unlock(lock)
-    again = cache.lock("k")
-    assert again is not None
-    unlock(again)
-
-
-def test_a_lock_ends_though_a_fork_has_a_copy_of_it(tmp_path: Path):
-    cache = open_cache(tmp_path)
-    lock = cache.lock("k")
-    assert lock is not None
-    copy = os.dup(lock)
-    unlock(lock)
-    again = cache.lock("k")
-    assert again is not None
-    unlock(again)
-    os.close(copy)
+def test_a_lock_has_one_holder_and_ends_though_a_fork_has_a_copy_of_it(cache: Cache):
+    with locked(cache, "k") as lock:
+        copy = os.dup(lock)
+        assert cache.lock("k") is None
+        with locked(cache, "other"):
+            pass
+    with locked(cache, "k"):
+        os.close(copy)
 
 
 def test_what_was_used_longest_ago_goes_first(tmp_path: Path):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.cpp.compilations import in_assembly
+from profkit.measuring.cpp.building import in_assembly
 from profkit.measuring.cpp.source import (
     ALL_OF_TORCH,
     ATEN,

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import CompileFailed, InvalidOption
-from profkit.measuring.cpp.building import worth_precompiling
+from profkit.measuring.cpp.building import ObjectCompilation, worth_precompiling
 from profkit.measuring.cpp.cache import Cache
-from profkit.measuring.cpp.compilations import ObjectCompilation
 from profkit.measuring.cpp.source import ATEN, Source
 from profkit.measuring.cpp.toolchain import Toolchain, TorchBuild, read_build, toolchain, torch_build
 from profkit.model.workorder import Language, WorkOrder

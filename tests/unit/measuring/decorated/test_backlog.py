@@ -11,8 +11,7 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -54,7 +53,7 @@ class Laboratory:
         self.gate.set()
         self.error: Exception | None = None
 
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
+    def measure(self, order: WorkOrder, payload: Payload) -> MeasuredRun:
         self.gate.wait()
         self.orders.append(order)
         if self.error is not None:
@@ -63,9 +62,7 @@ class Laboratory:
             function, args, kwargs = unpack(payload.fd)
             value = function(*args, **kwargs)
             self.values.append(asyncio.run(value) if payload.coroutine else value)
-        future: Future[MeasuredRun] = Future()
-        future.set_result(run_of(order, payload.what))
-        return future
+        return run_of(order, payload.what)
 
     def keep(self, run: MeasuredRun) -> None:
         self.kept.append(run)
@@ -83,9 +80,27 @@ class BatchContext:
         self.backlog = Backlog(self.clock)
         self.laboratory = Laboratory()
 
+    def watch(self, function: Any, mode: str = "timer", **options: Any) -> Watch:
+        plan, laboratory = plan_of(function, mode, options), self.laboratory
+        return Watch(plan, self.backlog, laboratory.measure, laboratory.keep)
+
     def measured(self, function: Any, mode: str = "timer", **options: Any) -> Any:
-        watch = Watch(plan_of(function, mode, options), self.backlog, self.laboratory)
-        return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+        return watched(self.watch(function, mode, **options), function)
+
+    def numbers(self, *calls: object, **options: Any) -> Any:
+        """Return a measured function that returns its argument, after these calls."""
+
+        def function(n: object) -> object:
+            return n
+
+        measured = self.measured(function, **options)
+        for call in calls:
+            assert measured(call) is call
+        return measured
+
+
+def watched(watch: Watch, function: Any) -> Any:
+    return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -140,68 +155,42 @@ def test_arguments_are_measured_as_they_were(context: BatchContext) -> None:
     assert context.laboratory.values == [6]
 
 
-def test_at_most_so_many_signatures(context: BatchContext, caplog: pytest.LogCaptureFixture) -> None:
-    @context.measured
-    def number(shape: enum.Enum) -> None:
-        pass
-
-    kinds = enum.Enum("Kinds", [f"kind_{n}" for n in range(MAX_SIGNATURES + 5)])
-    for kind in kinds:
-        number(kind)
-    assert len(number.runs) == MAX_SIGNATURES
-    assert caplog.text.count("more than 32 kinds of arguments") == 1
-
-
 def test_a_loop_over_numbers_is_a_few_signatures(
     context: BatchContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    @context.measured
-    def work(n: int) -> int:
-        return n
-
-    assert [work(n) for n in range(100)] == list(range(100))
+    work = context.numbers(*range(100))
     assert [run.info.label[-3:] for run in work.runs] == ["(0)", "(1)", "(2)", "(3)"]
     assert "kinds of arguments: further" not in caplog.text
 
 
-def test_max_signatures_bounds_them(context: BatchContext, caplog: pytest.LogCaptureFixture) -> None:
-    def work(n: int) -> int:
-        return n
-
-    many, few = context.measured(work, max_signatures=50), context.measured(work, max_signatures=2)
-    for n in range(100):
-        assert many(n) == few(n) == n
-    assert (len(many.runs), len(few.runs)) == (50, 2)
-    assert caplog.text.count("more than 50 kinds of arguments") == 1
-    assert caplog.text.count("more than 2 kinds of arguments") == 1
+@pytest.mark.parametrize("most", [None, 50, 2])
+def test_kinds_of_arguments_are_limited(
+    context: BatchContext, caplog: pytest.LogCaptureFixture, most: int | None
+) -> None:
+    kinds = enum.Enum("Kinds", [f"kind_{n}" for n in range(60)])
+    assert len(context.numbers(*kinds, max_signatures=most).runs) == (most or MAX_SIGNATURES)
+    assert caplog.text.count(f"more than {most or 32} kinds of arguments") == 1
 
 
 class TestHowOftenItWillRun:
     """A function runs many times more than it is called, which its files and servers will see."""
 
-    def said(self, caplog: pytest.LogCaptureFixture) -> list[str]:
-        return [
-            record.getMessage() for record in caplog.records if " in other processes " in record.getMessage()
-        ]
-
-    def test_it_is_said_once_at_the_first_call(
+    def test_it_is_said_once_at_the_first_call_and_nothing_else(
         self, context: BatchContext, caplog: pytest.LogCaptureFixture
     ) -> None:
-        @context.measured
-        def work(n: int) -> int:
-            return n
-
-        assert self.said(caplog) == []
+        caplog.set_level(logging.DEBUG)
+        work = context.numbers()
+        assert caplog.records == []
         assert work(1) == 1
-        (line,) = self.said(caplog)
-        assert line.startswith(
-            "TestHowOftenItWillRun.test_it_is_said_once_at_the_first_call.work will be run "
-        )
+        (record,) = caplog.records
+        assert (record.name, record.levelname) == ("profkit", "WARNING")
+        line = record.getMessage()
+        assert line.startswith("BatchContext.numbers.function will be run ")
         assert "for each kind of arguments (at most 32)" in line
         assert line.endswith("limit this with runs= and max_signatures=")
         work(2)
         assert len(work.runs) == 2
-        assert self.said(caplog) == [line]
+        assert caplog.records == [record]
 
     def test_a_limit_is_not_warned_of(self, context: BatchContext, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO, "profkit")
@@ -218,11 +207,8 @@ class TestHowOftenItWillRun:
     def test_nothing_is_said_of_what_stays_here(
         self, context: BatchContext, caplog: pytest.LogCaptureFixture
     ) -> None:
-        @context.measured
-        def locked(lock: object) -> None: ...
-
-        locked(threading.Lock())
-        assert self.said(caplog) == []
+        context.numbers(threading.Lock())
+        assert " in other processes " not in caplog.text
 
     def test_nor_of_a_call_that_raised(self, context: BatchContext, caplog: pytest.LogCaptureFixture) -> None:
         @context.measured
@@ -231,7 +217,7 @@ class TestHowOftenItWillRun:
 
         with pytest.raises(ValueError, match="mine"):
             fail()
-        assert self.said(caplog) == []
+        assert " in other processes " not in caplog.text
 
 
 class TestCallsThatRaise:
@@ -389,11 +375,7 @@ def test_one_function_within_another(context: BatchContext) -> None:
 
 
 def test_every(context: BatchContext) -> None:
-    def function(n: int) -> int:
-        return n
-
-    third = context.measured(function, every=3)
-    assert [third(n) for n in range(7)] == list(range(7))
+    third = context.numbers(*range(7), every=3)
     assert [run.info.label.rpartition("function")[2] for run in third.runs] == ["(0)", "(3)", "(6)"]
 
 
@@ -412,54 +394,17 @@ def test_options_come_with_the_order(context: BatchContext) -> None:
     assert (order.env, order.imports) == ((("A", "b"),), ("numpy",))
 
 
-class TestMethods:
-    def test_all_kinds(self, context: BatchContext) -> None:
-        class Owner:
-            factor = 3
+def test_owners_of_other_types_are_other_arguments(context: BatchContext) -> None:
+    class Base:
+        @context.measured
+        def method(self) -> str:
+            return type(self).__name__
 
-            @context.measured
-            def times(self, x: int) -> int:
-                return self.factor * x
+    class Derived(Base): ...
 
-            @classmethod
-            @context.measured
-            def inner_class(cls, x: int) -> int:
-                return cls.factor * x
-
-            @context.measured
-            @classmethod
-            def outer_class(cls, x: int) -> int:
-                return cls.factor * x
-
-            @context.measured
-            @staticmethod
-            def static(x: int) -> int:
-                return -x
-
-            @property
-            @context.measured
-            def double(self) -> int:
-                return 2 * self.factor
-
-        context.laboratory.calls = False
-        owner = Owner()
-        assert (owner.times(2), Owner.times(owner, 4)) == (6, 12)
-        assert (Owner.inner_class(2), owner.outer_class(2), owner.static(2), owner.double) == (6, 6, -2, 6)
-        assert len(owner.times.runs) == 2
-        assert len(Owner.inner_class.runs) == len(Owner.outer_class.runs) == len(Owner.static.runs) == 1
-        assert len(Owner.double.fget.runs) == 1  # type: ignore[attr-defined]
-
-    def test_owners_of_other_types_are_other_arguments(self, context: BatchContext) -> None:
-        class Base:
-            @context.measured
-            def method(self) -> str:
-                return type(self).__name__
-
-        class Derived(Base): ...
-
-        context.laboratory.calls = False
-        assert (Base().method(), Derived().method(), Base().method()) == ("Base", "Derived", "Base")
-        assert len(Base.method.runs) == 2
+    context.laboratory.calls = False
+    assert (Base().method(), Derived().method(), Base().method()) == ("Base", "Derived", "Base")
+    assert len(Base.method.runs) == 2
 
 
 class TestCoroutines:
@@ -521,8 +466,8 @@ class TestWhenItIsMeasured:
         def function(n: int) -> None:
             assert watch.ready_in_s() > 0  # while it runs
 
-        watch = Watch(plan_of(function, "timer", {}), context.backlog, context.laboratory)
-        called = decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+        watch = context.watch(function)
+        called = watched(watch, function)
         called(1)
         assert watch.ready_in_s() == 1.0
         context.clock.advance(0.6)
@@ -559,10 +504,7 @@ class TestWhenItIsMeasured:
         assert len(context.laboratory.orders) == 1
 
     def test_what_goes_wrong_is_said(self, context: BatchContext, caplog: pytest.LogCaptureFixture) -> None:
-        @context.measured
-        def function(n: int) -> int:
-            return n
-
+        function = context.numbers()
         context.laboratory.error = ZygoteFailed("python", "cannot be started", "", "check it")
         assert function(1) == 1
         assert function.runs == ()
@@ -575,10 +517,7 @@ class TestWhenItIsMeasured:
     def test_what_nobody_foresaw_is_said_once(
         self, context: BatchContext, caplog: pytest.LogCaptureFixture
     ) -> None:
-        @context.measured
-        def function(n: int) -> int:
-            return n
-
+        function = context.numbers()
         context.laboratory.error = RuntimeError("not foreseen")
         assert [function(n) for n in range(3)] == [0, 1, 2]
         assert function.runs == ()
@@ -588,118 +527,68 @@ class TestWhenItIsMeasured:
 
 
 class TestTheEnd:
+    def reports(self, context: BatchContext, limit_s: float, each: Callable[[], object]) -> list[str]:
+        """Return what is reported at the end; `each` is called with each report."""
+        reported: list[str] = []
+
+        def report(text: str) -> None:
+            reported.append(text)
+            each()
+
+        context.backlog.finish(report, limit_s)
+        return reported
+
     def test_everything_is_measured(self, context: BatchContext) -> None:
-        @context.measured
-        def function(n: int) -> int:
-            return n
-
-        for n in range(3):
-            function(n)
-        told: list[str] = []
-
-        def tell(text: str) -> None:
-            told.append(text.replace(function.__qualname__.replace("<locals>.", ""), "f"))
-            context.laboratory.gate.set()
-
         context.laboratory.gate.clear()
-        context.backlog.finish(tell, 60.0)
+        context.numbers(0, 1, 2)
+        reported = self.reports(context, 60.0, context.laboratory.gate.set)
         assert len(context.laboratory.orders) == 3
-        assert told[0] == "measuring 1 of 3: f(0) …"
+        assert reported[0] == "measuring 1 of 3: BatchContext.numbers.function(0) …"
         context.backlog.finish(pytest.fail, 60.0)
 
     def test_after_the_limit_the_rest_is_dropped_by_name(self, context: BatchContext) -> None:
-        @context.measured
-        def function(n: int) -> int:
-            return n
-
         context.laboratory.gate.clear()
-        for n in range(3):
-            function(n)
-        told: list[str] = []
-
-        def tell(text: str) -> None:
-            told.append(text)
-            context.clock.advance(61)
-
-        context.backlog.finish(tell, 60.0)
-        assert told[-1].startswith("not measured within 60 s; read `runs` of the function earlier, or raise ")
-        assert "exit_timeout_s= or PROFKIT_EXIT_TIMEOUT" in told[-1]
-        assert [f"function({n})" in told[-1] for n in range(3)] == [True] * 3
+        function = context.numbers(0, 1, 2)
+        last = self.reports(context, 60.0, lambda: context.clock.advance(61))[-1]
+        assert last.startswith("not measured within 60 s; read `runs` of the function earlier, or raise ")
+        assert "exit_timeout_s= or PROFKIT_EXIT_TIMEOUT" in last
+        assert all(f"function({n})" in last for n in range(3))
         assert function(4) == 4
         assert not context.backlog.open
 
     def test_of_many_calls_a_few_are_named(self, context: BatchContext) -> None:
-        def function(n: int) -> int:
-            return n
-
-        measured = context.measured(function, max_signatures=20)
         context.laboratory.gate.clear()
-        for n in range(20):
-            measured(n)
-        told: list[str] = []
-        context.backlog.finish(told.append, 0.0)
-        assert told[-1].endswith("function(4) and 15 more")
+        context.numbers(*range(20), max_signatures=20)
+        assert self.reports(context, 0.0, list)[-1].endswith("function(4) and 15 more")
 
-    @pytest.mark.parametrize(("own_s", "expected_s"), [(None, 10), (0, 0), (3, 3), (100, 100)])
-    def test_a_function_may_be_given_a_limit_of_its_own(
-        self, context: BatchContext, own_s: float | None, expected_s: float
+    @pytest.mark.parametrize(
+        ("own_s", "expected_s"), [([None], 10), ([0], 0), ([3], 3), ([100], 100), ([2, None, 30], 30)]
+    )
+    def test_a_function_may_be_given_a_limit_and_the_longest_holds(
+        self, context: BatchContext, own_s: list[float | None], expected_s: float
     ) -> None:
-        def function() -> None: ...
-
         context.laboratory.gate.clear()
-        context.measured(function, exit_timeout_s=own_s)()
-        told: list[str] = []
-
-        def tell(text: str) -> None:
-            told.append(text)
-            context.clock.advance(1000)
-
-        context.backlog.finish(tell, 10.0)
-        assert told[-1].startswith(f"not measured within {expected_s} s; ")
-
-    def test_the_longest_limit_holds_for_all(self, context: BatchContext) -> None:
-        def function(n: int) -> int:
-            return n
-
-        for limit_s in (2, None, 30):
-            context.measured(function, exit_timeout_s=limit_s)(1)
-        context.laboratory.gate.clear()
-        told: list[str] = []
-
-        def tell(text: str) -> None:
-            told.append(text)
-            context.clock.advance(1000)
-
-        context.backlog.finish(tell, 10.0)
-        assert told[-1].startswith("not measured within 30 s; ")
+        for limit_s in own_s:
+            context.numbers(1, exit_timeout_s=limit_s)
+        last = self.reports(context, 10.0, lambda: context.clock.advance(1000))[-1]
+        assert last.startswith(f"not measured within {expected_s} s; ")
 
     def test_an_interrupt_drops_the_rest_by_name(self, context: BatchContext) -> None:
-        @context.measured
-        def function(n: int) -> int:
-            return n
+        def interrupt() -> None:
+            for error in errors:
+                raise error
 
+        errors = iter([KeyboardInterrupt()])
         context.laboratory.gate.clear()
-        function(1)
-        function(2)
-        told: list[str] = []
-
-        def tell(text: str) -> None:
-            told.append(text)
-            if len(told) == 1:
-                raise KeyboardInterrupt
-
-        context.backlog.finish(tell, 60.0)
-        assert told[-1].startswith("not measured because the program was interrupted: ")
-        assert "function(1)" in told[-1]
-        assert "function(2)" in told[-1]
+        context.numbers(1, 2)
+        last = self.reports(context, 60.0, interrupt)[-1]
+        assert last.startswith("not measured because the program was interrupted: ")
+        assert "function(1)" in last
+        assert "function(2)" in last
 
 
 def test_a_forked_child_measures_nothing(context: BatchContext) -> None:
-    @context.measured
-    def function(n: int) -> int:
-        return n
-
-    function(0)
+    function = context.numbers(0)
     assert len(function.runs) == 1
     function(1)
     child = os.fork()
@@ -712,9 +601,7 @@ def test_a_forked_child_measures_nothing(context: BatchContext) -> None:
 
 
 def test_threads(context: BatchContext) -> None:
-    @context.measured
-    def function(n: int) -> int:
-        return n
+    function = context.numbers()
 
     def work() -> None:
         for n in range(20):
@@ -728,30 +615,12 @@ def test_threads(context: BatchContext) -> None:
     assert len(function.runs) == MAX_VALUES
 
 
-def test_nothing_but_profkits_warnings_is_logged(
-    context: BatchContext, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-
-    @context.measured
-    def function() -> None: ...
-
-    function()
-    assert len(function.runs) == 1
-    (record,) = caplog.records
-    assert (record.name, record.levelname) == ("profkit", "WARNING")
-    assert " times or more in other processes " in record.getMessage()
-
-
 def test_no_descriptor_is_left(context: BatchContext) -> None:
     def count() -> int:
         gc.collect()
         return len(os.listdir("/proc/self/fd"))
 
-    @context.measured
-    def function(n: int) -> int:
-        return n
-
+    function = context.numbers()
     before = count()
     for n in range(10):
         function(n)
@@ -761,14 +630,10 @@ def test_no_descriptor_is_left(context: BatchContext) -> None:
 
 
 def test_calls_made_while_the_program_ends_hold_no_file_and_are_named(context: BatchContext) -> None:
-    @context.measured
-    def late(n: int) -> int:
-        return n
-
-    assert late(1) == 1
+    late = context.numbers(1)
     context.backlog.finish(lambda _: None, 60)
     gc.collect()
     before = sorted(os.listdir("/proc/self/fd"))
     assert late([2]) == [2]
     assert sorted(os.listdir("/proc/self/fd")) == before
-    assert [label.rpartition(".")[2] for label in context.backlog.drop()] == ["late(list[1])"]
+    assert [label.rpartition(".")[2] for label in context.backlog.drop()] == ["function(list[1])"]

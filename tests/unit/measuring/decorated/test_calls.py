@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy
@@ -11,8 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.decorated.calls import MAX_SIGNATURES, MAX_VALUES, Kinds
+from profkit.measuring.decorated.calls import MAX_SIGNATURES, MAX_VALUES, Kinds, Moment, in_process_run
+from profkit.measuring.orders import work_order
 from profkit.measuring.transfer.signature import signature_of
+from tests.unit.measuring.runner.test_run import timing_in
+
+
+def test_times_in_place_are_those_of_the_blocks_after_the_warm_ups() -> None:
+    moments = [Moment(wall_s, cpu_s, 0, 7) for wall_s, cpu_s in ((0, 0), (9, 1), (10, 2), (12, 3))]
+    spans = list(pairwise(moments))
+    run = in_process_run(work_order("f()"), ("f", "f.py", 1), spans, "why", number=2, warmups=1)
+    (process,) = timing_in(run).processes
+    assert (process.times_s, process.cpu_share) == ((0.5, 1.0), pytest.approx(2 / 3))
+    assert (run.info.duration_s, run.info.started_ns, run.info.order.what) == (12.0, 7, "f")
 
 
 class Colour(enum.Enum):

@@ -11,14 +11,8 @@ from typing import Any
 
 import pytest
 
-from profkit.calls.wrapper import decorated
-from profkit.clock import ManualClock
-from profkit.measuring.decorated.backlog import Backlog
-from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
-from profkit.measuring.decorated.options import plan_of
-from profkit.measuring.decorated.watch import Watch
 from profkit.process import guard
-from tests.unit.measuring.decorated.test_backlog import Laboratory
+from tests.unit.measuring.decorated.test_backlog import BatchContext, watched
 
 STEPS = ("is_measurable", "choose", "begin", "end", "enqueue")
 
@@ -35,44 +29,15 @@ def name_of(error: object) -> str:
     return type(error).__name__ if isinstance(error, BaseException) else str(error)
 
 
-class Failing(Watch):
-    """Fails at one step."""
-
-    step, error = "", Exception()
-
-    def _at(self, step: str) -> None:
-        if step == self.step:
-            raise self.error
-
-    def is_measurable(self) -> bool:
-        self._at("is_measurable")
-        return super().is_measurable()
-
-    def choose(self, *call: Any) -> Any:
-        self._at("choose")
-        return super().choose(*call)
-
-    def begin(self) -> None:
-        self._at("begin")
-        super().begin()
-
-    def end(self) -> None:
-        self._at("end")
-        super().end()
-
-    def enqueue(self, *of: Any) -> None:
-        self._at("enqueue")
-        super().enqueue(*of)
-
-    def abandon(self, chosen: Any) -> None:
-        self._at("abandon")
-        super().abandon(chosen)
-
-
 def failing(function: Callable[..., Any], step: str, error: BaseException) -> Any:
-    watch = Failing(plan_of(function, "timer", {}), Backlog(ManualClock()), Laboratory())
-    watch.step, watch.error = step, error  # type: ignore[assignment]
-    return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+    """Return the measured function; one step of its watch raises an error."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    watch = BatchContext().watch(function)
+    setattr(watch, step, fail)
+    return watched(watch, function)
 
 
 def descriptors() -> int:
@@ -83,10 +48,9 @@ def descriptors() -> int:
 @pytest.fixture(autouse=True, scope="module")
 def first_call() -> None:
     """Import what the first call needs: libffi, for one, keeps a descriptor of its own."""
-    backlog = Backlog(ManualClock())
-    watch = Watch(plan_of(descriptors, "timer", {}), backlog, Laboratory())
-    decorated(descriptors, marker_of(watch, descriptors), watch.runs, watch.note_traced)()  # type: ignore[arg-type]
-    backlog.drop()
+    context = BatchContext()
+    context.measured(descriptors)()
+    context.backlog.drop()
 
 
 @pytest.fixture(autouse=True)

@@ -20,26 +20,16 @@ from typing import Any
 
 import pytest
 
-from profkit.calls.wrapper import decorated
-from profkit.clock import ManualClock
-from profkit.measuring.decorated.backlog import Backlog
-from profkit.measuring.decorated.importlib_bootstrap.markers import marker_of
-from profkit.measuring.decorated.options import plan_of
-from profkit.measuring.decorated.watch import Watch
-from tests.unit.measuring.decorated.test_backlog import Laboratory
+from tests.unit.measuring.decorated.test_backlog import BatchContext
 
-BACKLOG = Backlog(ManualClock())
-
-
-def measured(function: Any) -> Any:
-    watch = Watch(plan_of(function, "timer", {}), BACKLOG, Laboratory())
-    return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+CONTEXT = BatchContext()
+measured = CONTEXT.measured
 
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_waits() -> Iterator[None]:
     yield
-    BACKLOG.drop()
+    CONTEXT.backlog.drop()
 
 
 def plain(n: int, *, key: str = "x") -> list[int]:
@@ -73,6 +63,11 @@ class Owner:
     @staticmethod
     def static(n: int) -> int:
         return n
+
+    @property
+    @measured
+    def double(self) -> int:
+        return 4
 
     @measured
     def __init_subclass__(cls) -> None:
@@ -116,6 +111,10 @@ def test_methods_of_all_kinds() -> None:
     assert Owner.outer(3) == Owner().outer(3) == ("Owner", 3)
     assert Child.outer(4) == ("Child", 4)
     assert Owner.static(5) == Owner().static(5) == 5
+    assert Owner().double == 4
+    CONTEXT.laboratory.calls = False
+    assert [len(one.runs) for one in (Owner.method, Owner.inner, Owner.outer)] == [2, 2, 2]
+    assert len(Owner.static.runs) == len(Owner.double.fget.runs) == 1  # type: ignore[attr-defined]
     assert Owner.made == ["Child"]
     assert Owner[int] == "Owner[<class 'int'>]"
     for name in ("method", "inner", "outer", "static"):

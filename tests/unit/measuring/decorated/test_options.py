@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -104,14 +103,6 @@ class TestWhatIsDecorated:
         assert (measured.__name__, measured.__wrapped__) == ("function", function)  # type: ignore[attr-defined]
         assert measured.runs == ()
         assert measured.last_run is None
-
-
-measured = profile(mode="timer")(function)
-measured.__wrapped__.__qualname__ = "measured"  # type: ignore[attr-defined]
-
-
-def test_it_pickles_by_name() -> None:
-    assert pickle.loads(pickle.dumps(measured)) is measured
 
 
 def test_disabled_is_the_function_itself(monkeypatch: pytest.MonkeyPatch) -> None:

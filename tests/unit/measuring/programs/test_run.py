@@ -1,27 +1,35 @@
-"""Programs measured from start to end: real ones, without a store."""
+"""Programs measured from start to end: real ones, without a store; and how often they are timed."""
 
 from __future__ import annotations
 
+import math
 import os
+import random
 import sys
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.comparing.measured import compare_measured
+from profkit.comparing.times import MIN_PROCESSES
 from profkit.measuring.errors import NotCounted, ProgramFailed, ProgramTimeout
 from profkit.measuring.programs.orders import ProgramOrder
-from profkit.measuring.programs.run import measure_program
-from profkit.measuring.runner.progress import Counted, Silent
+from profkit.measuring.programs.run import measure_program, planned_executions
 from profkit.model.measurement import MeasuredRun, WarningCode
 from profkit.model.notes import NoteCode
 from profkit.model.workorder import Mode
 from profkit.process.launch import CommandNotStarted
 from profkit.render.json.measured import measured_json
 from profkit.render.registry import MEASURED
+from profkit.stats import median_interval
 from profkit.store.measured import keep_measured, read_measured
+from tests.unit.measuring.runner.test_durations import Steps
+from tests.unit.measuring.runner.test_run import timing_in
 
 FAST = (sys.executable, "-I", "-S", "-c")
 
@@ -31,20 +39,23 @@ def order(code: str, *, processes: int | None = 6, mode: Mode = Mode.TIMER) -> P
     return ProgramOrder("program", command, ("-c", code), dict(os.environ), mode, processes=processes)
 
 
+def instructions(run: MeasuredRun) -> float:
+    assert run.info.instructions is not None
+    return run.info.instructions
+
+
 @pytest.fixture(scope="module")
 def timed() -> MeasuredRun:
     return measure_program(order("bytearray(8 << 20)"))
 
 
 def test_times_and_resources_of_each_execution_are_measured(timed: MeasuredRun) -> None:
-    assert timed.measurement is not None
-    timing = timed.measurement.timing
-    assert timing is not None
+    timing = timing_in(timed)
     assert [len(process.times_s) for process in timing.processes] == [1] * 6
     usages = [process.usage for process in timing.processes]
     assert all(one is not None and one.peak_bytes > 8 << 20 for one in usages)
     assert all(one is not None and one.user_s + one.system_s > 0 for one in usages)
-    assert timed.info.median_s == timed.measurement.median_s
+    assert timed.info.median_s == median(process.times_s[0] for process in timing.processes)
     assert timing.measured_in.python == sys.version.split()[0]
 
 
@@ -69,11 +80,9 @@ def test_runs_are_compared_with_the_statistics_of_other_measured_runs(timed: Mea
 
 
 def test_executions_stop_when_the_median_is_known() -> None:
-    steps = Counted(Silent())
+    steps = Steps()
     run = measure_program(replace(order("pass", processes=None), precision=10.0, min_run_time_s=0.0), steps)
-    assert run.measurement is not None
-    assert run.measurement.timing is not None
-    assert len(run.measurement.timing.processes) == steps.steps == 10
+    assert len(timing_in(run).processes) == len(steps.seen) == 10
 
 
 def test_only_the_output_of_the_first_execution_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
@@ -124,9 +133,7 @@ def test_a_few_executions_have_a_warning() -> None:
 
 def test_a_limit_includes_warm_ups() -> None:
     run = measure_program(replace(order("pass", processes=None), runs=4, warmups=2))
-    assert run.measurement is not None
-    assert run.measurement.timing is not None
-    assert len(run.measurement.timing.processes) == 2
+    assert len(timing_in(run).processes) == 2
 
 
 @pytest.mark.valgrind
@@ -137,9 +144,7 @@ def test_instructions_are_counted_from_the_first_to_the_last() -> None:
         measure_program(replace(base, command=(*FAST, f"for _ in range({times}): pass")))
         for times in (10, 20_010)
     )
-    assert few.info.instructions is not None
-    assert many.info.instructions is not None
-    assert 10 < (many.info.instructions - few.info.instructions) / 20_000 < 1000
+    assert 10 < (instructions(many) - instructions(few)) / 20_000 < 1000
     assert "1 repeat" in MEASURED.text([few])
     (compared,) = compare_measured([few], [many], ("A", "B")).orders
     assert compared.counts is not None
@@ -162,11 +167,81 @@ def test_counts_agree_and_a_forked_child_counts_once() -> None:
     counts = alone.measurement.instructions
     assert counts is not None
     assert max(counts.repeats) <= 1.01 * min(counts.repeats)
-    assert alone.info.instructions is not None
-    assert with_children.info.instructions is not None
-    assert 1.0 < with_children.info.instructions / alone.info.instructions < 1.2
+    assert 1.0 < instructions(with_children) / instructions(alone) < 1.2
 
 
 def test_the_clock_gives_the_start_and_the_duration(timed: MeasuredRun) -> None:
     assert timed.info.started_ns <= timed.info.last_ns <= SYSTEM_CLOCK.unix_ns()
     assert timed.info.duration_s > 6 * (timed.info.min_s or 0.0)
+
+
+TIMES = st.lists(st.floats(0.001, 10), max_size=60)
+
+
+def rule(
+    processes: int | None = None, most: int | None = None, least_s: float = 0.0, limit_s: float = 1e9
+) -> ProgramOrder:
+    return ProgramOrder(
+        "app.py", ("python",), ("app.py",), {}, processes=processes, runs=most, warmups=0,
+        min_run_time_s=least_s, max_time_s=limit_s,
+    )  # fmt: skip
+
+
+def executed(limits: ProgramOrder, times_s: list[float]) -> list[float]:
+    """Return the times of the executions that are made."""
+    done: list[float] = []
+    planned = planned_executions(limits, done, 0)
+    while len(done) < planned:
+        done.append(times_s[len(done)])
+        planned = planned_executions(limits, done, planned)
+    return done
+
+
+def test_equal_times_suffice_at_the_first_decision() -> None:
+    assert len(executed(rule(), [1.0] * 100)) == 10
+
+
+def test_scattered_times_need_more() -> None:
+    noise = random.Random(1)
+    times_s = [math.exp(noise.gauss(0, 0.03)) for _ in range(5000)]
+    assert 20 < len(executed(rule(), times_s)) < 400
+
+
+def test_short_programs_are_timed_for_a_minimum_time() -> None:
+    done = executed(rule(least_s=1.0), [0.01] * 1000)
+    assert 1.0 <= math.fsum(done) < 1.5
+
+
+def test_a_fixed_number_is_made_whatever_the_times_are() -> None:
+    assert len(executed(rule(processes=3, limit_s=0.1), [1.0, 5.0, 9.0])) == 3
+
+
+def test_the_time_limit_leaves_enough_for_an_interval() -> None:
+    done = executed(rule(limit_s=2.0), [1.0] * 100)
+    assert len(done) == MIN_PROCESSES
+    assert median_interval(done) is not None
+
+
+@pytest.mark.parametrize("most", [1, 4, 17])
+def test_the_limit_on_executions_is_kept(most: int) -> None:
+    assert len(executed(rule(most=most), [1.0, 3.0] * 100)) <= most
+
+
+@given(times_s=TIMES, planned=st.integers(0, 80), most=st.none() | st.integers(1, 50))
+def test_plans_never_shrink_below_what_is_done(times_s: list[float], planned: int, most: int | None) -> None:
+    limits = rule(most=most)
+    done = times_s if most is None else times_s[:most]
+    number = planned_executions(limits, done, planned)
+    assert number >= len(done)
+    assert most is None or number <= most
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("deviation", [0.01, 0.03, 0.06])
+def test_intervals_contain_the_true_median_nearly_as_often_as_they_say(deviation: float) -> None:
+    noise, hits, trials = random.Random(7), 0, 400
+    for _ in range(trials):
+        done = executed(rule(most=400), [math.exp(noise.gauss(0, deviation)) for _ in range(400)])
+        low, high = median_interval(done) or (0.0, 0.0)
+        hits += low <= 1.0 <= high
+    assert hits / trials > 0.9

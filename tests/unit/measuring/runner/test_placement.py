@@ -1,21 +1,32 @@
-"""Processes that take turns, each side in a folder tree of its own."""
+"""Cores, folders, paths, environments and zygotes of workers; two sides in trees of their own."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from profkit.errors import UsageError
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.placement import CorePool, first_on_path, kind_of, worker_folder, worker_path
+from profkit.measuring.runner.placement import (
+    CorePool,
+    first_on_path,
+    kind_of,
+    preload_of,
+    worker_env,
+    worker_folder,
+    worker_path,
+)
+from profkit.measuring.transfer.payload import pack
 from profkit.model.measurement import Design, Preload, Tool
 from profkit.model.workorder import WorkOrder, WorkTree
-from tests.unit.measuring.runner.test_run import ScriptedPool, run
+from tests.unit.measuring.runner.test_run import ScriptedPool, run, timing_in
 
 
 @pytest.fixture
@@ -43,7 +54,7 @@ def test_processes_of_two_sides_take_turns_in_each_zygote(tree: WorkTree) -> Non
     assert timed(pool) == [(str(zygote), side) for zygote in range(5) for side in (a, b, b, a)]
     runs = [outcome.run for outcome in outcomes]
     assert [run.info.process.git_commit for run in runs] == ["a" * 40, "b" * 40]
-    assert [len(run.measurement.timing.processes) for run in runs] == [10, 10]  # type: ignore[union-attr]
+    assert [len(timing_in(run).processes) for run in runs] == [10, 10]
     assert len({run.info.batch for run in runs}) == 1
     assert runs[0].info.design is Design.ALTERNATING
 
@@ -118,3 +129,80 @@ def test_paths_of_interpreters_are_those_of_the_current_folder() -> None:
     assert command(python="./other/bin/python") == (f"{here}/other/bin/python",)
     assert command(source_cmd="./enter --here") == (f"{here}/enter", "--here", "python")
     assert command(source_cmd="env ./enter") == ("env", "./enter", "python")
+
+
+def test_a_zygote_has_a_small_environment_and_a_worker_the_whole_one() -> None:
+    environ = {
+        "PATH": "/bin",
+        "HOME": "/home/ada",
+        "SECRET": "1",
+        "LD_LIBRARY_PATH": "/lib",
+        "PROFKIT_SPOOL": "/x",
+    }
+    order = work_order("1", num_threads=2, env={"OMP_WAIT_POLICY": "passive", "MINE": "2"})
+    zygote = dict(kind_of(order, Tool.NONE, Preload.NOTHING, environ=environ).env)
+    assert zygote["LD_LIBRARY_PATH"] == "/lib"
+    assert (zygote["OMP_NUM_THREADS"], zygote["OMP_WAIT_POLICY"]) == ("2", "passive")
+    assert not {"SECRET", "MINE", "PROFKIT_SPOOL", "PYTHONHASHSEED"} & set(zygote)
+    worker = worker_env(order, Tool.NONE, {**environ, "LC_ALL": "de_DE.UTF-8"})
+    assert worker["LC_ALL"] == "de_DE.UTF-8"
+    assert (worker["SECRET"], worker["MINE"], worker["HOME"]) == ("1", "2", "/home/ada")
+    assert worker["PROFKIT_DISABLE"] == "1"
+    assert "PROFKIT_SPOOL" not in worker
+
+
+def test_under_valgrind_the_hash_seed_is_fixed_unless_it_is_given() -> None:
+    plain = kind_of(work_order("1", mode="callgrind"), Tool.VALGRIND, Preload.NOTHING, environ={})
+    given = work_order("1", mode="callgrind", env={"PYTHONHASHSEED": "5"})
+    assert dict(plain.env)["PYTHONHASHSEED"] == "0"
+    assert dict(kind_of(given, Tool.VALGRIND, Preload.NOTHING, environ={}).env)["PYTHONHASHSEED"] == "5"
+
+
+def test_another_environment_keeps_its_own_path_and_what_its_command_sets() -> None:
+    order = work_order("1", source_cmd="conda run -n other")
+    kind = kind_of(order, Tool.NONE, Preload.TORCH, environ={"SECRET": "1"})
+    assert kind.command == ("conda", "run", "-n", "other", "python")
+    assert dict(kind.env)["SECRET"] == "1"
+    assert kind.roots == ()
+    assert (worker_env(order, Tool.NONE), worker_path(order)) == ({}, [])
+
+
+def uses_numpy(values: list[int]) -> object:
+    return np.sum(values)
+
+
+@pytest.mark.parametrize(
+    ("stmt", "setup", "expected"),
+    [
+        ("x + y", "import torch; x = y = torch.ones(4)", Preload.TORCH),
+        ("np.add(a, a)", "import numpy as np; a = np.ones(3)", Preload.NUMPY),
+        ("f()", "from torch.nn import Linear\nimport numpy\nf = Linear", Preload.TORCH),
+        ("sorted(l)", "l = [3, 1]", Preload.NOTHING),
+        ("import torch.nn as nn", "", Preload.TORCH),
+        ("torchlike.f()", "import torchlike", Preload.NOTHING),
+    ],
+)
+def test_statements_say_what_they_import(stmt: str, setup: str, expected: Preload) -> None:
+    assert preload_of(work_order(stmt, setup=setup)) is expected
+
+
+def test_imports_overrides_what_was_found() -> None:
+    assert preload_of(work_order("x", setup="import torch", imports=())) is Preload.NOTHING
+    assert preload_of(work_order("x", imports=["numpy"])) is Preload.NUMPY
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "expected"), [(uses_numpy, ([1],), Preload.NUMPY), (len, ([1],), Preload.NOTHING)]
+)
+def test_what_travels_is_known_to_the_payload(
+    function: Callable[..., object], args: tuple[object, ...], expected: Preload
+) -> None:
+    payload = pack(function, args)
+    assert preload_of(work_order(function, args=args), payload) is expected
+    payload.close()
+
+
+def test_c_plus_plus_needs_torch_where_it_is_linked_against_it() -> None:
+    order = work_order("auto z = x + x;", setup="auto x = at::ones({4});", language="c++")
+    assert preload_of(order) is Preload.NOTHING
+    assert preload_of(order, torch_library=True) is Preload.TORCH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -15,13 +16,12 @@ from profkit.measuring.orders import work_order
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
 from profkit.measuring.runner.context import BatchContext
-from profkit.measuring.runner.jobs import Task, callgrind_job, processes_of
+from profkit.measuring.runner.jobs import Task, counting_job, processes_of
 from profkit.measuring.runner.outcomes import Outcome, duplicates
-from profkit.measuring.runner.placement import kind_of, worker_env, worker_path
-from profkit.measuring.runner.progress import Silent
+from profkit.measuring.runner.progress import ProgressLine
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.worker.protocol import SHARED
-from profkit.model.measurement import Design, Preload, Tool
+from profkit.model.measurement import Design, MeasuredRun, Timing, Tool
 from profkit.model.workorder import WorkOrder
 
 Script = Callable[[ZygoteKind, Job], Mapping[str, object] | BaseException]
@@ -79,15 +79,27 @@ def times(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
 
 
 def run(
-    orders: Sequence[WorkOrder], script: Script = times, design: Design = Design.SEPARATE, **options: object
+    orders: Sequence[WorkOrder | Task], script: Script = times, design: Design = Design.SEPARATE
 ) -> tuple[tuple[Outcome, ...], ScriptedPool]:
     pool = ScriptedPool(script)
-    context = BatchContext(pool, Silent(), clock=ManualClock(), design=design)  # type: ignore[arg-type]
-    return run_tasks([Task(order) for order in orders], context, lambda _: None, **options), pool  # type: ignore[arg-type]
+    context = BatchContext(pool, ProgressLine(None), clock=ManualClock(), design=design)  # type: ignore[arg-type]
+    tasks = [order if isinstance(order, Task) else Task(order) for order in orders]
+    return run_tasks(tasks, context, lambda _: None), pool
 
 
 def modes(pool: ScriptedPool) -> list[object]:
     return [job.message["mode"] for _, job in pool.asked]
+
+
+def jobs(pool: ScriptedPool) -> list[Job]:
+    """Return the jobs that timed."""
+    return [job for _, job in pool.asked if job.message["mode"] == "timer"]
+
+
+def timing_in(run: MeasuredRun) -> Timing:
+    assert run.measurement is not None
+    assert run.measurement.timing is not None
+    return run.measurement.timing
 
 
 def test_a_serious_order_has_ten_processes_in_five_fresh_zygotes_that_were_tried_before() -> None:
@@ -95,15 +107,12 @@ def test_a_serious_order_has_ten_processes_in_five_fresh_zygotes_that_were_tried
     assert modes(pool) == ["canary"] * 5 + ["timer"] * 10
     assert len({kind.draw for kind, _ in pool.asked}) == 5
     assert len(pool.retired) == 5
-    assert outcome.run.measurement is not None
-    assert outcome.run.measurement.min_s == 0.001
+    assert outcome.run.info.min_s == 0.001
 
 
 def test_all_processes_have_the_number_that_the_first_one_chose() -> None:
     _, pool = run([work_order("1")])
-    assert [job.message["number"] for _, job in pool.asked if job.message["mode"] == "timer"] == [
-        [None], *[[7]] * 9,
-    ]  # fmt: skip
+    assert [job.message["number"] for job in jobs(pool)] == [[None], *[[7]] * 9]
     _, pool = run([work_order("1", number=3, quick=True)], times)
     assert pool.asked[-1][1].message["number"] == [7]
 
@@ -144,9 +153,9 @@ def test_a_failed_order_leaves_the_others_alone() -> None:
 
 
 def test_what_is_known_to_be_broken_is_not_tried() -> None:
-    broken = {0: CompileFailed("1", "error")}
-    outcomes, pool = run([work_order("1"), work_order("2", quick=True)], broken=broken)
-    assert outcomes[0].error is broken[0]
+    error = CompileFailed("1", "error")
+    outcomes, pool = run([Task(work_order("1"), error=error), Task(work_order("2", quick=True))])
+    assert outcomes[0].error is error
     assert {job.label for _, job in pool.asked} == {"2"}
 
 
@@ -162,7 +171,9 @@ def test_an_interrupt_ends_the_job_and_the_zygotes_and_is_passed_on() -> None:
     tasks = [Task(work_order(name)) for name in ("1", "2", "3")]
     with pytest.raises(KeyboardInterrupt):
         run_tasks(
-            tasks, BatchContext(pool, Silent()), lambda outcome: finished.append(outcome.run.info.label)
+            tasks,
+            BatchContext(pool, ProgressLine(None)),
+            lambda outcome: finished.append(outcome.run.info.label),
         )  # type: ignore[arg-type]
     assert finished == ["1"]
     assert len(pool.dropped) == 1
@@ -172,19 +183,16 @@ def test_an_interrupt_ends_the_job_and_the_zygotes_and_is_passed_on() -> None:
 def test_interleaved_orders_of_one_environment_are_arms_of_the_same_jobs() -> None:
     orders = [work_order("1"), work_order("2"), work_order("3", num_threads=2)]
     outcomes, pool = run(orders, design=Design.INTERLEAVED)
-    cases = [len(job.message["cases"]) for _, job in pool.asked if job.message["mode"] == "timer"]
-    assert cases == [2] * 10 + [1] * 10
+    assert [len(job.message["cases"]) for job in jobs(pool)] == [2] * 10 + [1] * 10
     assert [outcome.run.info.label for outcome in outcomes] == ["1", "2", "3"]
-    seeds = {job.message["seed"] for _, job in pool.asked if job.message["mode"] == "timer"}
-    assert len(seeds) > 10
+    assert len({job.message["seed"] for job in jobs(pool)}) > 10
 
 
 def test_orders_that_want_other_processes_are_not_arms_of_the_same_jobs() -> None:
     orders = [work_order("1"), work_order("2", env={"A": "1"}), work_order("3", runs=500), work_order("4")]
     _, pool = run(orders, design=Design.INTERLEAVED)
-    timed = [job for _, job in pool.asked if job.message["mode"] == "timer"]
-    assert [len(job.message["cases"]) for job in timed] == [2] * 10 + [1] * 20
-    assert [job.message["env"].get("A") for job in timed] == [None] * 10 + ["1"] * 10 + [None] * 10
+    assert [len(job.message["cases"]) for job in jobs(pool)] == [2] * 10 + [1] * 20
+    assert [job.message["env"].get("A") for job in jobs(pool)] == [None] * 10 + ["1"] * 10 + [None] * 10
     assert modes(pool).count("canary") == 5, "they share their zygotes all the same"
 
 
@@ -197,7 +205,7 @@ def test_counting_goes_before_timing_and_failing_there_ends_an_order() -> None:
     assert outcome.error is died
     assert modes(pool)[0] == "callgrind"
     assert next(kind.tool for kind in pool.warmed) is Tool.VALGRIND
-    assert "1" not in {job.label for _, job in pool.asked if job.message["mode"] == "timer"}
+    assert "1" not in {job.label for job in jobs(pool)}
 
 
 @pytest.mark.parametrize(("runs", "processes"), [(None, 10), (1, 1), (7, 7), (100, 10)])
@@ -212,45 +220,9 @@ def test_duplicates_are_reported_by_everything_that_distinguishes_orders() -> No
     assert duplicates([same, *others, same]) == ("1",)
 
 
-def test_a_zygote_has_a_small_environment_and_a_worker_the_whole_one() -> None:
-    environ = {
-        "PATH": "/bin",
-        "HOME": "/home/ada",
-        "SECRET": "1",
-        "LD_LIBRARY_PATH": "/lib",
-        "PROFKIT_SPOOL": "/x",
-    }
-    order = work_order("1", num_threads=2, env={"OMP_WAIT_POLICY": "passive", "MINE": "2"})
-    zygote = dict(kind_of(order, Tool.NONE, Preload.NOTHING, environ=environ).env)
-    assert zygote["LD_LIBRARY_PATH"] == "/lib"
-    assert (zygote["OMP_NUM_THREADS"], zygote["OMP_WAIT_POLICY"]) == ("2", "passive")
-    assert not {"SECRET", "MINE", "PROFKIT_SPOOL", "PYTHONHASHSEED"} & set(zygote)
-    worker = worker_env(order, Tool.NONE, {**environ, "LC_ALL": "de_DE.UTF-8"})
-    assert worker["LC_ALL"] == "de_DE.UTF-8"
-    assert (worker["SECRET"], worker["MINE"], worker["HOME"]) == ("1", "2", "/home/ada")
-    assert worker["PROFKIT_DISABLE"] == "1"
-    assert "PROFKIT_SPOOL" not in worker
-
-
-def test_under_valgrind_the_hash_seed_is_fixed_unless_it_is_given() -> None:
-    plain = kind_of(work_order("1", mode="callgrind"), Tool.VALGRIND, Preload.NOTHING, environ={})
-    given = work_order("1", mode="callgrind", env={"PYTHONHASHSEED": "5"})
-    assert dict(plain.env)["PYTHONHASHSEED"] == "0"
-    assert dict(kind_of(given, Tool.VALGRIND, Preload.NOTHING, environ={}).env)["PYTHONHASHSEED"] == "5"
-
-
-def test_another_environment_keeps_its_own_path_and_what_its_command_sets() -> None:
-    order = work_order("1", source_cmd="conda run -n other")
-    kind = kind_of(order, Tool.NONE, Preload.TORCH, environ={"SECRET": "1"})
-    assert kind.command == ("conda", "run", "-n", "other", "python")
-    assert dict(kind.env)["SECRET"] == "1"
-    assert kind.roots == ()
-    assert (worker_env(order, Tool.NONE), worker_path(order)) == ({}, [])
-
-
 def test_a_job_of_callgrind_says_what_the_order_asks_for() -> None:
     order = work_order("f();", language="c++", mode="callgrind", number=5, repeats=4, runs=60)
-    message = callgrind_job(Task(order, library=Path("/x.so"))).message
+    message = counting_job(Task(order, library=Path("/x.so")), SHARED).message
     assert (message["number"], message["repeats"], message["runs"]) == ([5], 4, 60)
     assert message["cases"][0]["library"] == "/x.so"
     assert message["cases"][0]["language"] == "c++"
@@ -264,3 +236,10 @@ def test_what_shares_a_process_is_blamed_together() -> None:
     assert label_of_last("a") == "a"
     assert label_of_last("a", "b") == "a or b"
     assert label_of_last("a", "b", "c") == "a or one of 2 interleaved with it"
+
+
+@pytest.mark.parametrize("design", list(Design))
+def test_random_numbers_of_the_program_stay_the_same(design: Design) -> None:
+    before = random.getstate()
+    run([work_order("1"), work_order("2")], design=design)
+    assert random.getstate() == before

@@ -215,7 +215,7 @@ def of_reports(_: Path) -> Iterator[Note]:
 
 def of_measurements(_: Path) -> Iterator[Note]:
     order = WorkOrder("f", function=abs, args=(-1,))
-    yield from in_process_run(order, ("abs(-1)", "", 0), now(), now(), "it is a lock").info.notes
+    yield from in_process_run(order, ("abs(-1)", "", 0), [(now(), now())], "it is a lock").info.notes
 
 
 def of_programs(_: Path) -> Iterator[Note]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.programs.attribution import with_lines
+from profkit.measuring.programs.counting import with_lines
 from profkit.measuring.programs.orders import ProgramOrder
 from profkit.measuring.programs.run import measure_program
 from profkit.model.function_counts import PythonCounts, PythonFunctionCount

@@ -1,23 +1,30 @@
-"""Orders that are measured to be compared are counted with equal numbers of executions."""
+"""Counting: equal numbers of executions, several processes, and counts by Python function."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import repeat
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from profkit.comparing.gate import check_counts
 from profkit.comparing.instructions import compare_counts
-from profkit.errors import WorkerDied
+from profkit.errors import WorkerDied, WorkerTimeout
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner import run as runner
+from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.pool.jobs import Dump, Job, Reply, ZygoteFacts
+from profkit.measuring.runner import counting
+from profkit.measuring.runner.context import BatchContext
+from profkit.measuring.runner.counting import with_python_functions
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.warnings import count_warnings
+from profkit.measuring.worker.protocol import SHARED
 from profkit.model.comparison import Outcome
-from profkit.model.measurement import Design, InstructionCounts
+from profkit.model.function_counts import STATEMENT, PythonCounts
+from profkit.model.measurement import Design, Freshness, InstructionCounts, MeasuredIn, Preload, Tool
+from profkit.model.workorder import Simulation
 from profkit.render.views.measurement_warnings import warning_text
 from tests.support.example_measurements import COUNTS
 from tests.unit.measuring.runner.test_run import run
@@ -47,7 +54,7 @@ class Counter:
 @pytest.fixture
 def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
     made = Counter()
-    monkeypatch.setattr(runner, "count", made.count)
+    monkeypatch.setattr(counting, "count", made.count)
     return made
 
 
@@ -120,3 +127,100 @@ UNSTEADY = [(1000, 1010, 1020, 1030), (1080, 1090, 1100, 1110), (1100, 1110, 112
 def made(values: tuple[int, ...]) -> InstructionCounts:
     repeats = tuple(count for value in values for count in (value, value))
     return replace(COUNTS, stripped=float(min(values)), raw_stripped=repeats, processes=len(values))
+
+
+KIND = ZygoteKind(("python3",), Tool.VALGRIND, Preload.NOTHING, (), simulate=(Simulation.CACHE,))
+LOOP, WORK = 0x54FF0B0, 0x54FF0BB
+EMPTY = f"events: Ir\nfn=0x{LOOP:016x}\n1 30\ntotals: 30\n"
+FULL = (
+    f"events: Ir\nfn=0x{LOOP:016x}\n1 40\ncfn=0x{WORK:016x}\ncalls=10 0\n1 500\n"
+    f"fn=0x{WORK:016x}\n1 500\ntotals: 540\n"
+)
+STUBS: list[object] = [
+    [LOOP, "setup and statement", "<setup and stmt>", 1],
+    [WORK, "work", "app.py", 7],
+]
+
+
+def known_counts(python: str = "3.13.2", net: float = 55.0) -> InstructionCounts:
+    return InstructionCounts(10, (550,), 0.0, net, net, MeasuredIn(Tool.VALGRIND, Preload.NOTHING, python))
+
+
+class Context:
+    """Answers one job; remembers what it was asked."""
+
+    def __init__(self, stubs: object = STUBS, error: WorkerTimeout | None = None) -> None:
+        self._stubs, self._error = stubs, error
+        self.asked: list[tuple[ZygoteKind, Job]] = []
+
+    def attempt(self, kind: ZygoteKind, job: Job, retries: int) -> Reply:
+        self.asked.append((kind, job))
+        if self._error is not None:
+            raise self._error
+        case = {"number": 10, "dumps": ["full"], "baseline_dumps": ["empty"], "stubs": self._stubs}
+        dumps = {"full": Dump("full", FULL), "empty": Dump("empty", EMPTY)}
+        message = {"ok": True, "cases": [{**case, "fresh": SHARED}]}
+        return Reply(message, "", ZygoteFacts(1, "3.13.2", ()), dumps)
+
+
+def by_function(
+    context: Context, known: InstructionCounts | None = None, **options: object
+) -> PythonCounts | None:
+    order = work_order("work()", mode="callgrind", **options)  # type: ignore[arg-type]
+    found = with_python_functions(known or known_counts(), Task(order), KIND, cast("BatchContext", context))
+    return found.python
+
+
+def test_functions_are_counted_by_a_zygote_of_its_own_kind() -> None:
+    context = Context()
+    found = by_function(context)
+    assert found is not None
+    assert [(row.name, row.file, row.line, row.exclusive, row.calls) for row in found.functions] == [
+        ("work", "app.py", 7, 50, 1),
+        (STATEMENT, "", 0, 1, 0),
+    ]
+    ((kind, job),) = context.asked
+    assert kind == replace(KIND, by_function=True, simulate=())
+    assert (job.message["mode"], job.message["number"], job.message["warm"]) == ("attribution", [10], 20)
+
+
+def test_long_statements_are_warmed_up_once() -> None:
+    context = Context()
+    by_function(context, known_counts(net=3e6))
+    assert context.asked[0][1].message["warm"] == 1
+
+
+def test_executions_get_their_state_as_they_did() -> None:
+    context = Context()
+    by_function(context, replace(known_counts(), freshness=Freshness(True, ("argument 1",))))
+    (case,) = cast("list[dict[str, dict[str, object]]]", context.asked[0][1].message["cases"])
+    assert (case["fresh"]["decided"], case["fresh"]["changes"]) == (True, ["argument 1"])
+
+
+@pytest.mark.parametrize("options", [{"python_functions": False}, {"runs": 9}, {"language": "c++"}])
+def test_it_is_left_out(options: dict[str, object]) -> None:
+    context = Context()
+    assert by_function(context, **options) is None
+    assert context.asked == []
+
+
+def test_an_older_python_cannot() -> None:
+    context = Context()
+    assert by_function(context, known_counts("3.11.9")) == PythonCounts(
+        missing="this needs Python 3.12 or later"
+    )
+    assert context.asked == []
+
+
+@pytest.mark.parametrize("stubs", [None, [[1, "work"]], [["1", "work", "app.py", 7]], [[-1, "work", "", 0]]])
+def test_an_odd_reply_is_no_failure_of_the_order(stubs: object) -> None:
+    found = by_function(Context(stubs))
+    assert found is not None
+    assert "stubs is" in found.missing
+
+
+def test_a_failure_is_none_of_the_order() -> None:
+    found = by_function(Context(error=WorkerTimeout("work()", 600.0, 3, "printed")))
+    assert found is not None
+    assert "work()" in found.missing
+    assert "printed" not in found.missing

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.programs.interpreter import started_python
+from profkit.measuring.programs.executions import started_python
 
 
 def script(folder: Path, first_line: str) -> Path:
