@@ -16,8 +16,7 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.registry import Origin
-from profkit.formats.values import Selection, Values
+from profkit.formats.registry import Origin, Selection, Values
 from profkit.model.function_counts import CallCount, FunctionCount
 from profkit.model.measurement import INSTRUCTIONS, CallgrindDump
 from profkit.model.notes import Note, NoteCode

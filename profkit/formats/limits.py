@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,10 +228,61 @@ class BoundedBuilder(ProfileBuilder):
             self.budget.count_records(_CHECK_EVERY)
 
 
+class NodeStacks:
+    """Stacks by their innermost node, from nodes that name their callers.
+
+    Stacks of nodes in between are not kept: that would be quadratic.
+    """
+
+    def __init__(
+        self,
+        builder: BoundedBuilder,
+        nodes: Collection[object],
+        callers: Mapping[object, object],
+        frame_of: Callable[[object], int | None],
+    ) -> None:
+        """`callers` lacks roots. `frame_of` takes a node and returns None for a root that is no call."""
+        self._builder, self._nodes, self._callers, self._frame_of = builder, nodes, callers, frame_of
+        self._known: dict[object, tuple[int, ...]] = {}
+        self._depths: dict[object, int] = {}
+        """Depths of these stacks, which may be shortened."""
+
+    def stack(self, leaf: object, where: str) -> tuple[int, ...]:
+        """Return the frames from the root to a node; raises ValueError, naming `where`."""
+        known = self._known.get(leaf)
+        if known is not None:
+            return known
+        path: list[object] = []
+        callers: tuple[int, ...] = ()
+        node, depth = leaf, 0
+        while True:
+            if node not in self._nodes:
+                below = "" if node == leaf else f" below a node {node!r}"
+                problem = f"{where} has a node {leaf!r}{below} that does not exist"
+                raise ValueError(f"{problem}: a part of the profile is missing")
+            depth += 1
+            if depth > len(self._nodes):
+                raise ValueError(f"{where} has a node {leaf!r} that contains itself")
+            self._builder.budget.check_depth(depth)
+            path.append(node)
+            if node not in self._callers:
+                break
+            node = self._callers[node]
+            if callers := self._known.get(node, ()):
+                depth += self._depths[node]
+                break
+        self._depths[leaf] = depth
+        self._builder.budget.check_depth(depth)
+        frames = [frame for frame in map(self._frame_of, reversed(path)) if frame is not None]
+        known = self._known[leaf] = self._builder.fitted((*callers, *frames))
+        return known
+
+
 MAGIC = b"\x1f\x8b"
 """First bytes of gzip."""
 
-_GZIP = 31
+GZIP = 31
+"""zlib's `wbits` for a gzip header, which then has no time."""
 _PACKED, _UNPACKED = 1 << 14, 1 << 20
 """Sizes of zlib's input and output pieces, in bytes."""
 
@@ -252,7 +303,7 @@ def unpacked(pieces: Iterable[bytes], budget: Budget) -> Iterator[bytes]:
     size, packed = 0, _split(pieces)
     left = next(packed, b"")
     while left.startswith(MAGIC):
-        unpacker = zlib.decompressobj(_GZIP)
+        unpacker = zlib.decompressobj(GZIP)
         while not unpacker.eof:
             # zlib copies unconsumed input each time, so the pieces are small.
             left = left or next(packed, b"")

@@ -16,8 +16,7 @@ from pathlib import Path
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import text_lines
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.registry import Origin
-from profkit.formats.values import Selection, Values
+from profkit.formats.registry import Origin, Selection, Values
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.stats.ranks import median
 from profkit.units import Unit

@@ -11,12 +11,20 @@ from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
-from profkit.formats.exact import distinct_threads
+from profkit.formats.exact import distinct_threads, unescape_text
 from profkit.formats.firefox.writing import NS_PER_MS
-from profkit.formats.json_members import bounded, column, member, number, optional, read_json, scaled, whole
+from profkit.formats.json_members import (
+    bounded,
+    column,
+    member,
+    number,
+    optional,
+    read_json,
+    scaled,
+    whole,
+    whole_steps,
+)
 from profkit.formats.limits import LEFT_OUT, BoundedBuilder, Budget, shorten, unlimited
-from profkit.formats.numbers import whole_steps
-from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import PROFILING_SAMPLING, Origin
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.stats.ranks import median

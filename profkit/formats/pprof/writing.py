@@ -7,9 +7,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from profkit.formats import wire
+from profkit.formats.exact import escape_text
+from profkit.formats.limits import GZIP
+from profkit.formats.pprof.comments import Turns, starts_comment, take_turns, totals_comment, turns_comment
 from profkit.formats.pprof.schema import (
     FORMAT,
-    GZIP,
     SAMPLE_TYPES,
     STATE,
     STATES,
@@ -22,11 +24,7 @@ from profkit.formats.pprof.schema import (
     InProfile,
     InSample,
     InValueType,
-    escape_text,
-    totals_comment,
 )
-from profkit.formats.pprof.starts import starts_comment
-from profkit.formats.pprof.turns import Turns, take_turns, turns_comment
 from profkit.formats.registry import TimeSpan
 from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
-from profkit.formats.exact import distinct_threads
+from profkit.formats.exact import distinct_threads, unescape_text, weight_of
 from profkit.formats.json_members import (
     bounded,
     member,
@@ -20,12 +20,10 @@ from profkit.formats.json_members import (
     read_json_with_stacks,
     scaled,
     whole,
+    whole_steps,
 )
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.numbers import weight_of, whole_steps
-from profkit.formats.pprof.schema import unescape_text
-from profkit.formats.registry import Origin
-from profkit.formats.values import Selection, Values, only_value
+from profkit.formats.registry import Origin, Selection, Values, only_value
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 

@@ -84,10 +84,10 @@ def test_without_samples_hits_are_counted() -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({**DOCUMENT, "samples": [9, 3, 3, 4]}, "the node 9 does not exist: a part"),
+        ({**DOCUMENT, "samples": [9, 3, 3, 4]}, "a node 9 that does not exist: a part"),
         (
             {**DOCUMENT, "nodes": [node(2, "f", parent=1), node(3, "g"), node(4, "h")]},
-            "the node 1 does not exist, below which a sample has the node 2",
+            "a node 2 below a node 1 that does not exist: a part",
         ),
         ({**DOCUMENT, "timeDeltas": [1]}, "4 samples and 1 times"),
         ({**DOCUMENT, "nodes": [node(2, "f", (3,)), node(3, "g", (2,))]}, "a node 2 that contains itself"),

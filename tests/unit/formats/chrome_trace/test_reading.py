@@ -172,14 +172,14 @@ def test_samples_are_counted_where_nothing_lasts() -> None:
         ([7], r"traceEvents\[0\] is not a JSON object"),
         ([{"ph": "X", "name": "f", "dur": 1}], "ts of the X event 'f' is not a number"),
         ([{"ph": "X", "name": "f", "ts": 1, "dur": "1 s"}], "dur of the X event 'f' is not a number"),
-        ({"traceEvents": [], "samples": [{"tid": 1, "ts": 1, "sf": 4}]}, "a frame 4 that stackFrames lacks"),
+        ({"traceEvents": [], "samples": [{"tid": 1, "ts": 1, "sf": 4}]}, "a node '4' that does not exist"),
         (
             {
                 "traceEvents": [],
                 "samples": [{"tid": 1, "ts": 1, "sf": 4}],
                 "stackFrames": {"4": {"name": "f", "parent": 4}},
             },
-            "a frame 4 that stackFrames lacks, or that contains itself",
+            "a node '4' that contains itself",
         ),
     ],
 )

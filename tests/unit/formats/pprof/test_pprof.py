@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile, LimitExceeded
 from profkit.formats import pprof, wire
+from profkit.formats.exact import escape_text, unescape_text
 from profkit.formats.limits import Budget, ImportLimits
 from profkit.formats.pprof import foreign
-from profkit.formats.pprof.schema import InProfile, escape_text, unescape_text
+from profkit.formats.pprof.schema import InProfile
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread, ThreadState
 from profkit.transforms.trees import stack_weights
 from profkit.units import Unit

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile, UsageError
+from profkit.formats.registry import Selection
 from profkit.formats.speedscope import decode, origin_of, select, sniff
-from profkit.formats.values import Selection
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
