@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from profkit.comparing.comparability import check_distinct
 from profkit.comparing.instructions import compare_counts, spread_of_runs, widest
 from profkit.comparing.selection import left_out_findings
 from profkit.comparing.times import compare_alternating, compare_separate, compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import MeasuredComparison, OrderCompared, TimesCompared
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import Design, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
+from profkit.model.notes import Finding, FindingCode
 
 
 class Pair(NamedTuple):
@@ -116,7 +117,6 @@ def _by_key(runs: Sequence[MeasuredRun], key: Callable[[OrderInfo], _Key]) -> _S
 
 
 def _take_common(a: _Side, b: _Side) -> Iterator[tuple[tuple[MeasuredRun, ...], tuple[MeasuredRun, ...]]]:
-    """Yield the runs of orders that both have, and remove them from both."""
     for key in [key for key in a if key in b]:
         yield a.pop(key), b.pop(key)
 
@@ -146,8 +146,7 @@ def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredCompar
 
     Raises UsageError if no order of A is one of B, or if a run is on both sides.
     """
-    if twice := {run.info.id for run in a} & {run.info.id for run in b}:
-        raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
+    check_distinct(a, b)
     matched = match_orders(a, b)
     pairs, separate = _timed_together(matched.pairs)
     if not pairs:
@@ -251,7 +250,6 @@ def _counts(runs: Runs) -> list[InstructionCounts]:
 
 
 def _notes(pairs: Sequence[Pair]) -> Iterator[Finding]:
-    """Yield findings on differences between the sides other than the code."""
     sides = [[run for pair in pairs for run in side(pair)] for side in _SIDES]
     environments = [sorted({text for run in side for text in _environments(run)}) for side in sides]
     elsewhere = environments[0] != environments[1]
@@ -286,7 +284,6 @@ def _controls(pairs: Sequence[Pair]) -> Iterator[Finding]:
 
 
 def _entry_commands(runs: Runs) -> set[str]:
-    """Return the commands that entered the runs' environments."""
     orders = [run.info.order for run in runs]
     return {shlex.join((*order.source_cmd, *filter(None, [order.python]))) for order in orders} - {""}
 

@@ -111,11 +111,6 @@ class Budget:
         self._whole_frames += depth
         return True
 
-    def check_path(self, depth: int) -> None:
-        """Check the depth of a path through a call graph, and the deadline."""
-        self.check_depth(depth)
-        self.check_time()
-
     def count_records(self, count: int) -> None:
         """Add to the number of records, and check the deadline."""
         self._records += count
@@ -166,8 +161,13 @@ class BoundedBuilder(ProfileBuilder):
         self._counted_stacks = self._uncounted = 0
         self._longest = 0
 
+    def check_path(self, depth: int) -> None:
+        """Check the depth of a path through a call graph, and the deadline."""
+        self.budget.check_depth(depth)
+        self.budget.check_time()
+
     def frame(self, frame: Frame) -> int:
-        """See `ProfileBuilder.frame`."""
+        """Return the index of a frame; a new one is a record."""
         before = len(self._frames)
         number = super().frame(frame)
         if number == before:
@@ -175,7 +175,7 @@ class BoundedBuilder(ProfileBuilder):
         return number
 
     def thread(self, thread: Thread) -> int:
-        """See `ProfileBuilder.thread`."""
+        """Return the index of a thread; a new one is a record."""
         before = len(self._threads)
         number = super().thread(thread)
         if number == before:

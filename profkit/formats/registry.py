@@ -154,8 +154,6 @@ class _Codec(Protocol):
 
 
 class _Module:
-    """The functions of a module that is imported when one of them is called."""
-
     def __init__(self, name: str) -> None:
         self._name = name
 

@@ -6,17 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from statistics import NormalDist
+from statistics import NormalDist, median
 from typing import NamedTuple
-
-
-def median(values: Iterable[float]) -> float:
-    """Return the middle value, or the mean of the two middle ones; raises ValueError for no values."""
-    ordered = sorted(values)
-    if not ordered:
-        raise ValueError("no values have no median")
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def median_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[float, float] | None:
@@ -107,7 +98,6 @@ def minimum_detectable_effect(a: Sequence[float], b: Sequence[float], level: flo
 
 
 def _squares(times: Sequence[float]) -> float:
-    """Return the sum of squared deviations of the times' logarithms from their mean."""
     logs = [math.log(time) for time in times]
     mean = math.fsum(logs) / len(logs)
     return math.fsum((log - mean) ** 2 for log in logs)

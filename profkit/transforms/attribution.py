@@ -231,23 +231,18 @@ class _Fate(enum.Enum):
 
 
 class _Piece(NamedTuple):
-    """Part of a stack that belongs to one region."""
-
     region: str
     fate: _Fate
     stack: Stack
 
 
 class _Part:
-    """Samples of a region collected so far."""
-
     def __init__(self, source: Profile) -> None:
         self._source, self._builder = source, ProfileBuilder()
         self._reindexer = Reindexer(source, self._builder)
         self._weights = dict.fromkeys(_Fate, 0)
 
     def add(self, piece: _Piece, sample: Sample, start: int | None) -> None:
-        """Add a sample, of which the piece is a part."""
         stack, thread, weight = sample
         self._weights[piece.fate] += weight
         if piece.fate is _Fate.KEPT:
@@ -300,11 +295,9 @@ class _Sorter:
         return pieces
 
     def is_of_child(self, stack: int) -> bool:
-        """Return whether a stack, given by its index, is of a child process."""
         return not self._children.isdisjoint(self._profile.stacks[stack][:1])
 
     def pieces_of_child(self, stack: int, regions: Iterable[str]) -> tuple[_Piece, ...]:
-        """Return the pieces of a child's stack for regions that do not begin in it."""
         return self._whole(self._profile.stacks[stack], regions)
 
     def _pieces_within(self, stack: Stack) -> tuple[_Piece, ...]:
@@ -324,7 +317,6 @@ class _Sorter:
         return self._whole(self._profile.stacks[stack], regions) if regions else ()
 
     def _whole(self, frames: Stack, regions: Iterable[str]) -> tuple[_Piece, ...]:
-        """Return the pieces of a whole stack for regions that do not begin in it."""
         kept = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
         torn = self._is_torn(frames)
         return tuple(self._judge(region, self._from_loop(region, kept), torn) for region in regions)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.origin import OWN_CODE, is_child_file, package_of
 from profkit.transforms.trees import stack_weights
-from profkit.transforms.wait_labels import has_ranks, wait_label
+from profkit.transforms.waiting import has_ranks, wait_label
 
 _IMPORT = "importlib._bootstrap"
 _HALF = 0.5
@@ -137,8 +137,6 @@ class Charging:
 
 @dataclass(slots=True)
 class _Account:
-    """Weights of one place and kind."""
-
     is_program: bool
     weight: int = 0
     lines: Counter[int] = field(default_factory=Counter)
@@ -156,7 +154,6 @@ class _Book:
         self._totals_of_lines: Counter[tuple[str, str, int]] = Counter()
 
     def add(self, stack: Sequence[int], weight: int, *, waits: bool) -> None:
-        """Charge a stack."""
         own = [n for n, frame in enumerate(stack) if self._is_program[frame]]
         at, doing = own[-1] if own else len(stack) - 1, Doing.WAITING if waits else Doing.WORKING
         if (importing := self._importing(stack, own)) is not None:
@@ -174,7 +171,6 @@ class _Book:
         self._add_totals([self._frames[stack[n]] for n in own] or [frame], weight)
 
     def charges(self) -> Iterator[Charge]:
-        """Yield a charge for each place and kind."""
         for (place, doing), account in self._accounts.items():
             line = min(account.lines, key=lambda one: (-account.lines[one], one))
             yield Charge(

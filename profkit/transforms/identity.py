@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
-from profkit.transforms.cells import ANY_CELL, is_cell
 from profkit.transforms.origin import (
+    ANY_CELL,
     from_import_root,
+    is_cell,
     is_native_file,
     standard_file,
     standard_function,

@@ -17,7 +17,7 @@ from profkit.cli.main import COMMANDS, command_named
 from profkit.formats.registry import FORMATS
 from profkit.measuring.worker import __main__ as worker_program
 from profkit.measuring.worker import unpack
-from profkit.model import notebook
+from profkit.model import run
 from profkit.render import registry as render_registry
 from profkit.render.options import DEFAULTS, PIPE
 from profkit.render.registry import RENDERERS, Kind
@@ -151,7 +151,7 @@ def test_each_renderer_takes_what_its_kind_shows(key: tuple[str, str]) -> None:
 
 
 def test_what_runs_are_shown_with_in_notebooks() -> None:
-    renderer = import_module(notebook._RENDERER)
+    renderer = import_module(run._RENDERER)
     assert callable(renderer.notebook_html)
     assert callable(renderer.notebook_text)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
+from statistics import median
 
 from profkit.errors import DamagedFile
 from profkit.formats.chrome_trace.javascript import Timed, samples_of
@@ -28,7 +29,6 @@ from profkit.formats.limits import BoundedBuilder, Budget, NodeStacks, unlimited
 from profkit.formats.registry import Origin
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.stats.ranks import median
 from profkit.units import Unit
 
 _LINE = re.compile(r"\d+")
@@ -177,7 +177,6 @@ def _events(document: object) -> Sequence[Event]:
 
 
 def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
-    """Return the events with a duration, by process and thread."""
     tracks: dict[Track, list[Event]] = defaultdict(list)
     for event in events:
         if event.get("ph") in _LASTING and not _is_capture(event):

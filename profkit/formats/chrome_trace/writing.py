@@ -30,8 +30,6 @@ _Track = tuple[int, int]
 
 
 class _Parts(NamedTuple):
-    """The parts of a profile from which its events are made."""
-
     functions: Sequence[Stack]
     """Its stacks with a number per function instead of per frame: frames change from line to line."""
     stacks: Sequence[Stack]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from profkit.errors import DamagedFile
@@ -27,7 +28,6 @@ from profkit.formats.json_members import (
 from profkit.formats.limits import LEFT_OUT, BoundedBuilder, Budget, shorten, unlimited
 from profkit.formats.registry import PROFILING_SAMPLING, Origin
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.stats.ranks import median
 from profkit.units import Unit
 
 _HAS_SOURCE = 8
@@ -100,7 +100,6 @@ def frames_of(holder: object, where: str, strings: Sequence[object], sources: ob
 def _functions(
     table: Mapping[str, object], strings: Sequence[object], sources: object
 ) -> list[tuple[str, str]]:
-    """Return the name and file of each function."""
     length = member(table, "funcTable", "length", int)
     names = [_string(strings, n, "funcTable.name") for n in column(table, "funcTable", "name", length)]
     if "source" not in table:
@@ -206,8 +205,6 @@ def origin_of(data: bytes) -> Origin:
 
 
 class _Recorded(NamedTuple):
-    """A thread of the file."""
-
     where: str
     content: Mapping[str, object]
     frames: Sequence[Frame]
@@ -326,7 +323,6 @@ def _weights(thread: _Recorded) -> list[float]:
 def _as_written(
     meta: Mapping[str, object], threads: Sequence[_Recorded], shared: Mapping[str, object], budget: Budget
 ) -> Profile:
-    """Return the profile that `encode` was given."""
     about = exact.read_description(meta, "meta")
     scale = NS_PER_MS if about.unit is Unit.NANOSECONDS else 1
     by_thread = [

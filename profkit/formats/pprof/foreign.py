@@ -157,8 +157,6 @@ _KNOWN_LABELS = frozenset((*_PID, *_TID, *_NAME))
 
 
 class _Choice(NamedTuple):
-    """The value that is kept of each sample, and what its weights count."""
-
     column: int
     unit: Unit
     factor: int

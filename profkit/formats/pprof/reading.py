@@ -28,8 +28,6 @@ _T = TypeVar("_T")
 
 
 class _About(NamedTuple):
-    """The contents of the comment."""
-
     unit: Unit
     period_ns: float
     ordered: bool
@@ -253,7 +251,6 @@ def _about(comments: Sequence[str]) -> _About:
 
 
 def _frames(locations: Locations, fields: Fields, strings: Sequence[str]) -> tuple[Frame, ...]:
-    """Return the frame of each location in order."""
     name_of: dict[int, str] = {}
     file_of: dict[int, str] = {}
     for message in fields.get(InProfile.FUNCTION, ()):

@@ -81,7 +81,6 @@ def _value_type(field: int, names: tuple[str, str], strings: _Strings) -> bytes:
 
 
 def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Strings) -> dict[Sample, bytes]:
-    """Return the field of each distinct sample."""
     # Location ids begin at 1.
     ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
     stacks = [
@@ -104,7 +103,6 @@ def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Str
 
 
 def _samples_of_columns(profile: Profile, strings: _Strings) -> Iterator[bytes]:
-    """Yield the field of each sample with all its values."""
     ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
     labels = [_labels(thread, strings) for thread in profile.threads]
     others = zip(*(column.weights for column in profile.columns), strict=True)
@@ -136,7 +134,6 @@ def _labels(thread: Thread, strings: _Strings) -> bytes:
 
 
 def _state_labels(profile: Profile, strings: _Strings) -> Mapping[ThreadState, bytes]:
-    """Return the label of each state that the profile has."""
     labels = {ThreadState.UNKNOWN: b""}
     for word, state in STATES.items():
         if state in profile.states and state not in labels:

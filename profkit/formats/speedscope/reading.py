@@ -265,7 +265,6 @@ def _group_name(group: Sequence[_Recorded]) -> str:
 def _first_group(
     document: object, profiles: Sequence[_Recorded], groups: Sequence[Sequence[_Recorded]]
 ) -> int:
-    """Return the place of the group that has the profile to show first."""
     active = document.get("activeProfileIndex") if isinstance(document, dict) else None
     if not isinstance(active, int) or not 0 <= active < len(profiles):
         return 0
@@ -274,7 +273,6 @@ def _first_group(
 
 
 def _of_group(document: object, group: Sequence[_Recorded], builder: BoundedBuilder) -> Profile:
-    """Return the profiles of one unit as threads."""
     frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
     unit = group[0].unit if group else Unit.SAMPLES
     period_ns = _period_ns(group) if unit is Unit.NANOSECONDS else 0.0
@@ -323,7 +321,6 @@ def _whole_weights(recorded: _Recorded) -> Iterator[int]:
 
 
 def _as_written(document: object, budget: Budget) -> Profile:
-    """Return the profile that `encode` was given."""
     about = exact.read_description(document, "the file")
     frames = [
         frame._replace(name=unescape_text(frame.name), file=unescape_text(frame.file))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from profkit.comparing.times import MIN_PROCESSES
-from profkit.stats import median, median_interval
+from profkit.stats.ranks import median_interval
 
 _FIRST = 10
 """Executions before the first decision."""

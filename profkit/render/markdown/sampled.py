@@ -23,7 +23,7 @@ from profkit.render.views.summary import summary
 from profkit.render.views.tables import HotRow, Tables, build_tables
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.transforms.origin import package_of
-from profkit.transforms.suspension import AwaitShare, await_shares
+from profkit.transforms.unsampled_time import AwaitShare, await_shares
 from profkit.units import format_duration
 
 _MAX_NAMED = 3

@@ -16,7 +16,7 @@ from profkit.render.text.layout import FAINT, Column, heat, remark, room_left, s
 from profkit.render.text.tables import names_and_places
 from profkit.render.views.awaits import await_titles, mean_tasks
 from profkit.render.views.sampled import Report
-from profkit.transforms.suspension import AwaitShare, await_shares
+from profkit.transforms.unsampled_time import AwaitShare, await_shares
 from profkit.units import format_duration
 
 _LIMIT = 15

@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from profkit.model.comparison import MeasuredComparison, OrderCompared
-from profkit.model.findings import Finding
 from profkit.model.measurement import MeasuredRun
+from profkit.model.notes import Finding
 from profkit.render.escape import short
 from profkit.render.formatting import Part, Tone, change, count, times_alike
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal

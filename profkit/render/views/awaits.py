@@ -8,7 +8,7 @@ from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.render.formatting import place
 from profkit.transforms.origin import is_library_file
-from profkit.transforms.suspension import AwaitShare, Suspended, await_shares
+from profkit.transforms.unsampled_time import AwaitShare, Suspended, await_shares
 
 _NEARLY_ALL = 0.95
 """Part of the suspended time at one line from which on the part is not worth a word."""

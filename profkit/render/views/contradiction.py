@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from profkit.model.profile import Profile, ThreadState
 from profkit.model.run import Run, RunInfo
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 from profkit.units import Unit
 
 _LEAST_SPAN_S, _LEAST_COVERED = 0.5, 0.8

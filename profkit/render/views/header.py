@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from profkit.model.histogram import quantile_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.notes import Note, NoteCode
-from profkit.model.region import RegionKind
+from profkit.model.region import CALLS_ONLY, MEMRAY, RegionKind
 from profkit.model.run import Imported, Run, RunInfo
-from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
 from profkit.model.session import ProcessInfo, SessionState
 from profkit.render.escape import visible
 from profkit.render.formatting import (
@@ -42,8 +42,7 @@ from profkit.render.views.merged import (
     version_parts,
 )
 from profkit.render.views.merged_facts import env_parts, launch_parts, tag_parts, user_parts
-from profkit.stats import quantile_ns
-from profkit.transforms.cpu_time import sampled_points
+from profkit.transforms.unsampled_time import sampled_points
 from profkit.units import format_bytes, format_duration
 
 _SLOW = 0.8  # Part of the requested rate below which a warning is shown.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from profkit.model.run import Run, RunInfo
 from profkit.render.formatting import count
 from profkit.render.views.contradiction import CpuContradiction
-from profkit.transforms.cpu_time import unsampled_children
+from profkit.transforms.unsampled_time import unsampled_children
 from profkit.units import format_duration
 
 _LEAST_GAP, _LEAST_LOST = 0.02, 0.002

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from profkit.model.run import FunctionPart, Merged, ProcessPart
 from profkit.render.escape import visible
 from profkit.render.formatting import percent, place
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 
 _LEAST_LESS = 0.1
 """Part of its time that a process must have waited less than any other one to be named."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from profkit.comparing.times import MIN_PROCESSES
 from profkit.measuring.programs.stopping import StoppingRule
-from profkit.stats import median_interval
+from profkit.stats.ranks import median_interval
 
 TIMES = st.lists(st.floats(0.001, 10), max_size=60)
 

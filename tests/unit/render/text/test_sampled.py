@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from profkit.model.histogram import histogram_of
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
@@ -20,7 +21,6 @@ from profkit.render.escape import visible
 from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.text.runs import runs_text
 from profkit.render.text.sampled import sampled_text
-from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.support.example_runs import (
     HOSTILE,
