@@ -183,8 +183,6 @@ def _verdict(a: float, b: float, effect: float) -> Verdict:
 _MIN_PART = 0.1
 """Part of the largest difference below which calls are left out."""
 
-_Key = Callable[[Frame], tuple[str, str]]
-
 
 @dataclass(slots=True)
 class _Call:
@@ -206,7 +204,7 @@ def call_deltas(a: InstructionCounts, b: InstructionCounts, *, standardized: boo
     """
     if not (a.calls and b.calls):
         return ()
-    root = _joined(_tree(a), _tree(b), _standard if standardized else _exact)
+    root = _joined(_tree(a), _tree(b), standard_file if standardized else str)
     _prune(root)
     return tuple(_rows(root))
 
@@ -218,22 +216,18 @@ def _tree(counts: InstructionCounts) -> Node:
     return call_tree(unfold_counts(replace(counts, functions=tuple(functions))))
 
 
-def _exact(frame: Frame) -> tuple[str, str]:
-    return frame.name, frame.file
-
-
-def _standard(frame: Frame) -> tuple[str, str]:
-    return frame.name, standard_file(frame.file)
-
-
-def _joined(a: Node, b: Node, key: _Key) -> _Call:
+def _joined(a: Node, b: Node, file_of: Callable[[str], str]) -> _Call:
     """Join both trees: calls of the same function below the same callers are one call."""
     root = _Call(a.frame, a.total_weight, b.total_weight)
     pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
     while pending:
         call, *sides = pending.pop()
         left, right = (
-            {key(child.frame): child for child in (side.children if side else ())} for side in sides
+            {
+                (child.frame.name, file_of(child.frame.file)): child
+                for child in (side.children if side else ())
+            }
+            for side in sides
         )
         for name in dict.fromkeys((*left, *right)):
             of_a, of_b = left.get(name), right.get(name)

@@ -13,7 +13,7 @@ from profkit.comparing.selection import left_out_findings
 from profkit.comparing.times import compare_alternating, compare_separate, compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import MeasuredComparison, OrderCompared, TimesCompared
-from profkit.model.measurement import Design, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
+from profkit.model.measurement import Design, InstructionCounts, MeasuredRun, OrderInfo, Timing
 from profkit.model.notes import Finding, FindingCode
 
 
@@ -66,7 +66,9 @@ def names_of(runs: Sequence[MeasuredRun]) -> Iterator[str]:
 
 def _distinguishing(runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """Yield the aspects that distinguish each run's order from the others; empty if none do."""
-    aspects = [variant_of(run.info.order, _threads(run.info.order)) for run in runs]
+    orders = [run.info.order for run in runs]
+    threads = [f"{one.num_threads} thread{'' if one.num_threads == 1 else 's'}" for one in orders]
+    aspects = list(map(variant_of, orders, threads))
     names = differing(aspects)
     yield from (", ".join(one[name] for name in names if one.get(name)) for one in aspects)
 
@@ -96,10 +98,6 @@ def differing(aspects: Sequence[Mapping[str, str]]) -> list[str]:
     return [name for name in names if len({one.get(name, "") for one in aspects}) > 1]
 
 
-def _threads(order: OrderInfo) -> str:
-    return f"{order.num_threads} thread{'' if order.num_threads == 1 else 's'}"
-
-
 def _unlabelled(order: OrderInfo) -> _Key:
     return order.labels, order.num_threads, order.language
 
@@ -121,16 +119,12 @@ def _take_common(a: _Side, b: _Side) -> Iterator[tuple[tuple[MeasuredRun, ...], 
         yield a.pop(key), b.pop(key)
 
 
-def _runs(side: _Side) -> list[MeasuredRun]:
-    return [run for runs in side.values() for run in runs]
-
-
 def _firsts(side: _Side) -> list[MeasuredRun]:
     return [runs[0] for runs in side.values()]
 
 
 def _labels(side: _Side) -> int:
-    return len({run.info.label for run in _runs(side)})
+    return len({run.info.label for runs in side.values() for run in runs})
 
 
 Runs = Sequence[MeasuredRun]
@@ -293,13 +287,9 @@ def _environments(run: MeasuredRun) -> Iterator[str]:
         return
     for numbers in (run.measurement.timing, run.measurement.instructions):
         if numbers is not None:
-            yield _environment(numbers.measured_in)
-
-
-def _environment(place: MeasuredIn) -> str:
-    return ", ".join(
-        [f"Python {place.python or 'unknown'}", *(f"{name} {version}" for name, version in place.packages)]
-    )
+            place = numbers.measured_in
+            packages = (f"{name} {version}" for name, version in place.packages)
+            yield ", ".join([f"Python {place.python or 'unknown'}", *packages])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -165,12 +165,10 @@ def _order(function: FunctionMemory) -> tuple[bool, bool, float, float, str, str
 def _notes(
     a: Sequence[Run], b: Sequence[Run], of_a: Sequence[Memory], of_b: Sequence[Memory]
 ) -> Iterator[Finding]:
-    objects = [{_tracked(memory) for memory in side} for side in (of_a, of_b)]
+    objects = [
+        {"each" if memory.python_allocators else "by arena" for memory in side} for side in (of_a, of_b)
+    ]
     if objects[0] != objects[1]:
         words = [", ".join(sorted(words)) for words in objects]
         yield Finding.of(FindingCode.TRACKED_DIFFERENTLY, a=words[0], b=words[1])
     yield from software_differences(a, b)
-
-
-def _tracked(memory: Memory) -> str:
-    return "each" if memory.python_allocators else "by arena"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import LimitExceeded, UsageError
@@ -66,11 +67,6 @@ class Budget:
         self.shortened = False
         """Whether stacks were shortened."""
 
-    @property
-    def records(self) -> int:
-        """Number of records counted so far."""
-        return self._records
-
     def left_s(self) -> float:
         """Return the seconds until the deadline."""
         return self._deadline_s - self._clock.monotonic_s()
@@ -78,24 +74,18 @@ class Budget:
     def check_time(self) -> None:
         """Check the deadline."""
         if self.left_s() < 0:
-            raise LimitExceeded(
-                self.source, f"takes more than {self.limits.max_seconds:g} s to read", "--max-seconds"
-            )
+            self._refuse(f"takes more than {self.limits.max_seconds:g} s to read", "--max-seconds")
 
     def check_bytes(self, size: int) -> None:
         """Check the size of the content, of which `size` bytes are known so far."""
         self._size = max(self._size, size)
         if size > self.limits.max_bytes:
-            raise LimitExceeded(
-                self.source, f"has more than {self.limits.max_bytes:,} bytes, uncompressed", "--max-bytes"
-            )
+            self._refuse(f"has more than {self.limits.max_bytes:,} bytes, uncompressed", "--max-bytes")
 
     def check_depth(self, depth: int) -> None:
         """Check the depth of one stack."""
         if depth > self.limits.max_depth:
-            raise LimitExceeded(
-                self.source, f"has a stack of more than {self.limits.max_depth:,} frames", "--max-depth"
-            )
+            self._refuse(f"has a stack of more than {self.limits.max_depth:,} frames", "--max-depth")
 
     def takes_whole(self, depth: int) -> bool:
         """Return whether there is room for one more distinct stack, and take the room.
@@ -116,7 +106,7 @@ class Budget:
         self._records += count
         if self._records > self.limits.max_records:
             what = f"has more than {self.limits.max_records:,} samples, events, functions or JSON objects"
-            raise LimitExceeded(self.source, what, "--max-records")
+            self._refuse(what, "--max-records")
         self.check_time()
 
     def count_stack(self, depth: int) -> None:
@@ -125,7 +115,10 @@ class Budget:
         self._frames += depth
         if self._frames > self.limits.max_frames:
             what = f"has more than {self.limits.max_frames:,} frames in its distinct stacks"
-            raise LimitExceeded(self.source, what, "--max-frames")
+            self._refuse(what, "--max-frames")
+
+    def _refuse(self, what: str, option: str) -> NoReturn:
+        raise LimitExceeded(self.source, what, option)
 
 
 def shorten(stack: Sequence[int], left_out: int) -> tuple[int, ...]:

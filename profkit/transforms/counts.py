@@ -70,7 +70,7 @@ def is_allocator(name: str, shared_object: str = "") -> bool:
     file, _, function = name.partition(":")
     if file.endswith(_FILES) or shared_object.rpartition("/")[2].startswith(_OBJECTS):
         return True
-    return function.startswith(_PREFIXES) or _VARIANT.sub("", _without_arguments(function)) in _NAMES
+    return function.startswith(_PREFIXES) or _VARIANT.sub("", function.partition("(")[0]) in _NAMES
 
 
 def strip_allocators(dump: CallgrindDump) -> int:
@@ -84,11 +84,6 @@ def _left_out(row: FunctionCount) -> int:
     if row.name.partition("'")[0].endswith(_LOOK_UPS):
         return max(0, int(row.exclusive - row.calls * _LOOK_UP))
     return 0
-
-
-def _without_arguments(function: str) -> str:
-    """Return `c10::alloc_cpu` for `c10::alloc_cpu(unsigned long)`."""
-    return function.partition("(")[0]
 
 
 CYCLES = "cycles"

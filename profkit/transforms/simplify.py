@@ -86,7 +86,11 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     # Profiles can have millions of frames, with few names, and few of these are addresses.
     if not any(name.startswith("0x") for name in set(map(itemgetter(0), profile.frames))):
         return profile
-    named = {n: _library(frame) for n, frame in enumerate(profile.frames) if _is_address(frame)}
+    named = {
+        n: _library(frame)
+        for n, frame in enumerate(profile.frames)
+        if not frame.line and _ADDRESS.fullmatch(frame.name)
+    }
     if not named:
         return profile
     builder = ProfileBuilder()
@@ -102,10 +106,6 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
         if total is not None and number not in named
     }
     return build_like(profile, builder, totals)
-
-
-def _is_address(frame: Frame) -> bool:
-    return not frame.line and _ADDRESS.fullmatch(frame.name) is not None
 
 
 def _library(frame: Frame) -> Frame:

@@ -127,7 +127,8 @@ def stacks_of(
                 yield stack_of(frames), int(end) - now
             now = int(end)
             if nested:
-                _close(active, end)
+                while active and active[-1].end <= end:
+                    active.pop()
                 del frames[len(active) :]
             else:
                 active = [other for other in active if other.end > end]
@@ -137,11 +138,6 @@ def stacks_of(
             nested = not active or (nested and duration.end <= active[-1].end)
             active.append(duration)
             frames.append(duration.frame)
-
-
-def _close(active: list[Duration], end: float) -> None:
-    while active and active[-1].end <= end:
-        active.pop()
 
 
 class _OpenEvents:

@@ -74,11 +74,12 @@ def with_totals(profile: Profile, comments: Iterable[str]) -> Profile:
 
     Raises ValueError for a comment that `totals_comment` does not write.
     """
-    comment, beginning = _first(comments, _TOTALS), _beginning(profile)
-    if comment is None or not comment.startswith(f"{beginning} "):
+    comment = _first(comments, _TOTALS)
+    if comment is None:
         return profile
+    beginning = _beginning(profile)
     texts = comment[len(beginning) :].split()
-    if len(texts) != len(profile.frames):
+    if not comment.startswith(f"{beginning} ") or len(texts) != len(profile.frames):
         return profile
     totals = tuple(None if text == _NOT_STATED else int(text) for text in texts)
     if any(total is not None and total < 0 for total in totals):

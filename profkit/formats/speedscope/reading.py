@@ -276,7 +276,8 @@ def _of_group(document: object, group: Sequence[_Recorded], builder: BoundedBuil
     frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
     unit = group[0].unit if group else Unit.SAMPLES
     period_ns = _period_ns(group) if unit is Unit.NANOSECONDS else 0.0
-    for recorded, thread in zip(group, _threads(group), strict=True):
+    threads = distinct_threads(parse_thread_name(recorded.name) for recorded in group)
+    for recorded, thread in zip(group, threads, strict=True):
         number, where = builder.thread(thread), recorded.where
         if recorded.samples is None:
             add_events(builder, frames, number, recorded.content, where, recorded.scale)
@@ -305,11 +306,6 @@ def _period_ns(profiles: Sequence[_Recorded]) -> float:
         return 0.0
     times = {weight * recorded.scale for recorded in profiles for weight in set(recorded.weights)}
     return float(times.pop()) if len(times) == 1 and min(times) > 0 else 0.0
-
-
-def _threads(profiles: Sequence[_Recorded]) -> list[Thread]:
-    """Return a thread for each profile; threads of equal names without an id are numbered."""
-    return list(distinct_threads(parse_thread_name(recorded.name) for recorded in profiles))
 
 
 def _whole_weights(recorded: _Recorded) -> Iterator[int]:
