@@ -21,7 +21,7 @@ from profkit import Run, profile
 from profkit.calls.options import ProfilerOptions
 from profkit.decorators import ProfiledFunction
 from profkit.model.notes import NoteCode
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 
 NAME = "attribution"
 RATE_HZ = 250

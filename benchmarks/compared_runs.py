@@ -18,7 +18,7 @@ from profkit.comparing.sampled import compare_sampled
 from profkit.config import CONFIG
 from profkit.ingest.keep import ingest
 from profkit.model.comparison import Change, SampledComparison
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 from profkit.store.runs import open_store
 
 NAME = "compared_runs"

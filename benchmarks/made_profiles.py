@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
+from profkit.model.histogram import histogram_of
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
-from profkit.stats import histogram_of
 from profkit.version import VERSION
 
 CWD = "/srv/shop"

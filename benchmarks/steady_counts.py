@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.children import PROGRAMS, environment, output_of
 from benchmarks.figures import Figure
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 
 NAME = "steady_counts"
 _LOAD = 6

@@ -12,7 +12,7 @@ from benchmarks.figures import Figure, check_enough
 from benchmarks.sampled_child import HAS_READER, running, sampled
 from profkit.model.profile import Profile
 from profkit.samplers.options import SamplerOptions
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 
 NAME = "torn_stacks"
 _RATE_HZ = 1000.0

@@ -7,7 +7,7 @@ from profkit import measure_all
 from profkit.comparing.times import compare_timings
 from profkit.measuring.orders import work_order
 from profkit.model.comparison import TimesCompared, Verdict
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 
 NAME = "verdicts"
 _WORK = "for _i in range({count}): t = _i * _i"

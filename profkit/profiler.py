@@ -97,7 +97,7 @@ class FunctionProfiler:
         counters, run = self._last, self.last_run
         if counters is None or counters.refused or run is None or run.info.error is not None:
             return None
-        from profkit.model.sampler_names import CALLS_ONLY
+        from profkit.model.region import CALLS_ONLY
         from profkit.render.views.summary_lines import summary_lines
         from profkit.session.manager import MANAGER
         from profkit.session.results import is_lost

@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _restore_signals() -> None:
-    """Restore signal actions for targets: jobs of scripts ignore SIGINT and SIGQUIT, `nohup` ignores SIGHUP."""
+    """Restore signal actions for targets: jobs of scripts ignore SIGINT and SIGQUIT, `nohup` SIGHUP."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

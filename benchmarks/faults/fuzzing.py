@@ -16,7 +16,7 @@ from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import sandbox
 
 KEPT = ROOT / "tests" / "regressions"
-"""Inputs that once broke an importer; `tests/unit/formats/test_regressions.py` imports each of them."""
+"""Inputs that once broke an importer; `tests/unit/formats/test_damaged.py` imports each of them."""
 _FULL_S, _SHORT_S = 600, 2
 _SLOWEST_S = 20
 _MAX_MIB = 2048

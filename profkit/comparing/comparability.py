@@ -1,14 +1,19 @@
-"""Comparability of sampled runs: errors if they cannot be compared, and findings on how they differ."""
+"""Comparability of sampled runs: errors, findings on how they differ, and names by which functions match."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from profkit.errors import UsageError
-from profkit.model.findings import Finding, FindingCode
-from profkit.model.notes import NoteCode
+from profkit.model.measurement import AnyRun
+from profkit.model.notes import Finding, FindingCode, NoteCode
+from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
+from profkit.transforms.combine import Home, aligned
+from profkit.transforms.identity import has_comprehensions
 
 MIN_RUNS = 3
 """Minimum number of runs per side: fewer do not show the variation between runs."""
@@ -32,8 +37,7 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
             raise UsageError(
                 f"run {run.info.id} ({run.info.label}) has no samples", "compare runs that have some"
             )
-    if twice := {run.info.id for run in a} & {run.info.id for run in b}:
-        raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
+    check_distinct(a, b)
     units = {run.profile.unit.value for run in (*a, *b) if run.profile is not None}
     if len(units) > 1:
         raise UsageError(
@@ -44,6 +48,12 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
         raise UsageError(
             f"some runs count {', others '.join(clocks)}", "record both sides with the same idle= and gil="
         )
+
+
+def check_distinct(a: Sequence[AnyRun], b: Sequence[AnyRun]) -> None:
+    """Raise UsageError if a run is on both sides."""
+    if twice := {run.info.id for run in a} & {run.info.id for run in b}:
+        raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
 
 
 _Aspects = tuple[tuple[str, Callable[[RunInfo], str]], ...]
@@ -114,7 +124,6 @@ def _cpu_shares(runs: Sequence[Run]) -> float:
 
 
 def _cpu_share(run: Run) -> float | None:
-    """Return the used share of one core; None without two readings."""
     points = run.resources
     if len(points) < 2 or points[-1].at_ns <= points[0].at_ns:
         return None
@@ -175,3 +184,45 @@ def _has_all_threads(info: RunInfo) -> bool:
 def _differing(code: FindingCode, aspect: str, of_a: set[str], of_b: set[str]) -> Finding:
     a, b = (", ".join(sorted(values - {""})) for values in (of_a, of_b))
     return Finding.of(code, aspect=aspect, a=a, b=b)
+
+
+_INLINED_SINCE = (3, 12)
+"""First version of Python that runs comprehensions within the function around them (PEP 709)."""
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Profiles of runs, in their order."""
+
+    profiles: tuple[Profile, ...]
+    inlined: bool
+    """True if comprehensions are counted for the functions around them, since some runs only show these."""
+
+
+def match_functions(runs: Sequence[Run]) -> Matched:
+    """Return profiles in which functions match by name and file.
+
+    Runs can be of different samplers, Python versions and environments.
+    """
+    profiles = [run.profile or Profile() for run in runs]
+    homes = [Home(run.info.process.cwd, run.info.region.file) for run in runs]
+    inline = _differ_in_comprehensions(runs)
+    return Matched(aligned(profiles, homes, inline=inline), inline)
+
+
+def _differ_in_comprehensions(runs: Sequence[Run]) -> bool:
+    """Return whether only some of the runs show comprehensions as functions of their own."""
+    versions = [_version(run.info.process.python) for run in runs]
+    inlining = [version is not None and version >= _INLINED_SINCE for version in versions]
+    return any(inlining) and any(
+        run.profile is not None and has_comprehensions(run.profile)
+        for run, inlined in zip(runs, inlining, strict=True)
+        if not inlined
+    )
+
+
+def _version(python: str) -> tuple[int, int] | None:
+    """Return the major and minor version; None if it is not known, as for imported runs."""
+    found = _VERSION.match(python)
+    return (int(found[1]), int(found[2])) if found else None

@@ -24,8 +24,8 @@ from profkit.model.comparison import (
     TimesCompared,
     Verdict,
 )
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.memory_comparison import Amounts, MemoryComparison
+from profkit.model.notes import Finding, FindingCode
 from profkit.stats.means import t_quantile
 
 RUN_NOISE = 0.25

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import TypeAlias, TypeVar
 
-from profkit.comparing.instructions import MIN_EFFECT, noise_of_runs, spread_of_runs
+from profkit.comparing.instructions import MIN_DELTA, MIN_EFFECT, noise_of_runs, spread_of_runs
 from profkit.comparing.measured import names_of
-from profkit.comparing.python_functions import MIN_DELTA
 from profkit.comparing.times import MIN_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.model.measurement import (
@@ -22,8 +22,8 @@ from profkit.model.measurement import (
 )
 from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run
-from profkit.stats import median, median_interval
 from profkit.stats.means import t_quantile
+from profkit.stats.ranks import median_interval
 
 _R = TypeVar("_R", Run, MeasuredRun)
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from profkit.comparing.python_functions import MIN_DELTA, python_deltas
-from profkit.model.comparison import CallDelta, CountsCompared, CountSpread, FunctionDelta, Verdict
-from profkit.model.findings import Finding, FindingCode
+from profkit.model.comparison import (
+    CallDelta,
+    CountsCompared,
+    CountSpread,
+    FunctionDelta,
+    PythonFunctionDelta,
+    Verdict,
+)
+from profkit.model.function_counts import PythonFunctionCount
 from profkit.model.measurement import InstructionCounts, MeasuredRun, relative_range
+from profkit.model.notes import Finding, FindingCode
 from profkit.model.profile import Frame, Node
 from profkit.transforms.call_graphs import unfold_counts
 from profkit.transforms.copies import join_copies
-from profkit.transforms.counts import FunctionCounts, InstructionStats, is_allocator
-from profkit.transforms.origin import standard_file
+from profkit.transforms.counts import is_allocator
+from profkit.transforms.identity import file_identity, without_comprehensions
+from profkit.transforms.origin import standard_file, standard_name
 from profkit.transforms.trees import call_tree
 
 MIN_EFFECT = 0.001
@@ -97,7 +106,7 @@ def compare_counts(
     standardized = elsewhere or of_a.measured_in != of_b.measured_in
     if standardized:
         of_a, of_b = join_copies(of_a), join_copies(of_b)
-    functions = _functions(of_a, standardized), _functions(of_b, standardized)
+    functions = _by_name(of_a, standardized), _by_name(of_b, standardized)
     noise = max(noise_of_repeats(of_a), noise_of_repeats(of_b), noise_of_runs(spread))
     obstacle, effect = _obstacle(of_a, of_b), max(MIN_EFFECT, noise)
     verdict = Verdict.NOT_COMPARED if obstacle else _verdict(of_a.stripped, of_b.stripped, effect)
@@ -107,7 +116,7 @@ def compare_counts(
         b=of_b.stripped,
         verdict=verdict,
         minimum_effect=effect,
-        functions=_deltas(*(side.filter(lambda name: not is_allocator(name)) for side in functions)),
+        functions=_deltas(*functions),
         allocators=FunctionDelta("memory allocators", *(_allocating(side) for side in functions)),
         standardized=standardized,
         noise=noise,
@@ -119,7 +128,6 @@ def compare_counts(
 
 
 def _obstacle(a: InstructionCounts, b: InstructionCounts) -> Finding | None:
-    """Return why the two sides cannot be compared; None if they can."""
     if a.number != b.number:
         return Finding.of(FindingCode.NUMBERS_DIFFER, a=a.number, b=b.number)
     preloads = [side.measured_in.preload.value for side in (a, b)]
@@ -147,20 +155,23 @@ def _alike(
     return least_a, least_b
 
 
-def _functions(counts: InstructionCounts, standardized: bool) -> FunctionCounts:
-    stats = InstructionStats.of(counts)
-    return (stats.as_standardized() if standardized else stats).counts(inclusive=False)
+def _by_name(counts: InstructionCounts, standardized: bool) -> Mapping[str, float]:
+    """Return instructions by function; functions without a name are named after their shared object."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for row in counts.functions:
+        found[standard_name(row.name, row.object) if standardized else row.name] += row.exclusive
+    return found
 
 
-def _deltas(a: FunctionCounts, b: FunctionCounts) -> tuple[FunctionDelta, ...]:
-    before, after = ({row.name: row.instructions for row in side.rows} for side in (a, b))
-    every = (FunctionDelta(name, before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after})
+def _deltas(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[FunctionDelta, ...]:
+    names = (name for name in {**a, **b} if not is_allocator(name))
+    every = (FunctionDelta(name, a.get(name, 0.0), b.get(name, 0.0)) for name in names)
     changed = [row for row in every if abs(row.delta) >= MIN_DELTA]
     return tuple(sorted(changed, key=lambda row: (-abs(row.delta), row.name)))
 
 
-def _allocating(side: FunctionCounts) -> float:
-    return side.filter(is_allocator).sum()
+def _allocating(side: Mapping[str, float]) -> float:
+    return sum(instructions for name, instructions in side.items() if is_allocator(name))
 
 
 def _verdict(a: float, b: float, effect: float) -> Verdict:
@@ -171,8 +182,6 @@ def _verdict(a: float, b: float, effect: float) -> Verdict:
 
 _MIN_PART = 0.1
 """Part of the largest difference below which calls are left out."""
-
-_Key = Callable[[Frame], tuple[str, str]]
 
 
 @dataclass(slots=True)
@@ -195,7 +204,7 @@ def call_deltas(a: InstructionCounts, b: InstructionCounts, *, standardized: boo
     """
     if not (a.calls and b.calls):
         return ()
-    root = _joined(_tree(a), _tree(b), _standard if standardized else _exact)
+    root = _joined(_tree(a), _tree(b), standard_file if standardized else str)
     _prune(root)
     return tuple(_rows(root))
 
@@ -207,22 +216,18 @@ def _tree(counts: InstructionCounts) -> Node:
     return call_tree(unfold_counts(replace(counts, functions=tuple(functions))))
 
 
-def _exact(frame: Frame) -> tuple[str, str]:
-    return frame.name, frame.file
-
-
-def _standard(frame: Frame) -> tuple[str, str]:
-    return frame.name, standard_file(frame.file)
-
-
-def _joined(a: Node, b: Node, key: _Key) -> _Call:
+def _joined(a: Node, b: Node, file_of: Callable[[str], str]) -> _Call:
     """Join both trees: calls of the same function below the same callers are one call."""
     root = _Call(a.frame, a.total_weight, b.total_weight)
     pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
     while pending:
         call, *sides = pending.pop()
         left, right = (
-            {key(child.frame): child for child in (side.children if side else ())} for side in sides
+            {
+                (child.frame.name, file_of(child.frame.file)): child
+                for child in (side.children if side else ())
+            }
+            for side in sides
         )
         for name in dict.fromkeys((*left, *right)):
             of_a, of_b = left.get(name), right.get(name)
@@ -258,3 +263,38 @@ def _rows(root: _Call) -> Sequence[CallDelta]:
         rows.append(CallDelta(call.frame.name, call.frame.file, depth, last, call.a, call.b, through))
         pending += [(child, depth + 1, number == 0) for number, child in enumerate(reversed(call.children))]
     return rows
+
+
+MIN_DELTA = 0.5
+"""Minimum difference, in instructions per execution: less is left over from a loop's first or last round."""
+
+
+def python_deltas(a: InstructionCounts, b: InstructionCounts) -> tuple[PythonFunctionDelta, ...]:
+    """Return the Python functions whose own instructions differ, the largest difference first.
+
+    Empty unless both sides were counted by Python function, by the same version of Python and with the same
+    number of executions: others differ everywhere.
+    """
+    if _conditions(a) != _conditions(b):
+        return ()
+    before, after = _python_functions(a), _python_functions(b)
+    rows = (_delta(before.get(key), after.get(key)) for key in {**before, **after})
+    changed = [row for row in rows if abs(row.delta) >= MIN_DELTA]
+    return tuple(sorted(changed, key=lambda row: (-abs(row.delta), row.file, row.name)))
+
+
+def _conditions(counts: InstructionCounts) -> tuple[object, ...]:
+    known = counts.python is not None and not counts.python.missing
+    return counts.measured_in.python, counts.number, known
+
+
+def _python_functions(counts: InstructionCounts) -> Mapping[tuple[str, str], PythonFunctionCount]:
+    rows = () if counts.python is None else counts.python.functions
+    return {(file_identity(row.file), without_comprehensions(row.name)): row for row in rows}
+
+
+def _delta(a: PythonFunctionCount | None, b: PythonFunctionCount | None) -> PythonFunctionDelta:
+    one = b or a
+    assert one is not None
+    before, after = (row.exclusive if row is not None else 0.0 for row in (a, b))
+    return PythonFunctionDelta(one.name, one.file, one.line, before, after)

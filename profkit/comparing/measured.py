@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from profkit.comparing.comparability import check_distinct
 from profkit.comparing.instructions import compare_counts, spread_of_runs, widest
 from profkit.comparing.selection import left_out_findings
 from profkit.comparing.times import compare_alternating, compare_separate, compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import MeasuredComparison, OrderCompared, TimesCompared
-from profkit.model.findings import Finding, FindingCode
-from profkit.model.measurement import Design, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
+from profkit.model.measurement import Design, InstructionCounts, MeasuredRun, OrderInfo, Timing
+from profkit.model.notes import Finding, FindingCode
 
 
 class Pair(NamedTuple):
@@ -65,7 +66,9 @@ def names_of(runs: Sequence[MeasuredRun]) -> Iterator[str]:
 
 def _distinguishing(runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """Yield the aspects that distinguish each run's order from the others; empty if none do."""
-    aspects = [variant_of(run.info.order, _threads(run.info.order)) for run in runs]
+    orders = [run.info.order for run in runs]
+    threads = [f"{one.num_threads} thread{'' if one.num_threads == 1 else 's'}" for one in orders]
+    aspects = list(map(variant_of, orders, threads))
     names = differing(aspects)
     yield from (", ".join(one[name] for name in names if one.get(name)) for one in aspects)
 
@@ -95,10 +98,6 @@ def differing(aspects: Sequence[Mapping[str, str]]) -> list[str]:
     return [name for name in names if len({one.get(name, "") for one in aspects}) > 1]
 
 
-def _threads(order: OrderInfo) -> str:
-    return f"{order.num_threads} thread{'' if order.num_threads == 1 else 's'}"
-
-
 def _unlabelled(order: OrderInfo) -> _Key:
     return order.labels, order.num_threads, order.language
 
@@ -116,13 +115,8 @@ def _by_key(runs: Sequence[MeasuredRun], key: Callable[[OrderInfo], _Key]) -> _S
 
 
 def _take_common(a: _Side, b: _Side) -> Iterator[tuple[tuple[MeasuredRun, ...], tuple[MeasuredRun, ...]]]:
-    """Yield the runs of orders that both have, and remove them from both."""
     for key in [key for key in a if key in b]:
         yield a.pop(key), b.pop(key)
-
-
-def _runs(side: _Side) -> list[MeasuredRun]:
-    return [run for runs in side.values() for run in runs]
 
 
 def _firsts(side: _Side) -> list[MeasuredRun]:
@@ -130,7 +124,7 @@ def _firsts(side: _Side) -> list[MeasuredRun]:
 
 
 def _labels(side: _Side) -> int:
-    return len({run.info.label for run in _runs(side)})
+    return len({run.info.label for runs in side.values() for run in runs})
 
 
 Runs = Sequence[MeasuredRun]
@@ -146,8 +140,7 @@ def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredCompar
 
     Raises UsageError if no order of A is one of B, or if a run is on both sides.
     """
-    if twice := {run.info.id for run in a} & {run.info.id for run in b}:
-        raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
+    check_distinct(a, b)
     matched = match_orders(a, b)
     pairs, separate = _timed_together(matched.pairs)
     if not pairs:
@@ -251,7 +244,6 @@ def _counts(runs: Runs) -> list[InstructionCounts]:
 
 
 def _notes(pairs: Sequence[Pair]) -> Iterator[Finding]:
-    """Yield findings on differences between the sides other than the code."""
     sides = [[run for pair in pairs for run in side(pair)] for side in _SIDES]
     environments = [sorted({text for run in side for text in _environments(run)}) for side in sides]
     elsewhere = environments[0] != environments[1]
@@ -286,7 +278,6 @@ def _controls(pairs: Sequence[Pair]) -> Iterator[Finding]:
 
 
 def _entry_commands(runs: Runs) -> set[str]:
-    """Return the commands that entered the runs' environments."""
     orders = [run.info.order for run in runs]
     return {shlex.join((*order.source_cmd, *filter(None, [order.python]))) for order in orders} - {""}
 
@@ -296,13 +287,9 @@ def _environments(run: MeasuredRun) -> Iterator[str]:
         return
     for numbers in (run.measurement.timing, run.measurement.instructions):
         if numbers is not None:
-            yield _environment(numbers.measured_in)
-
-
-def _environment(place: MeasuredIn) -> str:
-    return ", ".join(
-        [f"Python {place.python or 'unknown'}", *(f"{name} {version}" for name, version in place.packages)]
-    )
+            place = numbers.measured_in
+            packages = (f"{name} {version}" for name, version in place.packages)
+            yield ", ".join([f"Python {place.python or 'unknown'}", *packages])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from statistics import median
 
-from profkit.comparing.comparability import software_differences
-from profkit.comparing.matching import match_functions
+from profkit.comparing.comparability import check_distinct, match_functions, software_differences
 from profkit.comparing.sampled import side_names
 from profkit.errors import UsageError
 from profkit.model.comparison import Change, Side
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.memory_comparison import Amounts, FunctionMemory, MemoryComparison, Spread
+from profkit.model.notes import Finding, FindingCode
 from profkit.model.profile import Profile, Value
 from profkit.model.run import Memory, Run
 from profkit.transforms.combine import side_by_side
@@ -40,8 +39,7 @@ def compare_memory(a: Sequence[Run], b: Sequence[Run], value: Value | None = Non
     """
     chosen = value or Value.PEAK
     memories = memory_of(a), memory_of(b)
-    if twice := {run.info.id for run in a} & {run.info.id for run in b}:
-        raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
+    check_distinct(a, b)
     least_bytes = ARENA_BYTES
     if all(memory.python_allocators for memory in chain(*memories)):
         least_bytes = _FEW_BYTES
@@ -101,11 +99,9 @@ def _per_call(memory: Memory, value: Value) -> list[float]:
 def _amounts(a: Sequence[float], b: Sequence[float], least: float) -> Amounts:
     of_a, of_b = _spread(a), _spread(b)
     difference = of_b.middle - of_a.middle
-    change = Change.NOISE
     apart = of_b.least > of_a.most or of_b.most < of_a.least
-    if apart and abs(difference) >= max(least, LEAST * max(of_a.middle, of_b.middle)):
-        change = Change.MORE if difference > 0 else Change.LESS
-    return Amounts(of_a, of_b, change)
+    is_real = apart and abs(difference) >= max(least, LEAST * max(of_a.middle, of_b.middle))
+    return Amounts(of_a, of_b, Change.of(difference, is_real=is_real))
 
 
 def _spread(values: Sequence[float]) -> Spread:
@@ -126,7 +122,6 @@ def _functions(
     value: Value,
     least_bytes: int,
 ) -> tuple[FunctionMemory, ...]:
-    """Compare every function that either side has."""
     least = least_bytes if value is not Value.ALLOCATIONS else 1
     lines: dict[_Function, int] = {}
     sides: list[list[_Rows]] = [
@@ -170,12 +165,10 @@ def _order(function: FunctionMemory) -> tuple[bool, bool, float, float, str, str
 def _notes(
     a: Sequence[Run], b: Sequence[Run], of_a: Sequence[Memory], of_b: Sequence[Memory]
 ) -> Iterator[Finding]:
-    objects = [{_tracked(memory) for memory in side} for side in (of_a, of_b)]
+    objects = [
+        {"each" if memory.python_allocators else "by arena" for memory in side} for side in (of_a, of_b)
+    ]
     if objects[0] != objects[1]:
         words = [", ".join(sorted(words)) for words in objects]
         yield Finding.of(FindingCode.TRACKED_DIFFERENTLY, a=words[0], b=words[1])
     yield from software_differences(a, b)
-
-
-def _tracked(memory: Memory) -> str:
-    return "each" if memory.python_allocators else "by arena"

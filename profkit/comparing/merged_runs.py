@@ -9,21 +9,22 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
 
-from profkit.comparing.matching import match_functions
+from profkit.comparing.comparability import match_functions
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
 from profkit.comparing.significance import LEVEL
+from profkit.model.histogram import merge_histograms
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile, Sample, ThreadState
 from profkit.model.region import Region
 from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
 from profkit.model.session import ResourcePoint, SessionState
-from profkit.stats import holm, merge_histograms, t_two_sided
+from profkit.stats.means import t_two_sided
+from profkit.stats.ranks import holm
 from profkit.transforms.combine import merge_profiles
-from profkit.transforms.cpu_time import sampled_points
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_addresses, leave_out_libraries
-from profkit.transforms.suspension import add_awaits
 from profkit.transforms.trees import stack_weights, sum_samples
+from profkit.transforms.unsampled_time import add_awaits, sampled_points
 from profkit.units import Unit
 
 MERGED_ID = "merged"
@@ -252,7 +253,6 @@ def _achieved_hz(sessions: Iterable[RunInfo]) -> float | None:
 
 
 def _functions(processes: Sequence[_ProcessRuns], own_file: str) -> tuple[FunctionPart, ...]:
-    """Return the functions whose shares differ between the processes, the heaviest first."""
     if len(processes) < 2:
         return ()
     lines: dict[Function, Counter[int]] = {}
@@ -342,8 +342,6 @@ def _large(processes: Sequence[ProcessWeights]) -> list[Function]:
 
 
 class _Whole(NamedTuple):
-    """All processes together."""
-
     samples: int
     squares: int
     """Sum of the squares of the processes' sample counts."""
@@ -364,7 +362,6 @@ class _Whole(NamedTuple):
         )
 
     def difference(self, process: ProcessWeights, function: Function) -> float:
-        """Return the share in the process less the share in all others."""
         others = self.weight - process.weight
         if not others or not process.weight:
             return 0.0

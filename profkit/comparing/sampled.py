@@ -8,12 +8,18 @@ see `significance`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from profkit.comparing.comparability import MIN_RUNS, check, count_executions, notes, uneven_load, warnings
-from profkit.comparing.matching import match_functions
-from profkit.comparing.power import largest_undecided
+from profkit.comparing.comparability import (
+    MIN_RUNS,
+    check,
+    count_executions,
+    match_functions,
+    notes,
+    uneven_load,
+    warnings,
+)
 from profkit.comparing.shares import (
     MINIMUM_EFFECT,
     SLICES,
@@ -28,7 +34,7 @@ from profkit.comparing.shares import (
     shares_of_sides,
     total_share,
 )
-from profkit.comparing.significance import LEVEL, QuantityCompared, Sides, compare_quantities
+from profkit.comparing.significance import LEVEL, PRIOR_DF, QuantityCompared, Sides, compare_quantities
 from profkit.comparing.time_per_call import call_compared, times_of
 from profkit.model.comparison import (
     Change,
@@ -39,10 +45,12 @@ from profkit.model.comparison import (
     Grade,
     SampledComparison,
     Side,
+    Undecided,
 )
-from profkit.model.findings import Finding, FindingCode
+from profkit.model.notes import Finding, FindingCode
 from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
+from profkit.stats.means import t_quantile
 from profkit.transforms.combine import side_by_side
 from profkit.transforms.tables import function_lines
 
@@ -127,14 +135,12 @@ class _Question:
 
     @property
     def tested(self) -> int:
-        """Number of its shares that are tested."""
         return self.own_tested + self.total_tested
 
 
 def _functions(
     a: Sequence[Run], b: Sequence[Run], questions: Sequence[_Question]
 ) -> tuple[FunctionComparison, ...]:
-    """Compare every function that either side has."""
     pairs = _settled(questions)
     own_s = times_of(a, b, [one.own for one in questions], [one.own_tested for one in questions])
     total_s = times_of(a, b, [one.total for one in questions], [one.total_tested for one in questions])
@@ -175,9 +181,7 @@ def _settled(questions: Sequence[_Question]) -> list[tuple[Compared, Compared]]:
 
 def _compared(found: QuantityCompared) -> Compared:
     value = found.b.value - found.a.value
-    change = Change.NOISE
-    if found.p < LEVEL and abs(value) >= MINIMUM_EFFECT:
-        change = Change.MORE if value > 0 else Change.LESS
+    change = Change.of(value, is_real=found.p < LEVEL and abs(value) >= MINIMUM_EFFECT)
     low, high = max(-1.0, value - found.half), min(1.0, value + found.half)
     a, b = (
         Estimate(mean.value, max(0.0, mean.value - mean.half), min(1.0, mean.value + mean.half))
@@ -187,7 +191,6 @@ def _compared(found: QuantityCompared) -> Compared:
 
 
 def _order(function: FunctionComparison) -> tuple[bool, bool, float, float, str, str]:
-    """Return the sort key: own changes, then total changes; the largest difference first."""
     own, total = function.own.difference, function.total.difference
     difference = function.reported.difference
     return (
@@ -209,3 +212,52 @@ def _unseen(functions: Sequence[FunctionComparison]) -> float:
         if share.a.value + share.b.value >= MINIMUM_EFFECT
     ]
     return max([MINIMUM_EFFECT, *halves]) if halves else math.inf
+
+
+POWER = 0.8
+"""Probability that so many runs find the difference, if it is as large as it seems."""
+MOST_RUNS = 30
+"""Maximum number of runs per side that is suggested."""
+
+
+def largest_undecided(
+    functions: Iterable[FunctionComparison], sizes: tuple[int, int], tested: int
+) -> Undecided | None:
+    """Return the largest difference that noise may explain although it is large enough to matter."""
+    open_ones = (
+        (abs(share.difference.value), function, share.difference)
+        for function in functions
+        for share in ((function.own, function.total) if not function.changed else ())
+        if abs(share.difference.value) >= MINIMUM_EFFECT
+    )
+    largest = max(open_ones, key=lambda one: one[0], default=None)
+    if largest is None:
+        return None
+    _, function, difference = largest
+    return Undecided(
+        function.name, function.file, difference.value, runs_to_decide(difference, sizes, tested)
+    )
+
+
+def runs_to_decide(difference: Difference, sizes: tuple[int, int], tested: int) -> int | None:
+    """Return the smallest number of runs per side, at least `MIN_RUNS`, that finds such a difference.
+
+    `sizes` are the numbers of runs of both sides, `tested` is that of all tested shares. None if more than
+    `MOST_RUNS` would be needed.
+    """
+    level, half = (
+        LEVEL / max(1, tested),
+        max(difference.high - difference.value, difference.value - difference.low),
+    )
+    now = 2 / (1 / sizes[0] + 1 / sizes[1])
+    deviation = half / t_quantile(level, _df(now))
+    for runs in range(max(MIN_RUNS, math.ceil(now)), MOST_RUNS + 1):
+        df = _df(runs)
+        needed = t_quantile(level, df) + t_quantile(2 * (1 - POWER), df)
+        if abs(difference.value) >= needed * deviation * math.sqrt(now / runs):
+            return runs
+    return None
+
+
+def _df(runs: float) -> float:
+    return PRIOR_DF + 2 * (runs - 1)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profkit.comparing.comparability import sampled_as
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import AnyInfo, MeasuredInfo
+from profkit.model.notes import Finding, FindingCode
 
 MOST_RUNS = 30
 """Maximum number of runs of an order: more hardly make an interval narrower."""

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from profkit.comparing.significance import Seen
 from profkit.model.profile import Profile, Sample
-from profkit.stats import batch_spread, phased_spread
-from profkit.transforms.sums import by_weight, sum_parts
+from profkit.stats.means import batch_spread, phased_spread
 from profkit.transforms.tables import Selection, function_table
-from profkit.transforms.trees import picked
+from profkit.transforms.trees import by_weight, picked, sum_parts
 from profkit.units import Unit
 
 SLICES = 20
@@ -94,8 +93,6 @@ def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
 
 
 class _Numbers(NamedTuple):
-    """Numbers of the wanted functions of stacks, by stack."""
-
     last: Mapping[int, int]
     """Of the last frame; -1 for another function."""
     every: Mapping[int, Sequence[int]]

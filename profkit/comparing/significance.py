@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from profkit.stats import holm, t_quantile, t_two_sided
+from profkit.stats.means import t_quantile, t_two_sided
+from profkit.stats.ranks import holm
 
 LEVEL = 0.05
 """Probability of any false alarm among all quantities of a comparison."""
@@ -96,7 +97,6 @@ def _observed(sides: Sides) -> _Observed:
 
 
 def _common(spreads: Sequence[_Observed]) -> float:
-    """Return the mean multiple; 1 if none is known."""
     known = [spread.ratio for spread in spreads if spread.df]
     return math.fsum(known) / len(known) if known else 1.0
 

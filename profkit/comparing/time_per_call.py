@@ -45,10 +45,9 @@ def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
         return None
     found = compare_quantities([calls], [True], _LEVEL)[0]
     value = found.b.value - found.a.value
-    change = Change.NOISE
+    is_large = abs(value) >= _MIN_CHANGE * min(found.a.value, found.b.value)
     enough = min(len(a), len(b)) >= MIN_RUNS
-    if enough and found.p < _LEVEL and abs(value) >= _MIN_CHANGE * min(found.a.value, found.b.value):
-        change = Change.MORE if value > 0 else Change.LESS
+    change = Change.of(value, is_real=enough and found.p < _LEVEL and is_large)
     difference = Difference(value, value - found.half, value + found.half, found.p, change)
     return Compared(_estimate(found.a), _estimate(found.b), difference)
 

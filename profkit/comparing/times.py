@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from profkit.errors import UsageError
 from profkit.model.comparison import TimesCompared, Verdict
 from profkit.model.measurement import Design, MeasuredIn, Timing
-from profkit.stats import mann_whitney, median, minimum_detectable_effect, paired_ratio, unpaired_ratio
+from profkit.stats.ranks import mann_whitney, minimum_detectable_effect, paired_ratio, unpaired_ratio
 
 MIN_PROCESSES = 6
 """Minimum number of processes: the median of fewer values has no 95 % interval."""

@@ -14,8 +14,8 @@ from profkit.errors import ProfkitError, SamplerMissing, UsageError
 from profkit.ingest.keep import ingest
 from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Note, NoteCode
+from profkit.model.region import CALLS_ONLY
 from profkit.model.run import RunInfo
-from profkit.model.sampler_names import CALLS_ONLY
 from profkit.process.child import own_python, run_child
 from profkit.samplers import registry
 from profkit.samplers.base import Sampler

@@ -57,7 +57,9 @@ def decode(data: bytes, source: Path = Path("Austin samples"), budget: Budget | 
         weight = int(match[4]) * (1 if memory else 1000)
         if weight > 0:
             budget.check_depth(match[3].count(";"))
-            stack = tuple([frame(text) for text in _texts(match[3])])
+            # Before Austin 3, `;` separates a frame from its line.
+            texts = _LINE_APART.sub(r":\1)", match[3]).split(";")[1:]
+            stack = tuple([frame(text) for text in texts])
             builder.add_indexed(stack, builder.thread(thread(match[1], match[2])), weight)
     return builder.build(unit=Unit.BYTES if memory else Unit.NANOSECONDS)
 
@@ -85,11 +87,6 @@ def _metadata(data: bytes) -> dict[str, str]:
     marked = (line.decode("utf-8", "replace") for line in BytesIO(data) if line.startswith(b"# "))
     found = (_METADATA.match(line.rstrip()) for line in marked)
     return {match[1]: match[2] for match in found if match is not None}
-
-
-def _texts(stack: str) -> list[str]:
-    """Return the text of each frame; before Austin 3, `;` separates a frame from its line."""
-    return _LINE_APART.sub(r":\1)", stack).split(";")[1:]
 
 
 def _frame(text: str) -> Frame:

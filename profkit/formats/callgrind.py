@@ -16,8 +16,7 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.registry import Origin
-from profkit.formats.values import Selection, Values
+from profkit.formats.registry import Origin, Selection, Values
 from profkit.model.function_counts import CallCount, FunctionCount
 from profkit.model.measurement import INSTRUCTIONS, CallgrindDump
 from profkit.model.notes import Note, NoteCode
@@ -188,7 +187,6 @@ def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> Callgrind
 
 @contextmanager
 def _lines_named(lines: Sequence[str], unread: Iterator[str], path: Path) -> Iterator[None]:
-    """Raise DamagedFile, naming the line, for ValueError."""
     try:
         yield
     except ValueError as error:
@@ -206,7 +204,6 @@ def _instructions(events: Sequence[str]) -> int:
 
 
 def _body(unread: Iterator[str], choose: Callable[[Sequence[str]], int]) -> Body:
-    """Read a file for the event at the place that `choose` returns."""
     positions = 1
     for line in unread:
         if line.startswith("positions:"):
@@ -302,14 +299,13 @@ def _values(events: Sequence[str]) -> Values:
 
 
 def _profile(body: Body, builder: BoundedBuilder) -> tuple[Profile, tuple[Note, ...]]:
-    """Return the stacks of a body, and notes on what they lack."""
     event = body.events[body.event]
     unit, factor = _unit_of(event)
     functions = [
         replace(count, exclusive=count.exclusive * factor, inclusive=count.inclusive * factor)
         for count in _functions(body)
     ]
-    profile = unfold_functions(functions, _calls(body, factor), builder, builder.budget.check_path)
+    profile = unfold_functions(functions, _calls(body, factor), builder)
     counted = (Note.of(NoteCode.EVENT_COUNTED, event=event),) if unit is Unit.SAMPLES else ()
     approximated = Note.of(NoteCode.TREE_APPROXIMATED, unit=unit.value)
     return replace(profile, unit=unit), (*counted, Note(NoteCode.CALL_GRAPH_RECURSION), approximated)

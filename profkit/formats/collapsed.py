@@ -248,7 +248,6 @@ def encode(profile: Profile) -> bytes:
 
 
 def _threads(profile: Profile) -> list[list[str]]:
-    """Return the first frames of each thread's stacks."""
     several = len({thread.pid for thread in profile.threads}) > 1
     return [_first(thread, several) for thread in profile.threads]
 

@@ -11,12 +11,12 @@ sample its `timestamps` in microseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import member, optional, read_json, scaled, whole
-from profkit.formats.limits import BoundedBuilder, Budget, unlimited
+from profkit.formats.limits import BoundedBuilder, Budget, NodeStacks, unlimited
 from profkit.formats.registry import Origin
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
@@ -97,16 +97,13 @@ def _times_renewed(document: Mapping[str, object], samples: int) -> Mapping[str,
 
 
 class Nodes:
-    """Call tree of a profile: stacks by the id of their innermost node."""
+    """Call tree of a profile, as nodes that have ids."""
 
     def __init__(self, builder: BoundedBuilder) -> None:
         self._builder = builder
-        self._parents: dict[object, object] = {}
-        self._frames: dict[object, int] = {}
-        """Index of each node's frame; -1 for the root's."""
-        self._stacks: dict[object, tuple[int, ...]] = {}
-        self._depths: dict[object, int] = {}
-        """Depths of these stacks, which may be shortened."""
+        self._frames: dict[object, int | None] = {}
+        self._callers: dict[object, object] = {}
+        self._stacks = NodeStacks(builder, self._frames, self._callers, self._frames.__getitem__)
         self.hits: dict[object, int] = {}
         """Samples in which a node was the innermost, for files without a list of samples."""
 
@@ -117,47 +114,21 @@ class Nodes:
             number = member(node, where, "id", int)
             self._frames[number] = self._frame(member(node, where, "callFrame", dict), f"{where}.callFrame")
             children: list[object] = optional(node, where, "children", [])
-            for child in children:
-                self._parents[child] = number
+            self._callers.update(dict.fromkeys(children, number))
             parent = optional(node, where, "parent", -1)
             if parent >= 0:
-                self._parents[number] = parent
+                self._callers[number] = parent
             if hits := optional(node, where, "hitCount", 0):
                 self.hits[number] = hits
 
     def stack(self, leaf: object) -> tuple[int, ...]:
         """Return the frames from the root to a node; raises ValueError for one that does not exist."""
-        known = self._stacks.get(leaf)
-        if known is None:
-            frames: list[int] = []
-            callers: tuple[int, ...] = ()
-            node = leaf
-            for depth in count(1):
-                if node not in self._frames:
-                    below = "" if node == leaf else f", below which a sample has the node {leaf!r}"
-                    raise ValueError(
-                        f"the node {node!r} does not exist{below}: a part of the profile is missing"
-                    )
-                if depth > len(self._frames):
-                    raise ValueError(f"a sample has a node {leaf!r} that contains itself")
-                self._builder.budget.check_depth(depth)
-                if self._frames[node] >= 0:
-                    frames.append(self._frames[node])
-                if node not in self._parents:
-                    break
-                node = self._parents[node]
-                if callers := self._stacks.get(node, ()):
-                    depth += self._depths[node]
-                    break
-            self._depths[leaf] = depth
-            self._builder.budget.check_depth(depth)
-            known = self._stacks[leaf] = self._builder.fitted((*callers, *reversed(frames)))
-        return known
+        return self._stacks.stack(leaf, "a sample")
 
-    def _frame(self, called: Mapping[str, object], where: str) -> int:
+    def _frame(self, called: Mapping[str, object], where: str) -> int | None:
         name = optional(called, where, "functionName", "")
         if name == _ROOT:
-            return -1
+            return None
         line = whole(called.get("lineNumber"), f"{where}.lineNumber")  # from 0; -1 for V8's own code
         file = optional(called, where, "url", "")
         return self._builder.frame(Frame(name or _NAMELESS, file, max(0, line + 1)))

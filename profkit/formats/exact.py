@@ -3,19 +3,19 @@
 It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
 samples matters, the threads, the `turns` in which their samples alternate, since those formats separate the
 threads, the `starts` of samples and the `states` of their threads, if they are known. Strings are escaped by
-`pprof.schema.escape_text`, since JSON's readers differ on lone surrogates (RFC 8259, section 8.2).
+`escape_text`, since JSON's readers differ on lone surrogates (RFC 8259, section 8.2), and UTF-8 has none.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice, repeat
 from typing import NamedTuple
 
 from profkit.formats.json_members import member, number
 from profkit.formats.limits import Budget
-from profkit.formats.numbers import period_of
-from profkit.formats.pprof.schema import escape_text, unescape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 from profkit.units import Unit
 
@@ -187,3 +187,65 @@ def distinct_threads(threads: Iterable[Thread]) -> Iterator[Thread]:
         # The next thread of this name starts here: n equal names take n steps, not n².
         following.update(dict.fromkeys((*passed, free), after))
         yield free
+
+
+def sample_time_ns(profile: Profile) -> int | float | None:
+    """Return the nanoseconds of a weight of 1; None if unknown, or if times would not give weights back."""
+    if profile.unit is Unit.NANOSECONDS:
+        return 1
+    if profile.unit is not Unit.SAMPLES or profile.period_ns <= 0:
+        return None
+    period = int(profile.period_ns) if profile.period_ns.is_integer() else profile.period_ns
+    weights = {sample.weight for sample in profile.samples}
+    return period if all(_is_multiple(weight, period) for weight in weights) else None
+
+
+def period_of(value: float, where: str) -> float:
+    """Return the time that a sample represents, in nanoseconds; raises ValueError if it cannot be one."""
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{where} is {value}, not a time")
+    return float(value)
+
+
+def weight_of(time_ns: float, period_ns: float) -> int:
+    """Return the weight of samples with this total time; raises ValueError if the period is 0."""
+    if not period_ns:
+        raise ValueError("its samples have times, but its period_ns is 0")
+    if isinstance(time_ns, int) and period_ns == int(period_ns):
+        return time_ns // int(period_ns)
+    return round(time_ns / period_ns)
+
+
+def _is_multiple(weight: int, period_ns: float) -> bool:
+    try:
+        return weight_of(weight * period_ns, period_ns) == weight
+    except (OverflowError, ValueError):  # infinite, or not a number
+        return False
+
+
+# Match a run of backslashes from its beginning only: matching from each position would be quadratic.
+_TO_ESCAPE = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][0-9a-f]{2})")
+_ESCAPED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
+
+
+def escape_text(text: str) -> str:
+    """Return `text` with its lone surrogates escaped."""
+    if text.isprintable() and "\\" not in text:
+        return text
+    return _TO_ESCAPE.sub(_escaped, text)
+
+
+def unescape_text(text: str) -> str:
+    """Return the string that `escape_text` was given."""
+    return _ESCAPED.sub(_unescaped, text) if "\\ud" in text else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    before, surrogate, backslashes = match.groups()
+    return f"{before * 2}\\u{ord(surrogate):x}" if surrogate else backslashes * 2
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    backslashes, digits = match.groups()
+    before = backslashes[: len(backslashes) // 2]
+    return before + (chr(int(digits, 16)) if len(backslashes) % 2 else f"u{digits}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TypeVar
 
@@ -153,6 +153,17 @@ def column(holder: object, where: str, key: str, length: int) -> list[object]:
     if len(values) != length:
         raise ValueError(f"{where}.{key} has {len(values)} entries, not {length}")
     return values
+
+
+def whole_steps(weights: Iterable[float]) -> Iterator[int]:
+    """Yield weights as whole numbers; each partial sum differs from the original by at most a half."""
+    total: float = 0
+    done = 0
+    for weight in weights:
+        total += weight
+        step = round(total) - done
+        done += step
+        yield step
 
 
 def text_lines(data: bytes) -> Iterator[str]:

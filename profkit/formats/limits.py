@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import LimitExceeded, UsageError
@@ -66,11 +67,6 @@ class Budget:
         self.shortened = False
         """Whether stacks were shortened."""
 
-    @property
-    def records(self) -> int:
-        """Number of records counted so far."""
-        return self._records
-
     def left_s(self) -> float:
         """Return the seconds until the deadline."""
         return self._deadline_s - self._clock.monotonic_s()
@@ -78,24 +74,18 @@ class Budget:
     def check_time(self) -> None:
         """Check the deadline."""
         if self.left_s() < 0:
-            raise LimitExceeded(
-                self.source, f"takes more than {self.limits.max_seconds:g} s to read", "--max-seconds"
-            )
+            self._refuse(f"takes more than {self.limits.max_seconds:g} s to read", "--max-seconds")
 
     def check_bytes(self, size: int) -> None:
         """Check the size of the content, of which `size` bytes are known so far."""
         self._size = max(self._size, size)
         if size > self.limits.max_bytes:
-            raise LimitExceeded(
-                self.source, f"has more than {self.limits.max_bytes:,} bytes, uncompressed", "--max-bytes"
-            )
+            self._refuse(f"has more than {self.limits.max_bytes:,} bytes, uncompressed", "--max-bytes")
 
     def check_depth(self, depth: int) -> None:
         """Check the depth of one stack."""
         if depth > self.limits.max_depth:
-            raise LimitExceeded(
-                self.source, f"has a stack of more than {self.limits.max_depth:,} frames", "--max-depth"
-            )
+            self._refuse(f"has a stack of more than {self.limits.max_depth:,} frames", "--max-depth")
 
     def takes_whole(self, depth: int) -> bool:
         """Return whether there is room for one more distinct stack, and take the room.
@@ -111,17 +101,12 @@ class Budget:
         self._whole_frames += depth
         return True
 
-    def check_path(self, depth: int) -> None:
-        """Check the depth of a path through a call graph, and the deadline."""
-        self.check_depth(depth)
-        self.check_time()
-
     def count_records(self, count: int) -> None:
         """Add to the number of records, and check the deadline."""
         self._records += count
         if self._records > self.limits.max_records:
             what = f"has more than {self.limits.max_records:,} samples, events, functions or JSON objects"
-            raise LimitExceeded(self.source, what, "--max-records")
+            self._refuse(what, "--max-records")
         self.check_time()
 
     def count_stack(self, depth: int) -> None:
@@ -130,7 +115,10 @@ class Budget:
         self._frames += depth
         if self._frames > self.limits.max_frames:
             what = f"has more than {self.limits.max_frames:,} frames in its distinct stacks"
-            raise LimitExceeded(self.source, what, "--max-frames")
+            self._refuse(what, "--max-frames")
+
+    def _refuse(self, what: str, option: str) -> NoReturn:
+        raise LimitExceeded(self.source, what, option)
 
 
 def shorten(stack: Sequence[int], left_out: int) -> tuple[int, ...]:
@@ -166,8 +154,13 @@ class BoundedBuilder(ProfileBuilder):
         self._counted_stacks = self._uncounted = 0
         self._longest = 0
 
+    def check_path(self, depth: int) -> None:
+        """Check the depth of a path through a call graph, and the deadline."""
+        self.budget.check_depth(depth)
+        self.budget.check_time()
+
     def frame(self, frame: Frame) -> int:
-        """See `ProfileBuilder.frame`."""
+        """Return the index of a frame; a new one is a record."""
         before = len(self._frames)
         number = super().frame(frame)
         if number == before:
@@ -175,7 +168,7 @@ class BoundedBuilder(ProfileBuilder):
         return number
 
     def thread(self, thread: Thread) -> int:
-        """See `ProfileBuilder.thread`."""
+        """Return the index of a thread; a new one is a record."""
         before = len(self._threads)
         number = super().thread(thread)
         if number == before:
@@ -228,10 +221,61 @@ class BoundedBuilder(ProfileBuilder):
             self.budget.count_records(_CHECK_EVERY)
 
 
+class NodeStacks:
+    """Stacks by their innermost node, from nodes that name their callers.
+
+    Stacks of nodes in between are not kept: that would be quadratic.
+    """
+
+    def __init__(
+        self,
+        builder: BoundedBuilder,
+        nodes: Collection[object],
+        callers: Mapping[object, object],
+        frame_of: Callable[[object], int | None],
+    ) -> None:
+        """`callers` lacks roots. `frame_of` takes a node and returns None for a root that is no call."""
+        self._builder, self._nodes, self._callers, self._frame_of = builder, nodes, callers, frame_of
+        self._known: dict[object, tuple[int, ...]] = {}
+        self._depths: dict[object, int] = {}
+        """Depths of these stacks, which may be shortened."""
+
+    def stack(self, leaf: object, where: str) -> tuple[int, ...]:
+        """Return the frames from the root to a node; raises ValueError, naming `where`."""
+        known = self._known.get(leaf)
+        if known is not None:
+            return known
+        path: list[object] = []
+        callers: tuple[int, ...] = ()
+        node, depth = leaf, 0
+        while True:
+            if node not in self._nodes:
+                below = "" if node == leaf else f" below a node {node!r}"
+                problem = f"{where} has a node {leaf!r}{below} that does not exist"
+                raise ValueError(f"{problem}: a part of the profile is missing")
+            depth += 1
+            if depth > len(self._nodes):
+                raise ValueError(f"{where} has a node {leaf!r} that contains itself")
+            self._builder.budget.check_depth(depth)
+            path.append(node)
+            if node not in self._callers:
+                break
+            node = self._callers[node]
+            if callers := self._known.get(node, ()):
+                depth += self._depths[node]
+                break
+        self._depths[leaf] = depth
+        self._builder.budget.check_depth(depth)
+        frames = [frame for frame in map(self._frame_of, reversed(path)) if frame is not None]
+        known = self._known[leaf] = self._builder.fitted((*callers, *frames))
+        return known
+
+
 MAGIC = b"\x1f\x8b"
 """First bytes of gzip."""
 
-_GZIP = 31
+GZIP = 31
+"""zlib's `wbits` for a gzip header, which then has no time."""
 _PACKED, _UNPACKED = 1 << 14, 1 << 20
 """Sizes of zlib's input and output pieces, in bytes."""
 
@@ -252,7 +296,7 @@ def unpacked(pieces: Iterable[bytes], budget: Budget) -> Iterator[bytes]:
     size, packed = 0, _split(pieces)
     left = next(packed, b"")
     while left.startswith(MAGIC):
-        unpacker = zlib.decompressobj(_GZIP)
+        unpacker = zlib.decompressobj(GZIP)
         while not unpacker.eof:
             # zlib copies unconsumed input each time, so the pieces are small.
             left = left or next(packed, b"")

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from statistics import median
 
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import text_lines
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.registry import Origin
-from profkit.formats.values import Selection, Values
+from profkit.formats.registry import Origin, Selection, Values
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.stats.ranks import median
 from profkit.units import Unit
 
 _SAMPLE = re.compile(
@@ -87,7 +86,6 @@ def origin_of(data: bytes) -> Origin:
 
 
 def _events(data: bytes) -> tuple[str, ...]:
-    """Return the events of all samples, in the order of their first ones."""
     listed = (_SAMPLE.fullmatch(line) for line in text_lines(data) if line[:1] not in ("", " ", "\t", "#"))
     return tuple(dict.fromkeys(match["event"] for match in listed if match is not None))
 

@@ -227,7 +227,6 @@ def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profil
         calls,
         Unit.NANOSECONDS,
         builder,
-        builder.budget.check_path,
         totals=totals,
         roots=_roots(entries, calls),
         recursion=_recursion(entries),
@@ -254,7 +253,6 @@ def _sampled(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profil
         calls,
         Unit.SAMPLES,
         builder,
-        builder.budget.check_path,
         roots={line: max(0.0, total - received[line]) for line, total in totals.items()},
         recursion=Recursion(recursive, totals),
     )

@@ -1,4 +1,4 @@
-"""Registry of the formats for export and import; commands derive their choices from it.
+"""Registry of the formats for export and import, and of what files have: values, origins and times.
 
 A new format is one module and one line in `FORMATS`. Its functions import the module when they are called, so
 that `--help` does not load it.
@@ -7,8 +7,10 @@ that `--help` does not load it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -16,14 +18,13 @@ from typing import NamedTuple, Protocol, cast
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.limits import SHORTENED_DEPTH, Budget, ImportLimits, enough_memory
-from profkit.formats.values import Selection, only_value
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 
 Encode = Callable[[Profile], bytes]
 EncodeTimed = Callable[[Profile, "TimeSpan"], bytes]
 Decode = Callable[[bytes, Path, Budget | None], Profile]
-Select = Callable[[bytes, Path, Budget | None, str | None], Selection]
+Select = Callable[[bytes, Path, Budget | None, str | None], "Selection"]
 
 _INT64_MAX = 2**63 - 1
 
@@ -53,12 +54,70 @@ class Origin:
     """Notes for readers of this file."""
 
 
+class Selection(NamedTuple):
+    """The profile of one of a file's values."""
+
+    profile: Profile
+    value: str = ""
+    """Name of the value; empty if it is the one that is imported by default."""
+    notes: tuple[Note, ...] = ()
+    """Notes on this value and on those that are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Names of a file's values, and the one that is imported by default."""
+
+    names: tuple[str, ...]
+    default: int = 0
+
+    @classmethod
+    def named(cls, names: Iterable[str], default: int = 0) -> Values:
+        """Return values by name; one whose name is empty or not unique is called by its number, from 1."""
+        listed = tuple(names)
+        times = Counter(listed)
+        unique = (n if n and times[n] == 1 else str(number) for number, n in enumerate(listed, 1))
+        return cls(tuple(unique), default)
+
+    def index(self, wanted: str | None, source: Path) -> int:
+        """Return the place of a name, or that of the default value for None.
+
+        Raises UsageError, naming `source` and the names that exist.
+        """
+        if wanted is None:
+            return self.default
+        if wanted in self.names:
+            return self.names.index(wanted)
+        if len(self.names) == 1:
+            fix = f"its only value is {self.names[0]}: leave out --value"
+        else:
+            fix = f"give one of these with --value: {', '.join(self.names)}"
+        raise UsageError(f"{source} has no value {wanted!r}", fix)
+
+    def select(
+        self, place: int, profile: Profile, notes: Iterable[Note] = (), same: Collection[int] = ()
+    ) -> Selection:
+        """Return the selection of a value, with a note on others, except the `same` in another unit."""
+        kept = {place, *same}
+        others = ", ".join(name for number, name in enumerate(self.names) if number not in kept)
+        name = self.names[place]
+        left_out = (Note.of(NoteCode.VALUES_LEFT_OUT, kept=name, left_out=others),) if others else ()
+        return Selection(profile, "" if place == self.default else name, (*left_out, *notes))
+
+
+def only_value(profile: Profile, wanted: str | None, source: Path) -> Selection:
+    """Return the selection of a file with one value, which is named by its unit; raises as `Values.index`."""
+    values = Values((profile.unit.value,))
+    return values.select(values.index(wanted, source), profile)
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format of another tool, which profkit reads, writes, or both.
 
-    `encode` raises UsageError for a profile that the format cannot hold. `decode` raises DamagedFile, naming
-    its second argument, and LimitExceeded for what its third does not allow; None allows everything.
+    `encode` raises UsageError for a profile that the format cannot hold; it is None for formats that are only
+    read. `decode` raises DamagedFile, naming its second argument, and LimitExceeded for what its third does
+    not allow; None allows everything.
     `decode`, `sniff` and `origin` get the content without any gzip around it; the last two never raise.
     """
 
@@ -66,12 +125,12 @@ class Format:
     endings: tuple[str, ...]
     """Endings of file names, with the dot, the usual one first."""
     encode: Encode | None
-    decode: Decode | None
+    decode: Decode
     sniff: Callable[[bytes], bool]
     """Return whether content looks like this format; called in the order of `FORMATS`."""
     loses: str
     """Losses of any profile in this format, as the end of a sentence; empty if nothing is lost."""
-    origin: Callable[[bytes], Origin] | None = None
+    origin: Callable[[bytes], Origin]
     binary: bool = False
     """Whether the format is not for terminals."""
     keeps_totals: bool = False
@@ -94,98 +153,79 @@ class _Codec(Protocol):
     def origin_of(self, data: bytes) -> Origin: ...
 
 
-@dataclass(frozen=True, slots=True)
 class _Module:
-    """The functions of a module that is imported when one of them is called."""
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-    name: str
-
-    def encode(self, profile: Profile) -> bytes:
-        return self._codec().encode(profile)
-
-    def encode_timed(self, profile: Profile, span: TimeSpan) -> bytes:
-        return self._codec().encode_timed(profile, span)
-
-    def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile:
-        return self._codec().decode(data, source, budget)
-
-    def select(self, data: bytes, source: Path, budget: Budget | None, value: str | None) -> Selection:
-        return self._codec().select(data, source, budget, value)
-
-    def sniff(self, data: bytes) -> bool:
-        return self._codec().sniff(data)
-
-    def origin_of(self, data: bytes) -> Origin:
-        return self._codec().origin_of(data)
-
-    def _codec(self) -> _Codec:
-        return cast(_Codec, import_module(f"profkit.formats.{self.name}"))
+    def __getattr__(self, function: str) -> Callable[..., object]:
+        return partial(_call, f"profkit.formats.{self._name}", function)
 
 
-def _read_only(name: str, endings: tuple[str, ...], module: str) -> Format:
-    """Return a format of other tools that profkit does not write."""
-    codec = _Module(module)
-    return Format(name, endings, None, codec.decode, codec.sniff, loses="", origin=codec.origin_of)
+def _call(module: str, function: str, *arguments: object) -> object:
+    return getattr(import_module(module), function)(*arguments)
 
 
-_COLLAPSED, _PPROF, _ANY_PPROF = map(_Module, ("collapsed", "pprof", "pprof.foreign"))
-
-
-def _text(name: str, endings: tuple[str, ...], module: str, loses: str = "") -> Format:
-    """Return a text format that profkit writes and reads."""
-    codec = _Module(module)
-    return Format(name, endings, codec.encode, codec.decode, codec.sniff, loses, codec.origin_of)
-
-
-def _with_values(known: Format, module: str) -> Format:
-    """Return a format whose files can have several values."""
-    return replace(known, select=_Module(module).select)
+def _format(
+    name: str,
+    endings: tuple[str, ...],
+    *,
+    module: str = "",
+    written: bool = False,
+    several_values: bool = False,
+    loses: str = "",
+) -> Format:
+    """Return a format whose functions are in a module of this package, by default of the same name."""
+    codec = cast(_Codec, _Module(module or name))
+    return Format(
+        name,
+        endings,
+        encode=codec.encode if written else None,
+        decode=codec.decode,
+        sniff=codec.sniff,
+        loses=loses,
+        origin=codec.origin_of,
+        select=codec.select if several_values else None,
+    )
 
 
 _TOTALS = "the exact totals of functions; readers add them up from stacks, which approximate the call graph"
 
 _STATES = "which samples are of waiting threads; readers recognize waiting only by functions and lines"
 
+_PPROF = cast(_Codec, _Module("pprof"))
+
 FORMATS: Mapping[str, Format] = {
     known.name: known
     for known in (
-        Format(
-            "pprof",
-            (".pb.gz", ".pprof", ".pb"),
-            _PPROF.encode,
-            _ANY_PPROF.decode,
-            _ANY_PPROF.sniff,
-            loses="",
-            origin=_ANY_PPROF.origin_of,
+        replace(
+            _format("pprof", (".pb.gz", ".pprof", ".pb"), module="pprof.foreign", several_values=True),
+            encode=_PPROF.encode,
+            encode_timed=_PPROF.encode_timed,
             binary=True,
             keeps_totals=True,
-            encode_timed=_PPROF.encode_timed,
-            select=_ANY_PPROF.select,
         ),
-        _with_values(_text("speedscope", (".speedscope.json",), "speedscope"), "speedscope"),
-        _text("firefox", (".firefox.json",), "firefox"),
-        _text(
+        _format("speedscope", (".speedscope.json",), written=True, several_values=True),
+        _format("firefox", (".firefox.json",), written=True),
+        _format(
             "chrome-trace",
             (".trace.json",),
-            "chrome_trace",
+            module="chrome_trace",
+            written=True,
             loses="empty stacks, line changes within a call, and times below a microsecond; samples are "
             "placed one after the other",
         ),
-        _read_only("cpuprofile", (".cpuprofile",), "cpuprofile"),
-        _read_only("pstats", (".prof", ".pstats"), "pstats"),
-        _read_only("pyinstrument", (".pyisession", ".json"), "pyinstrument"),
-        _with_values(_read_only("callgrind", (".callgrind.out", ".out"), "callgrind"), "callgrind"),
-        _read_only("austin", (".austin",), "austin"),
-        _with_values(_read_only("perf-script", (".perf.txt", ".perf"), "perf_script"), "perf_script"),
+        _format("cpuprofile", (".cpuprofile",)),
+        _format("pstats", (".prof", ".pstats")),
+        _format("pyinstrument", (".pyisession", ".json")),
+        _format("callgrind", (".callgrind.out", ".out"), several_values=True),
+        _format("austin", (".austin",)),
+        _format("perf-script", (".perf.txt", ".perf"), module="perf_script", several_values=True),
         # Last, since lines of others end in numbers too.
-        Format(
+        _format(
             "collapsed",
             (".collapsed", ".folded", ".txt"),
-            _COLLAPSED.encode,
-            _COLLAPSED.decode,
-            _COLLAPSED.sniff,
+            written=True,
             loses="the order of samples, their unit and the time between them",
-            origin=_COLLAPSED.origin_of,
         ),
     )
 }
@@ -214,13 +254,12 @@ def lost_in(known: Format, profile: Profile) -> Iterator[str]:
 
 def importable() -> tuple[str, ...]:
     """Return the names of the formats that profkit imports."""
-    return tuple(known.name for known in FORMATS.values() if known.decode is not None)
+    return tuple(FORMATS)
 
 
 def format_of(data: bytes) -> Format | None:
     """Return the format that content looks like; None if there is none."""
-    readable = (known for known in FORMATS.values() if known.decode is not None)
-    return next((known for known in readable if known.sniff(data)), None)
+    return next((known for known in FORMATS.values() if known.sniff(data)), None)
 
 
 def read_any(
@@ -240,26 +279,21 @@ def read_any(
     """
     budget = budget or Budget(limits or ImportLimits(), source)
     known = FORMATS.get(name) if name is not None else format_of(data)
-    if known is None or known.decode is None:
+    if known is None:
         problem = f"the format of {source} is not known" if name is None else f"{name!r} cannot be imported"
         raise UsageError(problem, f"supported formats: {', '.join(importable())}")
     with enough_memory(source):
         budget.check_bytes(len(data))
-        selected = _selected(known, known.decode, data, source, budget, value)
+        if known.select is not None:
+            selected = known.select(data, source, budget, value)
+        else:
+            selected = only_value(known.decode(data, source, budget), value, source)
         profile = _checked(selected.profile, source)
         budget.check_time()
-        origin = Origin() if known.origin is None else known.origin(data)
+        origin = known.origin(data)
         shortened = (Note.of(NoteCode.STACKS_SHORTENED, frames=SHORTENED_DEPTH),) if budget.shortened else ()
         origin = replace(origin, notes=(*origin.notes, *selected.notes, *shortened))
         return ReadProfile(known, profile, origin, selected.value)
-
-
-def _selected(
-    known: Format, decode: Decode, data: bytes, source: Path, budget: Budget, value: str | None
-) -> Selection:
-    if known.select is not None:
-        return known.select(data, source, budget, value)
-    return only_value(decode(data, source, budget), value, source)
 
 
 def _checked(profile: Profile, source: Path) -> Profile:

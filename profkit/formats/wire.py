@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import count, islice
@@ -72,6 +72,41 @@ def counted_fields(data: bytes, budget: Budget) -> Iterator[tuple[int, int | byt
     while batch := tuple(islice(found, _COUNTED_AT_ONCE)):
         budget.count_records(len(batch))
         yield from batch
+
+
+Fields = Mapping[int, Sequence[int | bytes]]
+
+
+def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:
+    """Return the values of a message; fields are counted if there is a budget.
+
+    Raises ValueError for a number, and as `fields` does.
+    """
+    found: dict[int, list[int | bytes]] = {}
+    data = bytes_of(message)
+    for field, value in fields(data) if budget is None else counted_fields(data, budget):
+        found.setdefault(field, []).append(value)
+    return found
+
+
+def number_in(fields: Fields, field: int) -> int:
+    """Return an integer field; 0 if it is absent."""
+    value = fields.get(field, (0,))[-1]
+    if isinstance(value, bytes):
+        raise ValueError(f"field {field} contains bytes instead of a number")
+    return value
+
+
+def integers_of(values: Iterable[int | bytes]) -> list[int]:
+    """Return a repeated integer field, packed or not."""
+    return [number for value in values for number in integers(value)]
+
+
+def bytes_of(value: int | bytes) -> bytes:
+    """Return bytes; raises ValueError for a number."""
+    if isinstance(value, int):
+        raise ValueError("a field contains a number instead of bytes")
+    return value
 
 
 class Repeated(NamedTuple):
@@ -190,7 +225,7 @@ def integers(value: int | bytes) -> list[int]:
 
 _WIDEST = 4
 """Maximum size in bytes of the integers that `many_integers` reads at once."""
-_NOT_LAST = bytes(range(0x80, 0x100))
+NOT_LAST = bytes(range(0x80, 0x100))
 """Bytes of integers that others follow."""
 _LOW_BITS = bytes(byte & 0x7F for byte in range(256))
 """Translation table: a byte of an integer becomes its seven bits."""
@@ -214,7 +249,7 @@ def many_integers(value: bytes) -> list[int]:
         raise ValueError("an integer is cut short")
     wide = b"\0" + value
     # Ids are often equally wide, since neighbours are used together.
-    if len(value) != width * len(value.translate(None, _NOT_LAST)):
+    if len(value) != width * len(value.translate(None, NOT_LAST)):
         for size in range(1, width):
             wide = _AFTER[size - 1].sub(bytes(width - size), wide)
     first, *others = (wide[1 + place :: width].translate(_LOW_BITS) for place in range(width))

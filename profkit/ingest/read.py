@@ -29,9 +29,8 @@ from profkit.ingest.segments import (
 from profkit.ingest.traces import read_traces
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
-from profkit.model.region import Region, RegionKind
+from profkit.model.region import MEMRAY, Region, RegionKind
 from profkit.model.run import Run, RunInfo
-from profkit.model.sampler_names import MEMRAY
 from profkit.model.session import CallDelta, Manifest, ResourcePoint, SessionState
 from profkit.model.trace import Trace
 from profkit.samplers.base import Sampler
@@ -39,10 +38,10 @@ from profkit.samplers.registry import resolve as registry_resolve
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.spool import MANIFEST, SpoolSession, is_live, read_journals, read_session_in
 from profkit.transforms.attribution import RegionCut, cut_regions
-from profkit.transforms.cells import shown_file, with_cell_names
 from profkit.transforms.combine import merge_profiles
-from profkit.transforms.cpu_time import children_note
+from profkit.transforms.origin import shown_file, with_cell_names
 from profkit.transforms.simplify import keep_leaf_end
+from profkit.transforms.unsampled_time import children_note
 
 
 def session_notes(

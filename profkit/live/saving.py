@@ -8,13 +8,13 @@ from profkit.clock import Clock
 from profkit.ingest.read import run_id
 from profkit.live.samples import LiveSamples
 from profkit.live.source import LiveSource, State
+from profkit.model.histogram import histogram_of
 from profkit.model.profile import Profile, ProfileBuilder, Sample
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.program.attached import region_of
 from profkit.program.target import Target
 from profkit.samplers.options import SamplerOptions
-from profkit.stats import histogram_of
 from profkit.store.spool import new_session_id
 from profkit.transforms.simplify import Reindexer
 

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from profkit.errors import BadReply, DamagedFile, TooShort, UsageError
@@ -22,7 +23,6 @@ from profkit.model.measurement import (
     Timing,
     Tool,
 )
-from profkit.stats import median
 from profkit.transforms.counts import subtract_baseline
 from profkit.transforms.python_counts import Stub, python_counts
 

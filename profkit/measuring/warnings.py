@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from statistics import median
 
 from profkit.comparing.instructions import repeats_agree
 from profkit.comparing.times import MIN_PROCESSES
@@ -16,7 +17,7 @@ from profkit.model.measurement import (
     WarningCode,
 )
 from profkit.model.workorder import WorkOrder
-from profkit.stats import median, median_interval
+from profkit.stats.ranks import median_interval
 
 MIN_BLOCKS = 5
 """Minimum number of blocks per process: with fewer, even the fastest may be disturbed."""

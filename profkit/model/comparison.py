@@ -5,11 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from profkit.model.findings import Finding
 from profkit.model.measurement import Design, MeasuredRun, relative_range
-from profkit.model.notebook import ShownInNotebooks
+from profkit.model.notes import Finding
 from profkit.model.profile import Profile
-from profkit.model.run import RunInfo
+from profkit.model.run import RunInfo, ShownInNotebooks
 
 
 class Change(enum.Enum):
@@ -19,6 +18,11 @@ class Change(enum.Enum):
     LESS = "less"
     NOISE = "noise"
     """Noise explains the difference, or it is too small to matter."""
+
+    @classmethod
+    def of(cls, difference: float, *, is_real: bool) -> Change:
+        """Return the change for a difference; noise unless it is real."""
+        return (cls.MORE if difference > 0 else cls.LESS) if is_real else cls.NOISE
 
 
 class Grade(enum.Enum):

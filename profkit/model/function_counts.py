@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,14 @@ class FunctionCount:
     object: str = ""
     """Its shared object; empty if Callgrind does not name it."""
 
+    @property
+    def key(self) -> str:
+        """Its name, which identifies it in a dump."""
+        return self.name
+
+    def __add__(self, other: FunctionCount) -> FunctionCount:
+        return FunctionCount(self.name, *_sums(self, other), self.object or other.object)
+
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
@@ -28,6 +37,10 @@ class CallCount:
     callee: str
     calls: float
     inclusive: float
+
+    def __add__(self, other: CallCount) -> CallCount:
+        calls, inclusive = self.calls + other.calls, self.inclusive + other.inclusive
+        return CallCount(self.caller, self.callee, calls, inclusive)
 
 
 STATEMENT = "<statement>"
@@ -53,6 +66,16 @@ class PythonFunctionCount:
     def key(self) -> str:
         """`file:name`, which identifies it in a measurement."""
         return f"{self.file}:{self.name}"
+
+    def __add__(self, other: PythonFunctionCount) -> PythonFunctionCount:
+        return PythonFunctionCount(self.name, self.file, self.line, *_sums(self, other))
+
+
+_AnyCount = TypeVar("_AnyCount", FunctionCount, PythonFunctionCount)
+
+
+def _sums(a: _AnyCount, b: _AnyCount) -> tuple[float, float, float]:
+    return a.exclusive + b.exclusive, a.inclusive + b.inclusive, a.calls + b.calls
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from statistics import median
 from typing import TypeVar
 
 from profkit.model.function_counts import CallCount, FunctionCount, PythonCounts
-from profkit.model.notebook import ShownInNotebooks
 from profkit.model.notes import Figure, Note
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import Run, RunInfo, ShownInNotebooks
 from profkit.model.session import ProcessInfo
 from profkit.model.workorder import Language, Level, Mode
 from profkit.units import format_duration, short_repr

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from profkit.model.comparison import Change, Side
-from profkit.model.findings import Finding
-from profkit.model.notebook import ShownInNotebooks
+from profkit.model.notes import Finding
 from profkit.model.profile import Profile, Value
+from profkit.model.run import ShownInNotebooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,9 @@ class ProfileBuilder:
         """Return the index of a frame; add the frame if it is new."""
         return self._frames.setdefault(frame, len(self._frames))
 
+    def check_path(self, depth: int) -> None:
+        """Raise an error if a path of this depth must not be followed: here, none."""
+
     def thread(self, thread: Thread) -> int:
         """Return the index of a thread; add the thread if it is new."""
         return self._threads.setdefault(thread, len(self._threads))

@@ -1,4 +1,4 @@
-"""Regions: decorated functions and labelled blocks, identical in every process."""
+"""Regions: decorated functions and labelled blocks, identical in every process; names of no sampler."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import inspect
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, MethodType
+
+CALLS_ONLY = "none"
+"""Sampler that takes no samples."""
+MEMRAY = "memray"
+"""Tracker of memory, in the place of a sampler."""
 
 MARKER_PREFIX = "profkit:"
 
@@ -197,3 +202,6 @@ def _constant_parts(constant: object) -> Iterator[bytes]:
 def readable(qualname: str) -> str:
     """Return a qualified name without `<locals>`."""
     return qualname.replace("<locals>.", "")
+
+
+"""Names that stand for a sampler in runs without samples. Decorating a function loads them, not `session`."""

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
-from profkit.model.notebook import ShownInNotebooks
 from profkit.model.notes import Note, is_warning
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.session import AwaitTime, ProcessInfo, ResourcePoint, SamplerPlan, SessionState
 from profkit.model.trace import Trace
 from profkit.units import Unit, format_bytes, format_duration, short_repr
+
+_RENDERER = "profkit.render.notebook"
+"""Imported by name on display, since the model must not import its renderer, a higher package."""
+
+
+class Printer(Protocol):
+    """The used part of IPython's pretty printer."""
+
+    def text(self, text: str) -> None:
+        """Print text that has no line breaks."""
+
+
+class ShownInNotebooks:
+    """Base of runs, measurements and comparisons, with the methods that Jupyter, VS Code and others call."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        """Return a frame with the report's page, small enough for a notebook file."""
+        shown: str | None = importlib.import_module(_RENDERER).notebook_html(self)
+        return shown
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        """Print one line: IPython keeps the text with the page, and all samples would take megabytes."""
+        printer.text(importlib.import_module(_RENDERER).notebook_text(self))
+
 
 _MUCH_TORN = 0.02
 """Share of torn samples above which the callers in the others may be wrong."""
@@ -218,7 +245,6 @@ class Run(ShownInNotebooks):
 
 
 def _identity(info: RunInfo) -> str:
-    """Describe the run briefly, on one line."""
     seen = (
         f"{info.samples} samples" if info.memory is None else f"peak {format_bytes(info.memory.peak_bytes)}"
     )

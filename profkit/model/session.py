@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notes import Note
-from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
+from profkit.model.region import CALLS_ONLY, MEMRAY
 
 
 class SessionState(enum.Enum):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import InvalidOption
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
 from profkit.samplers.options import SamplerOptions, check_common

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from profkit.errors import InvalidOption, UsageError
-from profkit.model.sampler_names import MEMRAY
+from profkit.model.region import MEMRAY
 
 Blocking = bool | Literal["auto"]
 

@@ -120,7 +120,7 @@ def await_times(runs: Iterable[Awaits]) -> tuple[AwaitTime, ...]:
     """Add up what several runs have counted."""
     # Not needed to decorate a function.
     from profkit.model.session import AwaitTime
-    from profkit.transforms.suspension import add_awaits
+    from profkit.transforms.unsampled_time import add_awaits
 
     return add_awaits(
         AwaitTime(

@@ -150,8 +150,8 @@ class Counters:
         if self.is_empty:
             return None
         # Not needed to decorate a function.
+        from profkit.model.histogram import histogram_of
         from profkit.model.session import CallDelta
-        from profkit.stats import histogram_of
 
         return CallDelta(
             region=self.region.id,

@@ -14,7 +14,7 @@ from typing import TypedDict
 from profkit.clock import Clock
 from profkit.errors import AttachDenied, SamplerError, SamplerTimeout
 from profkit.model.notes import Note, NoteCode
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.base import LiveStacks, Sampler

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.config import Config
-from profkit.model.sampler_names import MEMRAY
+from profkit.model.region import MEMRAY
 from profkit.model.session import Capture, Lines, Manifest, SamplerPlan, SessionState
 from profkit.process.manifest import process_info
 from profkit.samplers.memray.tracker import version

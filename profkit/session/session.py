@@ -14,7 +14,7 @@ from typing import TypeVar
 from profkit.clock import Clock
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.notes import Note, NoteCode
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY
 from profkit.model.session import (
     Cover,
     Ending,

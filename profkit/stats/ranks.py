@@ -6,17 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from statistics import NormalDist
+from itertools import accumulate, islice
+from statistics import NormalDist, median
 from typing import NamedTuple
-
-
-def median(values: Iterable[float]) -> float:
-    """Return the middle value, or the mean of the two middle ones; raises ValueError for no values."""
-    ordered = sorted(values)
-    if not ordered:
-        raise ValueError("no values have no median")
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def median_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[float, float] | None:
@@ -35,13 +27,20 @@ def median_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[
 
 def values_outside(count: int, confidence: float) -> int | None:
     """Return how many of `count` values a median's interval omits at each end; None: too few values."""
-    wrong = Fraction(1 - Fraction(confidence)) * 2**count / 2
-    found, below, ways = None, 0, 1
-    for rank in range(count // 2 + 1):
-        below += ways
+    ranks = range(count // 2 + 1)
+    ways = accumulate(ranks, lambda before, rank: before * (count - rank) // (rank + 1), initial=1)
+    return _outside(islice(ways, len(ranks)), 2**count, confidence)
+
+
+def _outside(ways: Iterable[int], total: int, confidence: float) -> int | None:
+    """Return the last rank up to which no more than half of the rest of `confidence` of all ways are."""
+    wrong = Fraction(1 - Fraction(confidence)) * total / 2
+    found, below = None, 0
+    for rank, number in enumerate(ways):
+        below += number
         if below > wrong:
             break
-        found, ways = rank, ways * (count - rank) // (rank + 1)
+        found = rank
     return found
 
 
@@ -107,7 +106,6 @@ def minimum_detectable_effect(a: Sequence[float], b: Sequence[float], level: flo
 
 
 def _squares(times: Sequence[float]) -> float:
-    """Return the sum of squared deviations of the times' logarithms from their mean."""
     logs = [math.log(time) for time in times]
     mean = math.fsum(logs) / len(logs)
     return math.fsum((log - mean) ** 2 for log in logs)
@@ -173,14 +171,7 @@ def ratios_outside(n: int, m: int, confidence: float) -> int | None:
     if max(n, m) > EXACT_UP_TO:
         deviations = NormalDist().inv_cdf((1 + confidence) / 2)
         return math.floor(n * m / 2 - deviations * math.sqrt(n * m * (n + m + 1) / 12))
-    wrong = Fraction(1 - Fraction(confidence)) * math.comb(n + m, n) / 2
-    found, below = None, 0
-    for rank, ways in enumerate(arrangements(n, m)):
-        below += ways
-        if below > wrong:
-            break
-        found = rank
-    return found
+    return _outside(arrangements(n, m), math.comb(n + m, n), confidence)
 
 
 class Adjusted(NamedTuple):

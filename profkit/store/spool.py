@@ -36,6 +36,7 @@ from typing import TypeVar
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
+from profkit.model.histogram import merge_histograms
 from profkit.model.region import Region
 from profkit.model.session import (
     SEGMENT_PREFIX,
@@ -52,13 +53,12 @@ from profkit.model.session import (
 from profkit.originals import REAL
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import is_same_process
-from profkit.stats import merge_histograms
 from profkit.store import spool_files
 from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_spool
 from profkit.store.journal import Lines as JournalLines
 from profkit.store.journal import append_records
 from profkit.store.records import UNFINISHED, read_document_in, write_document
-from profkit.transforms.suspension import add_awaits
+from profkit.transforms.unsampled_time import add_awaits
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"

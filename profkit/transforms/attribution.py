@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import NamedTuple
@@ -92,28 +92,27 @@ class Marks:
 
 def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode) -> Marks:
     """Classify all frames; `regions` are all regions of the session."""
+
+    def of_files(test: Callable[[str], bool]) -> frozenset[int]:
+        return frozenset(index for index, frame in enumerate(frames) if test(frame.file))
+
     known = tuple(regions)
-    recording = frozenset(index for index, frame in enumerate(frames) if own.records(frame.file))
-    markers = {index: frames[index].name for index in recording if _is_marker(frames[index])}
-    callers = frozenset(
-        index for index in recording if index in markers or own.calls_for_program(frames[index].file)
-    )
-    held = frozenset(index for index, frame in enumerate(frames) if own.holds(frame.file))
+    recording, held = of_files(own.records), of_files(own.holds)
+    named = ((index, frames[index].name) for index in recording)
+    markers = {index: name for index, name in named if name.startswith(MARKER_PREFIX)}
+    calling = frozenset(index for index in recording if own.calls_for_program(frames[index].file))
+    callers = calling | markers.keys()
     return Marks(
         own=recording,
         callers=callers,
         markers=frozenset(markers),
-        native=frozenset(index for index, frame in enumerate(frames) if is_native_file(frame.file)),
-        library=held.union(index for index, frame in enumerate(frames) if is_library_file(frame.file)),
+        native=of_files(is_native_file),
+        library=held | of_files(is_library_file),
         held=held - callers,
         loops=frozenset(index for index, frame in enumerate(frames) if _runs_loop(frame)),
         entries=_marker_entries(markers, known) | _block_entries(frames, known),
         fitting=_fitting(frames, known, markers),
     )
-
-
-def _is_marker(frame: Frame) -> bool:
-    return frame.name.startswith(MARKER_PREFIX)
 
 
 def _runs_loop(frame: Frame) -> bool:
@@ -231,23 +230,18 @@ class _Fate(enum.Enum):
 
 
 class _Piece(NamedTuple):
-    """Part of a stack that belongs to one region."""
-
     region: str
     fate: _Fate
     stack: Stack
 
 
 class _Part:
-    """Samples of a region collected so far."""
-
     def __init__(self, source: Profile) -> None:
         self._source, self._builder = source, ProfileBuilder()
         self._reindexer = Reindexer(source, self._builder)
         self._weights = dict.fromkeys(_Fate, 0)
 
     def add(self, piece: _Piece, sample: Sample, start: int | None) -> None:
-        """Add a sample, of which the piece is a part."""
         stack, thread, weight = sample
         self._weights[piece.fate] += weight
         if piece.fate is _Fate.KEPT:
@@ -300,21 +294,20 @@ class _Sorter:
         return pieces
 
     def is_of_child(self, stack: int) -> bool:
-        """Return whether a stack, given by its index, is of a child process."""
         return not self._children.isdisjoint(self._profile.stacks[stack][:1])
 
     def pieces_of_child(self, stack: int, regions: Iterable[str]) -> tuple[_Piece, ...]:
-        """Return the pieces of a child's stack for regions that do not begin in it."""
         return self._whole(self._profile.stacks[stack], regions)
 
     def _pieces_within(self, stack: Stack) -> tuple[_Piece, ...]:
         begins = self._marks.begins(stack)
         torn = bool(begins) and self._is_torn(stack)
         processes = tuple(takewhile(self._children.__contains__, stack))
-        return tuple(
-            self._judge(region, self._in_process(processes, self._frames_to_keep(region, stack[at:])), torn)
-            for region, at in begins.items()
-        )
+        pieces = []
+        for region, at in begins.items():
+            kept = self._frames_to_keep(region, stack[at:])
+            pieces.append(self._judge(region, (*processes, *kept) if kept else (), torn))
+        return tuple(pieces)
 
     def _whole_pieces(self, stack: int, thread: int, done: set[str]) -> tuple[_Piece, ...]:
         tids = (None, self._profile.threads[thread].tid)
@@ -324,7 +317,6 @@ class _Sorter:
         return self._whole(self._profile.stacks[stack], regions) if regions else ()
 
     def _whole(self, frames: Stack, regions: Iterable[str]) -> tuple[_Piece, ...]:
-        """Return the pieces of a whole stack for regions that do not begin in it."""
         kept = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
         torn = self._is_torn(frames)
         return tuple(self._judge(region, self._from_loop(region, kept), torn) for region in regions)
@@ -361,11 +353,6 @@ class _Sorter:
             self._tests[region] = known
         start = next((place for place, frame in enumerate(kept) if frame in known), 0)
         return kept[start:]
-
-    @staticmethod
-    def _in_process(processes: Stack, kept: Stack) -> Stack:
-        """Return the kept frames above those of the child processes they ran in."""
-        return (*processes, *kept) if kept else ()
 
     def _judge(self, region: str, kept: Stack, torn: bool) -> _Piece:
         fate = _Fate.OVERHEAD if not kept else _Fate.TORN if torn else _Fate.KEPT

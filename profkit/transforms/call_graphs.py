@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -16,9 +16,6 @@ from profkit.units import Unit
 
 _MAX_PATHS = 20_000
 _MIN_PART = 1e-5
-
-CheckDepth = Callable[[int], None]
-"""Function that raises an error if a path of this depth must not be followed or takes too long."""
 
 Calls = Mapping[tuple[Frame, Frame], float]
 """Inclusive cost by (caller, callee)."""
@@ -109,8 +106,6 @@ class CallPath:
 
 @dataclass(slots=True)
 class _Split:
-    """Division of a path's cost."""
-
     own: dict[Frame, float] = field(default_factory=dict)
     """By function on the path: its own cost if it ends the path or is called again from there."""
     callees: dict[Frame, float] = field(default_factory=dict)
@@ -124,9 +119,8 @@ class _Split:
 class Paths:
     """Paths through a graph, heaviest first: the first path to a function is its heaviest."""
 
-    def __init__(self, graph: Graph, check_depth: CheckDepth) -> None:
-        self._graph = graph
-        self._check_depth = check_depth
+    def __init__(self, graph: Graph, builder: ProfileBuilder) -> None:
+        self._graph, self._builder = graph, builder
         self._least = sum(graph.own.values()) * _MIN_PART
         self._by_function: dict[Frame, list[CallPath]] = {}
         self._waiting: list[tuple[float, int, CallPath]] = []
@@ -153,13 +147,12 @@ class Paths:
             known = self._by_function.setdefault(path.function, [])
             if known and (path.cost < self._least or self._kept >= _MAX_PATHS):
                 continue
-            self._check_depth(path.depth)
+            self._builder.check_path(path.depth)
             known.append(path)
             self._kept += 1
             self._enter(path)
 
     def _enter(self, path: CallPath) -> None:
-        """Divide a path's cost among its functions and their callees."""
         above = {part.function: part for part in path.parts()}
         split = self._split(path, above)
         scale = path.cost / split.whole if split.whole else 0.0
@@ -215,16 +208,11 @@ _UNKNOWN = "???"
 """Callgrind's placeholder for an unknown file or object."""
 
 
-def _any_depth(depth: int) -> None:
-    """Allow all paths."""
-
-
 def unfold(
     own: Mapping[Frame, int],
     calls: Calls,
     unit: Unit,
     builder: ProfileBuilder | None = None,
-    check_depth: CheckDepth = _any_depth,
     *,
     totals: Mapping[Frame, int] | None = None,
     roots: Roots | None = None,
@@ -237,14 +225,14 @@ def unfold(
     a 100,000th of the whole, or after the heaviest 20,000, are dropped in favour of other paths to their
     function; its heaviest path is always kept. Stacks begin with `roots` if they are known, otherwise with
     functions that nothing calls and with costs that callers do not account for. Negative weights count as 0.
-    `builder` collects the stacks. `check_depth` is called with each path's depth before it is followed.
+    `builder` collects the stacks, and checks the depth of each path before it is followed.
 
     Stacks of recursive functions cannot have the totals of the graph. `totals` are those that the file
     states; the profile has them beside its stacks.
     """
     builder = builder or ProfileBuilder()
     thread = builder.thread(Thread(0, 0, ""))
-    paths = Paths(Graph.of(own, calls, roots, recursion), check_depth)
+    paths = Paths(Graph.of(own, calls, roots, recursion), builder)
     for function, parts in paths.by_function().items():
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:
@@ -272,7 +260,6 @@ def unfold_functions(
     functions: Iterable[FunctionCount],
     calls: Iterable[CallCount],
     builder: ProfileBuilder | None = None,
-    check_depth: CheckDepth = _any_depth,
 ) -> Profile:
     """Return Callgrind's instructions by function and call as stacks, with the totals of functions.
 
@@ -293,7 +280,7 @@ def unfold_functions(
     placed = {frames[function.name] for function in counted if function.object}
     costs.update(_inlined(own, costs, placed))
     stated = {frame: round(total) for frame, total in totals.items()}
-    return unfold(_whole(own), costs, Unit.INSTRUCTIONS, builder, check_depth, totals=stated)
+    return unfold(_whole(own), costs, Unit.INSTRUCTIONS, builder, totals=stated)
 
 
 def _whole(weights: Mapping[Frame, float]) -> dict[Frame, int]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.origin import OWN_CODE, is_child_file, package_of
 from profkit.transforms.trees import stack_weights
-from profkit.transforms.wait_labels import has_ranks, wait_label
+from profkit.transforms.waiting import has_ranks, wait_label
 
 _IMPORT = "importlib._bootstrap"
 _HALF = 0.5

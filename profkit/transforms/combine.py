@@ -118,7 +118,6 @@ def _add_all(profile: Profile, target: ProfileBuilder, thread: int) -> None:
 
 
 def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[str], str]:
-    """Return a function that maps a file's path in one run to its path in the first."""
     here, there = _move(home, first)
 
     @cache

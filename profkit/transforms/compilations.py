@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from profkit.model.compilations import Compilations, CompiledFrame, Pass, Phase, Stage
@@ -114,11 +114,8 @@ def _passes(profile: Profile) -> tuple[tuple[Stage, ...], tuple[Pass, ...]]:
             own[profile.frames[inside[-1]][:2]] += weight
         for frame in set(inside):
             lines[profile.frames[frame]] += weight
-    return _sorted_stages(by_stage.items()), _sorted_passes(own, total, lines)
-
-
-def _sorted_stages(weights: Iterable[tuple[str, int]]) -> tuple[Stage, ...]:
-    return tuple(sorted((Stage(*pair) for pair in weights), key=lambda stage: (-stage.weight, stage.name)))
+    ranked = sorted(by_stage.items(), key=lambda stage: (-stage[1], stage[0]))
+    return tuple(Stage(*stage) for stage in ranked), _sorted_passes(own, total, lines)
 
 
 def _sorted_passes(

@@ -1,18 +1,19 @@
-"""Instruction counts by function: sums, differences, the empty loop's share, allocators."""
+"""Instruction counts by function: sums, the empty loop's share, allocators."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from typing import TypeVar
 
 from profkit.errors import UsageError
-from profkit.model.function_counts import CallCount, FunctionCount
+from profkit.model.function_counts import CallCount, FunctionCount, PythonFunctionCount
 from profkit.model.measurement import INSTRUCTIONS, CallgrindDump, InstructionCounts, MeasuredIn
-from profkit.transforms.origin import standard_name, standard_object
+
+_Key = TypeVar("_Key", str, tuple[str, str])
+_Function = TypeVar("_Function", FunctionCount, PythonFunctionCount)
+_Row = TypeVar("_Row", FunctionCount, PythonFunctionCount, CallCount)
 
 _FILES = (
     "malloc/malloc.c", "malloc/arena.c", "malloc/morecore.c", "malloc/hooks.c", "dl-minimal-malloc.c",
@@ -69,7 +70,7 @@ def is_allocator(name: str, shared_object: str = "") -> bool:
     file, _, function = name.partition(":")
     if file.endswith(_FILES) or shared_object.rpartition("/")[2].startswith(_OBJECTS):
         return True
-    return function.startswith(_PREFIXES) or _VARIANT.sub("", _without_arguments(function)) in _NAMES
+    return function.startswith(_PREFIXES) or _VARIANT.sub("", function.partition("(")[0]) in _NAMES
 
 
 def strip_allocators(dump: CallgrindDump) -> int:
@@ -83,11 +84,6 @@ def _left_out(row: FunctionCount) -> int:
     if row.name.partition("'")[0].endswith(_LOOK_UPS):
         return max(0, int(row.exclusive - row.calls * _LOOK_UP))
     return 0
-
-
-def _without_arguments(function: str) -> str:
-    """Return `c10::alloc_cpu` for `c10::alloc_cpu(unsigned long)`."""
-    return function.partition("(")[0]
 
 
 CYCLES = "cycles"
@@ -121,7 +117,7 @@ def subtract_baseline(
         raise UsageError("dumps of different events cannot be compared", "simulate the same in all of them")
     # Of equal dumps, take the last: in the first one Callgrind also counts earlier calls.
     least = min(reversed(dumps), key=lambda dump: dump.instructions)
-    base = min(reversed(baseline_dumps), key=lambda dump: dump.instructions, default=_nothing(least.events))
+    base = min(reversed(baseline_dumps), key=lambda dump: dump.instructions, default=no_counts(least.events))
     without = tuple(strip_allocators(dump) for dump in dumps)
     stripped = min(without) - min(map(strip_allocators, baseline_dumps), default=0)
     return InstructionCounts(
@@ -143,31 +139,10 @@ def add_dumps(dumps: Sequence[CallgrindDump]) -> CallgrindDump:
     events = {dump.events for dump in dumps}
     if len(events) != 1:
         raise UsageError("dumps with different events cannot be added", "count all with the same options")
-    functions: dict[str, FunctionCount] = {}
-    calls: dict[tuple[str, str], CallCount] = {}
-    for dump in dumps:
-        for row in dump.functions:
-            functions[row.name] = _added(functions.get(row.name), row)
-        for call in dump.calls:
-            between = call.caller, call.callee
-            before = calls.get(between, CallCount(*between, 0, 0))
-            calls[between] = replace(
-                call, calls=before.calls + call.calls, inclusive=before.inclusive + call.inclusive
-            )
+    functions = by_key((row for dump in dumps for row in dump.functions), lambda row: row.name)
+    calls = by_key((call for dump in dumps for call in dump.calls), lambda call: (call.caller, call.callee))
     totals = tuple(map(sum, zip(*(dump.totals for dump in dumps), strict=True)))
     return CallgrindDump(events.pop(), totals, tuple(functions.values()), tuple(calls.values()))
-
-
-def _added(before: FunctionCount | None, row: FunctionCount) -> FunctionCount:
-    if before is None:
-        return row
-    return replace(
-        before,
-        exclusive=before.exclusive + row.exclusive,
-        inclusive=before.inclusive + row.inclusive,
-        calls=before.calls + row.calls,
-        object=before.object or row.object,
-    )
 
 
 def estimated_cycles(events: Mapping[str, float]) -> float:
@@ -175,7 +150,27 @@ def estimated_cycles(events: Mapping[str, float]) -> float:
     return sum(_CYCLES.get(event, 0) * count for event, count in events.items())
 
 
-def _nothing(events: tuple[str, ...]) -> CallgrindDump:
+def by_key(rows: Iterable[_Row], key_of: Callable[[_Row], _Key]) -> dict[_Key, _Row]:
+    """Return the sum of the rows of each key, in the order of its first row."""
+    found: dict[_Key, _Row] = {}
+    for row in rows:
+        key = key_of(row)
+        found[key] = found[key] + row if key in found else row
+    return found
+
+
+def functions_by_cost(rows: Iterable[_Function]) -> tuple[_Function, ...]:
+    """Return functions with the most exclusive instructions first."""
+    return tuple(sorted(rows, key=lambda row: (-row.exclusive, -row.inclusive, row.key)))
+
+
+def calls_by_cost(rows: Iterable[CallCount]) -> tuple[CallCount, ...]:
+    """Return calls with the most inclusive instructions first."""
+    return tuple(sorted(rows, key=lambda row: (-row.inclusive, row.caller, row.callee)))
+
+
+def no_counts(events: tuple[str, ...]) -> CallgrindDump:
+    """Return a dump in which nothing was counted."""
     return CallgrindDump(events, (0,) * len(events), ())
 
 
@@ -187,8 +182,7 @@ def _functions(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[F
     rows += [
         _net(FunctionCount(name, 0, 0, 0, before[name].object), before[name], number) for name in missing
     ]
-    kept = (row for row in rows if row.exclusive or row.calls)
-    return tuple(sorted(kept, key=lambda row: (-row.exclusive, -row.inclusive, row.name)))
+    return functions_by_cost(row for row in rows if row.exclusive or row.calls)
 
 
 def _net(row: FunctionCount, base: FunctionCount | None, number: int) -> FunctionCount:
@@ -208,12 +202,11 @@ def _calls(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[CallC
     for call in base.calls:
         calls, inclusive = net.get((call.caller, call.callee), (0, 0))
         net[call.caller, call.callee] = (calls - call.calls, inclusive - call.inclusive)
-    rows = [
+    return calls_by_cost(
         CallCount(caller, callee, calls / number, inclusive / number)
         for (caller, callee), (calls, inclusive) in net.items()
         if calls
-    ]
-    return tuple(sorted(rows, key=lambda row: (-row.inclusive, row.caller, row.callee)))
+    )
 
 
 def _events(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[tuple[str, float], ...]:
@@ -226,100 +219,3 @@ def _events(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[tupl
         return ()
     simulated = tuple((event, count) for event, count in net.items() if event != INSTRUCTIONS)
     return (*simulated, (CYCLES, estimated_cycles(net)))
-
-
-class NamedCount(NamedTuple):
-    """Instructions of one function."""
-
-    instructions: float
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionCounts:
-    """Rows of instructions, in descending order; each name occurs once, and zeros are left out."""
-
-    rows: tuple[NamedCount, ...]
-    inclusive: bool
-    """True if a function's instructions include those of what it called."""
-
-    @classmethod
-    def of(cls, counts: Iterable[tuple[float, str]], inclusive: bool) -> FunctionCounts:
-        """Return rows from counts and names; counts of equal names are added up."""
-        added: defaultdict[str, float] = defaultdict(float)
-        for instructions, name in counts:
-            added[name] += instructions
-        rows = (NamedCount(instructions, name) for name, instructions in added.items() if instructions)
-        return cls(tuple(sorted(rows, key=lambda row: (-row.instructions, row.name))), inclusive)
-
-    def __add__(self, other: FunctionCounts) -> FunctionCounts:
-        """Return the sum of both; raises UsageError if only one is inclusive."""
-        self._check_alike(other)
-        return FunctionCounts.of((*self.rows, *other.rows), self.inclusive)
-
-    def __sub__(self, other: FunctionCounts) -> FunctionCounts:
-        """Return the difference, negative if this has less; raises UsageError as addition does."""
-        self._check_alike(other)
-        return FunctionCounts.of(
-            (*self.rows, *((-row.instructions, row.name) for row in other.rows)), self.inclusive
-        )
-
-    def filter(self, wanted: Callable[[str], bool]) -> FunctionCounts:
-        """Return the rows whose name is wanted."""
-        return FunctionCounts(tuple(row for row in self.rows if wanted(row.name)), self.inclusive)
-
-    def transform(self, rename: Callable[[str], str]) -> FunctionCounts:
-        """Return all rows under new names; counts of names that become equal are added up."""
-        return FunctionCounts.of(((row.instructions, rename(row.name)) for row in self.rows), self.inclusive)
-
-    def without_allocators(self) -> FunctionCounts:
-        """Return the rows without memory allocators; raises UsageError for inclusive counts."""
-        if self.inclusive:
-            raise UsageError(
-                "inclusive counts have allocators within every function that calls them",
-                "take counts(inclusive=False)",
-            )
-        return self.filter(lambda name: not is_allocator(name))
-
-    def sum(self) -> float:
-        """Return the sum of all rows; inclusive counts contain many instructions several times."""
-        return sum(row.instructions for row in self.rows)
-
-    def _check_alike(self, other: FunctionCounts) -> None:
-        if self.inclusive != other.inclusive:
-            raise UsageError(
-                "inclusive counts and exclusive counts cannot be mixed", "take both with the same inclusive="
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionStats:
-    """Functions of a measurement, per execution and without the baseline, for calculations."""
-
-    functions: tuple[FunctionCount, ...]
-
-    @classmethod
-    def of(cls, measured: InstructionCounts) -> InstructionStats:
-        """Return the statistics of a measurement's instruction counts."""
-        return cls(measured.functions)
-
-    def counts(self, inclusive: bool = False) -> FunctionCounts:
-        """Return instructions by `file:function`."""
-        rows = ((row.inclusive if inclusive else row.exclusive, row.name) for row in self.functions)
-        return FunctionCounts.of(rows, inclusive)
-
-    def delta(self, other: InstructionStats, inclusive: bool = False) -> FunctionCounts:
-        """Return what this executes more than the other, by function."""
-        return self.counts(inclusive) - other.counts(inclusive)
-
-    def as_standardized(self) -> InstructionStats:
-        """Return the statistics under names that match in all environments, so that two of them compare.
-
-        A function without a name is named after its shared object instead of by its address.
-        """
-        return InstructionStats(
-            tuple(
-                replace(row, name=standard_name(row.name, row.object), object=standard_object(row.object))
-                for row in self.functions
-            )
-        )

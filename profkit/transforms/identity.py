@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
-from profkit.transforms.cells import ANY_CELL, is_cell
 from profkit.transforms.origin import (
+    ANY_CELL,
     from_import_root,
+    is_cell,
     is_native_file,
     standard_file,
     standard_function,
@@ -177,7 +178,8 @@ class _Joined:
         kept: list[int] = []
         for frame in stack:
             if frame in parts and kept and self._is_of(kept[-1], frame):
-                kept[-1] = self._innermost(kept[-1], frame)
+                # The part has the executing line, if it is named after its function.
+                kept[-1] = frame if self.after[kept[-1]][:2] == self.after[frame][:2] else kept[-1]
             elif frame not in shims:
                 kept.append(frame)
         return tuple(kept)
@@ -188,7 +190,3 @@ class _Joined:
             return self.after[caller].file == self.after[part].file
         same = self.after[caller][:2] == self.after[part][:2]
         return same and self.before[caller].name != self.before[part].name  # otherwise it recurses
-
-    def _innermost(self, caller: int, part: int) -> int:
-        """Return the part, which has the executing line, if it is named after its function."""
-        return part if self.after[caller][:2] == self.after[part][:2] else caller

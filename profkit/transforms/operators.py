@@ -97,7 +97,6 @@ def sum_up_traces(traces: Sequence[Sequence[Json]]) -> Trace:
 
 
 def _events(trace: Iterable[Json]) -> list[_Event]:
-    """Return the operators, ranges and kernels, outer ones before those inside them."""
     found = [_event(event) for event in trace if event.get("ph") == "X" and event.get("cat") in _CATEGORIES]
     return sorted(found, key=lambda event: (event.place, event.start_ns, -event.end_ns))
 
@@ -219,7 +218,6 @@ def _operators(sums: Mapping[tuple[str, str], _Sums]) -> tuple[Operator, ...]:
 
 
 def _lanes(events: Sequence[_Event], trace: Iterable[Json], spans: tuple[int, int]) -> tuple[Lane, ...]:
-    """Return a lane for each thread and each stream, threads first."""
     groups: defaultdict[tuple[bool, tuple[str, str]], list[_Event]] = defaultdict(list)
     for event in events:
         if event.category != _RANGE:
@@ -249,7 +247,6 @@ def _thread_names(trace: Iterable[Json]) -> dict[tuple[str, str], str]:
 
 
 def _slices(busy: Sequence[tuple[int, int]], spans: tuple[int, int]) -> tuple[float, ...]:
-    """Return the busy part of each slice of the span."""
     width = (spans[1] - spans[0]) / _SLICES
     if width <= 0:
         return ()

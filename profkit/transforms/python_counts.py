@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from profkit.model.function_counts import CallCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import CallgrindDump
+from profkit.transforms.counts import by_key, calls_by_cost, functions_by_cost, no_counts
 
 _NODE = re.compile(
     r"(?:^|:)(?P<evaluator>_PyEval_EvalFrameDefault(?:'\d+)?')?0x0*(?P<address>[0-9a-f]+)(?P<nested>'\d+)?"
@@ -39,14 +40,12 @@ class Stub:
 
     @property
     def key(self) -> str:
-        """See `PythonFunctionCount.key`."""
+        """`file:name`, as of a `PythonFunctionCount`."""
         return f"{self.file}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A function's place in a dump."""
-
     key: str
     entered: bool
     """True for the stub, False for the evaluator."""
@@ -56,8 +55,6 @@ class _Place:
 
 @dataclass(slots=True)
 class _Sums:
-    """Sums of a dump, by key."""
-
     exclusive: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     inclusive: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     calls: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -75,7 +72,7 @@ def python_counts(
     kept = [row for row in functions if row.exclusive or row.calls]
     elsewhere = (of_dump.exclusive[_OUTSIDE] - of_base.exclusive[_OUTSIDE]) / number
     return PythonCounts(
-        functions=tuple(sorted(kept, key=lambda row: (-row.exclusive, -row.inclusive, row.key))),
+        functions=functions_by_cost(kept),
         calls=_calls(of_dump, of_base, number, {row.key for row in kept}),
         net=sum(row.exclusive for row in functions) + elsewhere,
         elsewhere=elsewhere,
@@ -84,38 +81,18 @@ def python_counts(
 
 def python_counts_of_run(dump: CallgrindDump, stubs: Iterable[Stub]) -> PythonCounts:
     """Return the counts of one run of a whole program, in which there is nothing to subtract."""
-    return python_counts(dump, CallgrindDump(dump.events, (0,) * len(dump.events), ()), stubs, 1)
+    return python_counts(dump, no_counts(dump.events), stubs, 1)
 
 
 def add_python_counts(counts: Sequence[PythonCounts]) -> PythonCounts:
     """Return the sums of counts of several processes."""
-    functions: dict[str, PythonFunctionCount] = {}
-    calls: dict[tuple[str, str], CallCount] = {}
-    for one in counts:
-        for row in one.functions:
-            before = functions.get(row.key)
-            functions[row.key] = row if before is None else _sum(before, row)
-        for call in one.calls:
-            earlier = calls.get((call.caller, call.callee), CallCount(call.caller, call.callee, 0, 0))
-            calls[call.caller, call.callee] = replace(
-                call, calls=earlier.calls + call.calls, inclusive=earlier.inclusive + call.inclusive
-            )
+    functions = by_key((row for one in counts for row in one.functions), lambda row: row.key)
+    calls = by_key((call for one in counts for call in one.calls), lambda call: (call.caller, call.callee))
     return PythonCounts(
-        functions=tuple(
-            sorted(functions.values(), key=lambda row: (-row.exclusive, -row.inclusive, row.key))
-        ),
-        calls=tuple(sorted(calls.values(), key=lambda row: (-row.inclusive, row.caller, row.callee))),
+        functions=functions_by_cost(functions.values()),
+        calls=calls_by_cost(calls.values()),
         net=sum(one.net for one in counts),
         elsewhere=sum(one.elsewhere for one in counts),
-    )
-
-
-def _sum(a: PythonFunctionCount, b: PythonFunctionCount) -> PythonFunctionCount:
-    return replace(
-        a,
-        exclusive=a.exclusive + b.exclusive,
-        inclusive=a.inclusive + b.inclusive,
-        calls=a.calls + b.calls,
     )
 
 
@@ -148,7 +125,7 @@ def _calls(of_dump: _Sums, of_base: _Sums, number: int, functions: Container[str
         less_calls, less = of_base.between.get((caller, callee), (0.0, 0.0))
         if calls != less_calls and caller in functions and callee in functions:
             rows.append(CallCount(caller, callee, (calls - less_calls) / number, (inclusive - less) / number))
-    return tuple(sorted(rows, key=lambda row: (-row.inclusive, row.caller, row.callee)))
+    return calls_by_cost(rows)
 
 
 def _sums(dump: CallgrindDump, known: Mapping[int, Stub]) -> _Sums:

@@ -86,7 +86,11 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     # Profiles can have millions of frames, with few names, and few of these are addresses.
     if not any(name.startswith("0x") for name in set(map(itemgetter(0), profile.frames))):
         return profile
-    named = {n: _library(frame) for n, frame in enumerate(profile.frames) if _is_address(frame)}
+    named = {
+        n: _library(frame)
+        for n, frame in enumerate(profile.frames)
+        if not frame.line and _ADDRESS.fullmatch(frame.name)
+    }
     if not named:
         return profile
     builder = ProfileBuilder()
@@ -102,10 +106,6 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
         if total is not None and number not in named
     }
     return build_like(profile, builder, totals)
-
-
-def _is_address(frame: Frame) -> bool:
-    return not frame.line and _ADDRESS.fullmatch(frame.name) is not None
 
 
 def _library(frame: Frame) -> Frame:
@@ -198,7 +198,6 @@ def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[i
 
 
 def _package(file: str) -> str:
-    """Return the top-level package of a library's file."""
     return _NATIVE if is_native_file(file) else package_of(file).partition(".")[0]
 
 
@@ -261,7 +260,6 @@ def only_users_code(
 
 
 def _totals_of(stacks: Iterable[Stack], profile: Profile) -> tuple[int | None, ...]:
-    """Return the stated totals of the functions that are still on stacks."""
     left: set[int] = set().union(*stacks) if profile.totals else set()
     return tuple(total if frame in left else None for frame, total in enumerate(profile.totals))
 
@@ -348,21 +346,22 @@ def keep_leaf_end(profile: Profile, frames: int) -> Profile:
         raise ValueError(f"a stack cannot keep {frames} frames")
     if frames == 0 or all(len(stack) <= frames for stack in profile.stacks):
         return profile
-    builder = ProfileBuilder()
-    reindexer = Reindexer(profile, builder)
-    for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
-        stack, state = profile.stacks[sample.stack][-frames:], profile.state_of(sample.stack)
-        reindexer.add(stack, sample.thread, sample.weight, start, state=state)
-    return build_like(profile, builder)
+    return _kept(profile, lambda sample: profile.stacks[sample.stack][-frames:])
 
 
 def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
     """Return the profile of the threads with these system ids."""
+    threads = {n for n, thread in enumerate(profile.threads) if thread.tid in tids}
+    return _kept(profile, lambda one: profile.stacks[one.stack] if one.thread in threads else None)
+
+
+def _kept(profile: Profile, stack_of: Callable[[Sample], Stack | None]) -> Profile:
+    """Return the profile with the stacks that a function returns, and without samples of which it is None."""
     builder = ProfileBuilder()
     reindexer = Reindexer(profile, builder)
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
-        if profile.threads[sample.thread].tid in tids:
-            stack, state = profile.stacks[sample.stack], profile.state_of(sample.stack)
+        if (stack := stack_of(sample)) is not None:
+            state = profile.state_of(sample.stack)
             reindexer.add(stack, sample.thread, sample.weight, start, state=state)
     return build_like(profile, builder)
 

@@ -17,8 +17,15 @@ from operator import or_, sub
 from typing import Generic, TypeVar
 
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.transforms.sums import by_weight, sum_parts
-from profkit.transforms.trees import Functions, Stack, number_functions, picked, stack_weights
+from profkit.transforms.trees import (
+    Functions,
+    Stack,
+    by_weight,
+    number_functions,
+    picked,
+    stack_weights,
+    sum_parts,
+)
 
 _Row = TypeVar("_Row")
 _NumberOf = Sequence[int] | Mapping[int, int]
@@ -205,7 +212,6 @@ _Line = tuple[str, int]
 
 
 def _of_last_lines(frames: Sequence[Frame], stacks: Iterable[tuple[Stack, int]]) -> Counter[_Line]:
-    """Return the weight of the stacks that end in each known line."""
     weights: Counter[_Line] = Counter()
     for stack, weight in stacks:
         if stack and frames[stack[-1]].line:
@@ -214,7 +220,6 @@ def _of_last_lines(frames: Sequence[Frame], stacks: Iterable[tuple[Stack, int]])
 
 
 def _frames_of_lines(frames: Iterable[Frame], numbers: Mapping[_Line, int]) -> dict[int, int]:
-    """Return the number of the line of each frame whose line has one."""
     lines = {line for _, line in numbers}
     return {
         place: numbers[file, line]
@@ -273,7 +278,6 @@ def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Se
 
 
 def _used_stacks(profile: Profile, weights: Mapping[int, int]) -> list[tuple[Stack, int]]:
-    """Return the stacks with weight."""
     return [(profile.stacks[stack], weight) for stack, weight in weights.items() if weight]
 
 
@@ -292,7 +296,6 @@ def _seen(stacks: Iterable[tuple[Stack, int]], count: int) -> bytearray:
 
 
 def _of_leaves(stacks: Iterable[tuple[Stack, int]], number_of: Sequence[int], count: int) -> list[int]:
-    """Return the weight of the stacks that end in a frame of each number."""
     own = [0] * (count + 1)  # The last is for frames without a number.
     for stack, weight in stacks:
         if stack:
@@ -347,7 +350,6 @@ def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]
 def _number_totals(
     stacks: Mapping[int, Sequence[Stack]], number_of: _NumberOf, among: frozenset[int], count: int
 ) -> list[int]:
-    """Return the total weight of each number with frames among these."""
     if isinstance(number_of, Sequence) and len(among) == len(number_of):
         numbers = partial(_numbers, number_of)
     else:

@@ -18,12 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK
+from profkit.model.histogram import histogram_of
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import CallDelta, Manifest, ProcessInfo, SamplerPlan, Segment, SessionState
 from profkit.process.procfs import start_ticks
 from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
-from profkit.stats import histogram_of
 from profkit.store import spool as files
 from profkit.transforms.origin import OWN_CODE
 

@@ -17,7 +17,7 @@ import pytest
 
 from profkit.doctor.places import PREFIX
 from profkit.doctor.system import system_facts
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY
 from profkit.samplers import registry
 from tests.integration.harness import (
     NO_SUPERUSER,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from profkit.model.histogram import histogram_of
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Compilation, Region, RegionKey, RegionKind
 from profkit.model.run import Run
-from profkit.stats import histogram_of
 from tests.support.example_runs import APP, INFO, PROCESS, STARTED_NS, TORCH
 
 MAIN = Thread(4242, 4242, "MainThread")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from profkit.model.function_counts import STATEMENT, FunctionCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import (
@@ -21,7 +22,6 @@ from profkit.model.measurement import (
     WarningCode,
 )
 from profkit.model.workorder import Language, Level, Mode
-from profkit.stats import median
 from tests.support.example_runs import HOSTILE, HOSTILE_NOTES, PROCESS, STARTED_NS
 
 TORCH = (("torch", "2.13.0+cpu"),)

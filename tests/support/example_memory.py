@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from profkit.model.profile import Profile, Value
+from profkit.model.region import MEMRAY
 from profkit.model.run import Memory, Run
-from profkit.model.sampler_names import MEMRAY
 from profkit.model.session import SamplerPlan
 from profkit.transforms.values import join_values
 from tests.support.example_runs import made_run

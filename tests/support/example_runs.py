@@ -6,13 +6,13 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from profkit.model.histogram import histogram_of
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
 from profkit.process.manifest import key_file, sealed
-from profkit.stats import histogram_of
 
 CWD = "/home/ada/vision"
 APP = f"{CWD}/train.py"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from profkit.errors import DamagedFile
+from profkit.model.histogram import histogram_of
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import (
@@ -23,7 +24,6 @@ from profkit.model.session import (
 )
 from profkit.samplers.base import Recording, Sampler, SegmentFiles, output_name
 from profkit.samplers.helper.journal import ASKED, Journal
-from profkit.stats import histogram_of
 from profkit.store import spool as files
 from profkit.transforms.origin import OWN_CODE
 

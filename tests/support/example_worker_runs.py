@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from profkit.model.histogram import histogram_of
 from profkit.model.profile import Frame, ProfileBuilder, Thread, ThreadState
 from profkit.model.region import RegionKey
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint
-from profkit.stats import histogram_of
 from tests.support.example_runs import CWD, INFO, PROCESS, REGION, STARTED_NS
 from tests.support.profile_strategies import frame_of
 

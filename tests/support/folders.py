@@ -7,7 +7,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 GOLDEN = TESTS / "golden"
-INPUTS = TESTS / "inputs"
 SAMPLES = TESTS / "samples"
 """Files that other tools have written, with shortened paths."""
 REGRESSIONS = TESTS / "regressions"

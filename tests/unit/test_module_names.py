@@ -17,7 +17,7 @@ from profkit.cli.main import COMMANDS, command_named
 from profkit.formats.registry import FORMATS
 from profkit.measuring.worker import __main__ as worker_program
 from profkit.measuring.worker import unpack
-from profkit.model import notebook
+from profkit.model import run
 from profkit.render import registry as render_registry
 from profkit.render.options import DEFAULTS, PIPE
 from profkit.render.registry import RENDERERS, Kind
@@ -119,8 +119,8 @@ def test_each_format_has_its_functions(name: str) -> None:
     known = FORMATS[name]
     for function in (known.encode, known.encode_timed, known.decode, known.select, known.sniff, known.origin):
         if function is not None:
-            codec = function.__self__._codec()  # type: ignore[union-attr]
-            assert callable(getattr(codec, function.__name__))
+            module, name_there = function.args  # type: ignore[union-attr]
+            assert callable(getattr(import_module(module), name_there))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -151,7 +151,7 @@ def test_each_renderer_takes_what_its_kind_shows(key: tuple[str, str]) -> None:
 
 
 def test_what_runs_are_shown_with_in_notebooks() -> None:
-    renderer = import_module(notebook._RENDERER)
+    renderer = import_module(run._RENDERER)
     assert callable(renderer.notebook_html)
     assert callable(renderer.notebook_text)
 

@@ -23,8 +23,8 @@ from profkit.measuring.api import measure_all, measure_alternating
 from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import AnyRun
+from profkit.model.notes import Finding, FindingCode
 from profkit.model.profile import Value
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees

@@ -16,8 +16,8 @@ from profkit.comparing.measured import match_orders
 from profkit.config import Config
 from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.comparison import Check, GateResult, Outcome
-from profkit.model.findings import Finding
 from profkit.model.measurement import AnyRun, MeasuredRun
+from profkit.model.notes import Finding
 from profkit.process.git import commit_of
 from profkit.render.options import ReportOptions
 from profkit.render.registry import GATE, MEASURED

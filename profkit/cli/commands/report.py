@@ -28,8 +28,8 @@ from profkit.config import Config
 from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.profile import Value
+from profkit.model.region import MEMRAY
 from profkit.model.run import Run, RunInfo
-from profkit.model.sampler_names import MEMRAY
 from profkit.render.formatting import count, moment
 from profkit.render.options import Activity, ReportOptions, Sort, Terminal
 from profkit.render.registry import COMPILATIONS, IN_ORDER, MEASURED, SAMPLED, WITH_SESSION

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, count, pairwise
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain, pairwise
 from pathlib import Path
+from statistics import median
 
 from profkit.errors import DamagedFile
 from profkit.formats.chrome_trace.javascript import Timed, samples_of
@@ -22,13 +23,12 @@ from profkit.formats.chrome_trace.threads import (
     track_of,
 )
 from profkit.formats.chrome_trace.writing import EXPORTER
+from profkit.formats.exact import unescape_text
 from profkit.formats.json_members import bounded, member, optional, read_json, whole
-from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.pprof.schema import unescape_text
+from profkit.formats.limits import BoundedBuilder, Budget, NodeStacks, unlimited
 from profkit.formats.registry import Origin
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.stats.ranks import median
 from profkit.units import Unit
 
 _LINE = re.compile(r"\d+")
@@ -60,23 +60,21 @@ def frame_named(text: str) -> Frame:
     return Frame(text, "", 0)
 
 
-_Stack = tuple[int, ...]
-
-
 def sampled_profile(document: Mapping[str, object], builder: BoundedBuilder) -> Profile:
     """Return the samples of all threads, in the order of their times.
 
     The period is the median time between consecutive samples of a thread. Raises ValueError, naming the
     sample or frame, for anything that the format does not allow.
     """
-    stacks = _Stacks(optional(document, "the file", "stackFrames", {}), builder)
-    threads: dict[int, list[tuple[float, int, _Stack]]] = defaultdict(list)
+    stacks = _node_stacks(optional(document, "the file", "stackFrames", {}), builder)
+    threads: dict[int, list[tuple[float, int, tuple[int, ...]]]] = defaultdict(list)
     for place, sample in enumerate(member(document, "the file", "samples", list)):
         where = f"samples[{place}]"
         tid = whole(as_number(member(sample, where, "tid", object)), f"{where}.tid")
         at = bounded(as_number(member(sample, where, "ts", object)), f"{where}.ts")
         weight = whole(as_number(sample.get("weight", 1)), f"{where}.weight")
-        threads[tid].append((at, weight, stacks.stack(member(sample, where, "sf", object), where)))
+        leaf = member(sample, where, "sf", object)
+        threads[tid].append((at, weight, () if leaf is None else stacks.stack(str(leaf), where)))
     gaps: list[float] = []
     for tid, samples in threads.items():
         samples.sort(key=lambda sample: sample[0])
@@ -87,58 +85,20 @@ def sampled_profile(document: Mapping[str, object], builder: BoundedBuilder) -> 
     return builder.build(period_ns=median(gaps) * 1000 if gaps else 0.0)
 
 
-class _Stacks:
-    """Stacks by the id of their innermost frame; intermediate ones are not kept: that would be quadratic."""
+def _node_stacks(listed: Mapping[object, object], builder: BoundedBuilder) -> NodeStacks:
+    # Ids are numbers or strings, in the samples as well as in the tree.
+    nodes = {str(key): node for key, node in listed.items()}
+    callers: dict[object, object] = {
+        key: str(node["parent"])
+        for key, node in nodes.items()
+        if isinstance(node, dict) and node.get("parent") is not None
+    }
 
-    def __init__(self, listed: Mapping[object, object], builder: BoundedBuilder) -> None:
-        # Ids are numbers or strings, in the samples as well as in the tree.
-        self._frames = {str(key): frame for key, frame in listed.items()}
-        self._builder = builder
-        self._known: dict[str, _Stack] = {}
-        self._depths: dict[str, int] = {}
-        """Depths of these stacks, which may be shortened."""
-        self._numbers: dict[str, int] = {}
+    @cache
+    def frame_of(key: object) -> int:
+        return builder.frame(frame_named(member(nodes[str(key)], f"stackFrames[{key!r}]", "name", str)))
 
-    def stack(self, leaf: object, where: str) -> _Stack:
-        """Return the frames from the root to this one; raises ValueError for an unknown frame."""
-        key = str(leaf)
-        if leaf is None or key in self._known:
-            return () if leaf is None else self._known[key]
-        path: list[str] = []
-        known: _Stack = ()
-        depth = 0
-        for at in self._path(leaf, where):
-            if known := self._known.get(at, ()):
-                depth = self._depths[at]
-                break
-            path.append(at)
-        self._depths[key] = depth + len(path)
-        self._builder.budget.check_depth(depth + len(path))
-        frames = (*known, *[self._frame(at) for at in reversed(path)])
-        self._known[key] = stack = self._builder.fitted(frames)
-        return stack
-
-    def _path(self, leaf: object, where: str) -> Iterator[str]:
-        """Walk from this frame to the root."""
-        at: object = leaf
-        for depth in count(1):
-            if str(at) not in self._frames or depth > len(self._frames):
-                raise ValueError(
-                    f"{where} has a frame {at!r} that stackFrames lacks, or that contains itself"
-                )
-            self._builder.budget.check_depth(depth)
-            yield str(at)
-            frame = self._frames[str(at)]
-            at = frame.get("parent") if isinstance(frame, dict) else None
-            if at is None:
-                return
-
-    def _frame(self, at: str) -> int:
-        number = self._numbers.get(at)
-        if number is None:
-            name = member(self._frames[at], f"stackFrames[{at!r}]", "name", str)
-            number = self._numbers[at] = self._builder.frame(frame_named(name))
-        return number
+    return NodeStacks(builder, nodes, callers, frame_of)
 
 
 _LASTING = ("B", "E", "X")
@@ -217,7 +177,6 @@ def _events(document: object) -> Sequence[Event]:
 
 
 def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
-    """Return the events with a duration, by process and thread."""
     tracks: dict[Track, list[Event]] = defaultdict(list)
     for event in events:
         if event.get("ph") in _LASTING and not _is_capture(event):

@@ -127,7 +127,8 @@ def stacks_of(
                 yield stack_of(frames), int(end) - now
             now = int(end)
             if nested:
-                _close(active, end)
+                while active and active[-1].end <= end:
+                    active.pop()
                 del frames[len(active) :]
             else:
                 active = [other for other in active if other.end > end]
@@ -139,12 +140,6 @@ def stacks_of(
             frames.append(duration.frame)
 
 
-def _close(active: list[Duration], end: float) -> None:
-    """Remove the nested durations that have ended by then."""
-    while active and active[-1].end <= end:
-        active.pop()
-
-
 class _OpenEvents:
     """The B events that no E has closed, found by name without a search."""
 
@@ -153,7 +148,6 @@ class _OpenEvents:
         self._places: defaultdict[Hashable, list[int]] = defaultdict(list)
 
     def push(self, event: _Open) -> None:
-        """Add an event that begins after all others."""
         self._by_place[event.place] = event
         self._places[_key(event.name)].append(event.place)
 
@@ -169,12 +163,10 @@ class _OpenEvents:
         return None
 
     def left(self) -> Iterable[_Open]:
-        """Return the events that are still open."""
         return self._by_place.values()
 
 
 def _key(name: object) -> Hashable:
-    """Return the name; as text if it is a list or an object."""
     return name if isinstance(name, Hashable) else repr(name)
 
 

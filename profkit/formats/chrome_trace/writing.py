@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from profkit.errors import UsageError
 from profkit.formats import exact
-from profkit.formats.pprof.schema import escape_text
+from profkit.formats.exact import escape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.transforms.origin import is_library_file, is_native_file
 from profkit.transforms.trees import common_length
@@ -30,8 +30,6 @@ _Track = tuple[int, int]
 
 
 class _Parts(NamedTuple):
-    """The parts of a profile from which its events are made."""
-
     functions: Sequence[Stack]
     """Its stacks with a number per function instead of per frame: frames change from line to line."""
     stacks: Sequence[Stack]

@@ -7,19 +7,27 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
-from profkit.formats.exact import distinct_threads
+from profkit.formats.exact import distinct_threads, unescape_text
 from profkit.formats.firefox.writing import NS_PER_MS
-from profkit.formats.json_members import bounded, column, member, number, optional, read_json, scaled, whole
+from profkit.formats.json_members import (
+    bounded,
+    column,
+    member,
+    number,
+    optional,
+    read_json,
+    scaled,
+    whole,
+    whole_steps,
+)
 from profkit.formats.limits import LEFT_OUT, BoundedBuilder, Budget, shorten, unlimited
-from profkit.formats.numbers import whole_steps
-from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import PROFILING_SAMPLING, Origin
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.stats.ranks import median
 from profkit.units import Unit
 
 _HAS_SOURCE = 8
@@ -92,7 +100,6 @@ def frames_of(holder: object, where: str, strings: Sequence[object], sources: ob
 def _functions(
     table: Mapping[str, object], strings: Sequence[object], sources: object
 ) -> list[tuple[str, str]]:
-    """Return the name and file of each function."""
     length = member(table, "funcTable", "length", int)
     names = [_string(strings, n, "funcTable.name") for n in column(table, "funcTable", "name", length)]
     if "source" not in table:
@@ -198,13 +205,17 @@ def origin_of(data: bytes) -> Origin:
 
 
 class _Recorded(NamedTuple):
-    """A thread of the file."""
-
     where: str
     content: Mapping[str, object]
     frames: Sequence[Frame]
+    samples: Mapping[str, object]
+    place: str
+    """Place of these samples in the file."""
     stacks: Sequence[tuple[int, ...]]
-    """Stacks of its samples, in order."""
+    """Stacks of the samples, in order."""
+
+    def column(self, key: str) -> list[object]:
+        return column(self.samples, self.place, key, len(self.stacks))
 
 
 def _threads(document: object, budget: Budget, *, uncut: bool) -> list[_Recorded]:
@@ -215,11 +226,10 @@ def _threads(document: object, budget: Budget, *, uncut: bool) -> list[_Recorded
     for place, thread in enumerate(member(document, "the file", "threads", list)):
         where = f"threads[{place}]"
         frames, table = tables or _tables(thread, where, shared, budget, uncut=uncut)
-        samples = member(thread, where, "samples", dict)
-        length = member(samples, f"{where}.samples", "length", int)
-        nodes = column(samples, f"{where}.samples", "stack", length)
-        stacks = [table.stack(node, f"{where}.samples") for node in nodes]
-        found.append(_Recorded(where, thread, frames, stacks))
+        samples, at_samples = member(thread, where, "samples", dict), f"{where}.samples"
+        nodes = column(samples, at_samples, "stack", member(samples, at_samples, "length", int))
+        stacks = [table.stack(node, at_samples) for node in nodes]
+        found.append(_Recorded(where, thread, frames, samples, at_samples, stacks))
     return found
 
 
@@ -258,9 +268,7 @@ def _interval_ms(threads: Iterable[_Recorded]) -> float:
     """Return the median time between samples of a thread; 0 if none has two."""
     intervals: list[float] = []
     for thread in threads:
-        where = f"{thread.where}.samples"
-        samples = member(thread.content, thread.where, "samples", dict)
-        times = [bounded(at, f"{where}.time") for at in column(samples, where, "time", len(thread.stacks))]
+        times = [bounded(at, f"{thread.place}.time") for at in thread.column("time")]
         intervals += (max(0.0, after - before) for before, after in pairwise(times))
     return round(median(intervals), 6) if intervals else 0.0
 
@@ -275,10 +283,9 @@ def _common_unit(threads: Iterable[_Recorded]) -> Unit:
 
 
 def _weight_type(thread: _Recorded) -> str:
-    where = f"{thread.where}.samples"
-    word = optional(member(thread.content, thread.where, "samples", dict), where, "weightType", "samples")
+    word = optional(thread.samples, thread.place, "weightType", "samples")
     if word not in _UNITS:
-        raise ValueError(f"{where}.weightType is {word!r}, not one of {', '.join(_UNITS)}")
+        raise ValueError(f"{thread.place}.weightType is {word!r}, not one of {', '.join(_UNITS)}")
     return word
 
 
@@ -298,27 +305,23 @@ def _id(text: object) -> int:
 def _whole_weights(thread: _Recorded) -> list[int]:
     weights = _weights(thread)
     if weights and min(weights) < 0:
-        raise ValueError(f"{thread.where}.samples.weight has a negative value, as in comparisons")
+        raise ValueError(f"{thread.place}.weight has a negative value, as in comparisons")
     scale = NS_PER_MS if _weight_type(thread) == "tracing-ms" else 1
     if weights:
-        scaled(max(weights), f"the largest of {thread.where}.samples.weight", scale)
+        scaled(max(weights), f"the largest of {thread.place}.weight", scale)
     return list(whole_steps(weight * scale for weight in weights))
 
 
 def _weights(thread: _Recorded) -> list[float]:
     """Return the weights of the samples; 1 each if there are none."""
-    where = f"{thread.where}.samples"
-    samples = member(thread.content, thread.where, "samples", dict)
-    if samples.get("weight") is None:
+    if thread.samples.get("weight") is None:
         return [1] * len(thread.stacks)
-    listed = column(samples, where, "weight", len(thread.stacks))
-    return [number(weight, f"{where}.weight") for weight in listed]
+    return [number(weight, f"{thread.place}.weight") for weight in thread.column("weight")]
 
 
 def _as_written(
     meta: Mapping[str, object], threads: Sequence[_Recorded], shared: Mapping[str, object], budget: Budget
 ) -> Profile:
-    """Return the profile that `encode` was given."""
     about = exact.read_description(meta, "meta")
     scale = NS_PER_MS if about.unit is Unit.NANOSECONDS else 1
     by_thread = [

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from profkit.formats import exact
-from profkit.formats.pprof.schema import escape_text
+from profkit.formats.exact import escape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.transforms.origin import is_library_file, is_native_file
 from profkit.transforms.trees import sort_stacks

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import wire
+from profkit.formats.exact import unescape_text
 from profkit.formats.limits import BoundedBuilder, Budget, gunzipped, unlimited
 from profkit.formats.pprof import reading
-from profkit.formats.pprof.messages import Fields, fields_of, integer, integers_of
-from profkit.formats.pprof.schema import FORMAT, GZIP, states_totals, unescape_text
-from profkit.formats.registry import Origin
-from profkit.formats.values import Selection, Values, only_value
+from profkit.formats.pprof.comments import states_totals
+from profkit.formats.pprof.schema import FORMAT
+from profkit.formats.registry import Origin, Selection, Values, only_value
+from profkit.formats.wire import Fields, fields_of, integers_of, number_in
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
@@ -57,17 +58,17 @@ class Messages:
     def default_type(self) -> int:
         """Return the index of the type to show first: the one that the file names, else the last."""
         kinds = [kind.kind for kind in self.types()]
-        wanted = self.text(integer(self.fields, _DEFAULT_TYPE))
+        wanted = self.text(number_in(self.fields, _DEFAULT_TYPE))
         return kinds.index(wanted) if wanted in kinds else len(kinds) - 1
 
     def period(self) -> tuple[ValueType, int]:
         """Return the type and size of the period between two samples; an empty type and 0 if unknown."""
         (message,) = self.fields.get(_PERIOD_TYPE, ())[-1:] or (b"",)
-        return self._value_type(message), integer(self.fields, _PERIOD)
+        return self._value_type(message), number_in(self.fields, _PERIOD)
 
     def started_ns(self) -> int | None:
         """Return the Unix time of the first sample."""
-        return integer(self.fields, _TIME_NS) or None
+        return number_in(self.fields, _TIME_NS) or None
 
     def samples(self) -> Iterable[RawSample]:
         """Yield all samples, as written in the file."""
@@ -78,10 +79,10 @@ class Messages:
 
     def locations(self) -> Mapping[int, tuple[Frame, ...]]:
         """Return frames by location id, from the leaf on: inlined functions come before their callers."""
-        functions = {integer(function, 1): function for function in self._all(_FUNCTION)}
-        files = {integer(mapping, 1): self.text(integer(mapping, 5)) for mapping in self._all(_MAPPING)}
+        functions = {number_in(function, 1): function for function in self._all(_FUNCTION)}
+        files = {number_in(mapping, 1): self.text(number_in(mapping, 5)) for mapping in self._all(_MAPPING)}
         return {
-            integer(location, 1): self._frames(location, functions, files.get(integer(location, 2), ""))
+            number_in(location, 1): self._frames(location, functions, files.get(number_in(location, 2), ""))
             for location in self._all(_LOCATION)
         }
 
@@ -108,12 +109,12 @@ class Messages:
 
     def _value_type(self, message: int | bytes) -> ValueType:
         fields = fields_of(message)
-        return ValueType(self.text(integer(fields, 1)), self.text(integer(fields, 2)))
+        return ValueType(self.text(number_in(fields, 1)), self.text(number_in(fields, 2)))
 
     def _label(self, message: int | bytes) -> tuple[str, int | str]:
         label = fields_of(message)
-        text = integer(label, 2)
-        return self.text(integer(label, 1)), self.text(text) if text else integer(label, 3)
+        text = number_in(label, 2)
+        return self.text(number_in(label, 1)), self.text(text) if text else number_in(label, 3)
 
     def _frames(self, location: Fields, functions: Mapping[int, Fields], mapped: str) -> tuple[Frame, ...]:
         """Return a location's frames: an address without symbols; the mapped file without a source file."""
@@ -121,15 +122,15 @@ class Messages:
         self.budget.check_depth(len(messages))
         lines = [self._fields_of(line) for line in messages]
         if not lines:
-            return (Frame(f"{integer(location, 3) & (2**64 - 1):#x}", mapped),)
+            return (Frame(f"{number_in(location, 3) & (2**64 - 1):#x}", mapped),)
         frames = []
         for line in lines:
-            function = functions.get(integer(line, 1))
+            function = functions.get(number_in(line, 1))
             if function is None:
-                raise ValueError(f"there is no function {integer(line, 1)}")
-            name = self.text(integer(function, 2)) or self.text(integer(function, 3))
-            file = self.text(integer(function, 4)) or mapped
-            frames.append(Frame(name, file, max(0, integer(line, 2))))
+                raise ValueError(f"there is no function {number_in(line, 1)}")
+            name = self.text(number_in(function, 2)) or self.text(number_in(function, 3))
+            file = self.text(number_in(function, 4)) or mapped
+            frames.append(Frame(name, file, max(0, number_in(line, 2))))
         return tuple(frames)
 
 
@@ -156,8 +157,6 @@ _KNOWN_LABELS = frozenset((*_PID, *_TID, *_NAME))
 
 
 class _Choice(NamedTuple):
-    """The value that is kept of each sample, and what its weights count."""
-
     column: int
     unit: Unit
     factor: int
@@ -179,7 +178,7 @@ def select(data: bytes, source: Path, budget: Budget | None = None, value: str |
         plain = gunzipped(data, budget)
         if _is_own(plain):
             in_order = not _is_rewritten(plain)
-            profile = reading.decode(zlib.compress(plain, 0, GZIP), source, budget, in_order=in_order)
+            profile = reading.decode(plain, source, budget, in_order=in_order, packed=False)
             return only_value(profile, value, source)
         return _selected(read_messages(plain, budget), source, value)
     except (zlib.error, ValueError) as error:
@@ -204,7 +203,7 @@ def origin_of(data: bytes) -> Origin:
     try:
         if _is_own(data):
             notes = (Note(NoteCode.STACKS_APPROXIMATED),) if states_totals(data) else ()
-            return Origin("profkit", integer(fields_of(data), _TIME_NS) or None, notes)
+            return Origin("profkit", number_in(fields_of(data), _TIME_NS) or None, notes)
         messages = read_messages(data)
         return Origin("", messages.started_ns(), tuple(_notes(messages)))
     except ValueError:

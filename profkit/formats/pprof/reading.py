@@ -12,36 +12,22 @@ from typing import NamedTuple, TypeVar
 
 from profkit.errors import DamagedFile
 from profkit.formats import wire
-from profkit.formats.limits import Budget, unlimited
-from profkit.formats.numbers import look_up_each, period_of
-from profkit.formats.pprof.locations import Locations, read_locations
-from profkit.formats.pprof.messages import Fields, bytes_of, fields_of, integer, integers_of
-from profkit.formats.pprof.schema import (
-    FORMAT,
-    GZIP,
-    STATE,
-    STATES,
-    InFunction,
-    InLabel,
-    InProfile,
-    InSample,
-    unescape_text,
-    with_totals,
-)
-from profkit.formats.pprof.starts import with_starts
-from profkit.formats.pprof.turns import Turns, samples_in_order, turns_in
+from profkit.formats.exact import period_of, unescape_text
+from profkit.formats.limits import GZIP, Budget, unlimited
+from profkit.formats.pprof.comments import Turns, samples_in_order, turns_in, with_starts, with_totals
+from profkit.formats.pprof.locations import Locations, look_up_each, read_locations
+from profkit.formats.pprof.schema import FORMAT, STATE, STATES, InFunction, InLabel, InProfile, InSample
+from profkit.formats.wire import Fields, bytes_of, fields_of, integers_of, number_in
 from profkit.model.profile import Column, Frame, Profile, Sample, Thread, ThreadState, Value
 from profkit.units import Unit
 
 _PIECE = 1 << 14
-"""Size of a piece of compressed data, in bytes."""
+"""Size of a piece of data, in bytes."""
 
 _T = TypeVar("_T")
 
 
 class _About(NamedTuple):
-    """The contents of the comment."""
-
     unit: Unit
     period_ns: float
     ordered: bool
@@ -52,23 +38,29 @@ class _About(NamedTuple):
 
 
 def decode(
-    data: bytes, source: Path = Path("pprof data"), budget: Budget | None = None, *, in_order: bool = True
+    data: bytes,
+    source: Path = Path("pprof data"),
+    budget: Budget | None = None,
+    *,
+    in_order: bool = True,
+    packed: bool = True,
 ) -> Profile:
     """Return the profile that `encode` was given; raises DamagedFile, naming `source`, for any other bytes.
 
-    Without `in_order`, equal samples are summed, which is faster than `sum_samples` afterwards.
+    Without `in_order`, equal samples are summed, which is faster than `sum_samples` afterwards. Without
+    `packed`, there is no gzip around the data.
     """
+    pieces = (data[start : start + _PIECE] for start in range(0, len(data), _PIECE))
     try:
-        return _profile(_inflated(data), in_order, budget or unlimited())
+        return _profile(_inflated(pieces) if packed else pieces, in_order, budget or unlimited())
     except (zlib.error, ValueError) as error:
         raise DamagedFile(source, f"it is not a profile written by profkit: {error}") from error
 
 
-def _inflated(data: bytes) -> Iterator[bytes]:
+def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the message in pieces: as a whole it would take more memory than the result."""
     inflater = zlib.decompressobj(GZIP)
-    for start in range(0, len(data), _PIECE):
-        yield inflater.decompress(data[start : start + _PIECE])
+    yield from map(inflater.decompress, pieces)
     if not inflater.eof:
         raise ValueError("its end is missing")
 
@@ -86,8 +78,11 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     found.whole.clear()
     tables = _Tables(places, len(frames), strings, budget)
     samples = tables.samples(found.distinct)
-    about = _about(found.others, strings)
-    taken = _taken(samples, found, strings, about.turns, budget) if in_order else None
+    comments = [
+        _at(strings, number, "string") for number in integers_of(found.others.get(InProfile.COMMENT, ()))
+    ]
+    about = _about(comments)
+    taken = _taken(samples, found, comments, about.turns, budget) if in_order else None
     profile = Profile(
         unit=about.unit,
         period_ns=about.period_ns,
@@ -100,7 +95,6 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     )
     if about.values:
         profile = _with_columns(profile, about.values, found.order, tables)
-    comments = _comments(found.others, strings)
     return with_starts(with_totals(profile, comments), comments)
 
 
@@ -120,12 +114,12 @@ def _with_columns(
 
 
 def _taken(
-    samples: Sequence[Sample], found: wire.Repeated, strings: Sequence[str], turns: bool, budget: Budget
+    samples: Sequence[Sample], found: wire.Repeated, comments: Sequence[str], turns: bool, budget: Budget
 ) -> tuple[Sample, ...] | None:
     """Return the samples in their order; None if another tool changed them, or omitted their turns."""
     if not turns:
         return tuple(map(samples.__getitem__, found.order))
-    taken = turns_in(_comments(found.others, strings), budget)
+    taken = turns_in(comments, budget)
     if taken is None:
         fields = (InProfile.OLD_TURNS, InProfile.OLD_TURN_WEIGHTS)
         taken = Turns(*(bytes_of(found.others.get(field, [b""])[-1]) for field in fields))
@@ -225,54 +219,45 @@ class _Tables:
 
 
 def _labels(labels: Iterable[int | bytes], strings: Sequence[str]) -> Mapping[str, Fields]:
-    return {_at(strings, integer(label, InLabel.KEY), "string"): label for label in map(fields_of, labels)}
+    return {_at(strings, number_in(label, InLabel.KEY), "string"): label for label in map(fields_of, labels)}
 
 
 def _thread(labels: Mapping[str, Fields], strings: Sequence[str]) -> Thread:
-    pid, tid = (integer(labels.get(key, {}), InLabel.NUMBER) for key in ("pid", "tid"))
+    pid, tid = (number_in(labels.get(key, {}), InLabel.NUMBER) for key in ("pid", "tid"))
     return Thread(pid, tid, _text(labels, "thread", strings))
 
 
 def _text(labels: Mapping[str, Fields], key: str, strings: Sequence[str]) -> str:
-    return _at(strings, integer(labels.get(key, {}), InLabel.STRING), "string")
+    return _at(strings, number_in(labels.get(key, {}), InLabel.STRING), "string")
 
 
-def _about(fields: Fields, strings: Sequence[str]) -> _About:
+def _about(comments: Sequence[str]) -> _About:
     """Parse the comment of `schema.FORMAT`; a tool may have added others."""
-    comments = _comments(fields, strings)
     for comment in comments:
         if comment.startswith(f"{FORMAT} "):
             about = json.loads(comment.removeprefix(FORMAT))
             try:
-                # Older versions of profkit, which wrote no columns of turns, have no such member.
-                turns = bool(about.get("turns", False))
-                values = tuple(map(Value, about.get("values", ())))
                 return _About(
                     Unit(about["unit"]),
                     period_of(float(about["period_ns"]), "period_ns"),
                     bool(about["ordered"]),
-                    turns,
-                    values,
+                    # Older versions of profkit wrote no turns, and have no such member.
+                    turns=bool(about.get("turns", False)),
+                    values=tuple(map(Value, about.get("values", ()))),
                 )
             except (KeyError, TypeError) as error:
                 raise ValueError(f"the comment {comment!r} is incomplete") from error
     raise ValueError(f"none of its comments {comments} begins with {FORMAT!r}")
 
 
-def _comments(fields: Fields, strings: Sequence[str]) -> list[str]:
-    numbers = integers_of(fields.get(InProfile.COMMENT, ()))
-    return [_at(strings, number, "string") for number in numbers]
-
-
 def _frames(locations: Locations, fields: Fields, strings: Sequence[str]) -> tuple[Frame, ...]:
-    """Return the frame of each location in order."""
     name_of: dict[int, str] = {}
     file_of: dict[int, str] = {}
     for message in fields.get(InProfile.FUNCTION, ()):
         function = fields_of(message)
-        number = integer(function, InFunction.ID)
-        name_of[number] = _at(strings, integer(function, InFunction.NAME), "string")
-        file_of[number] = _at(strings, integer(function, InFunction.FILE), "string")
+        number = number_in(function, InFunction.ID)
+        name_of[number] = _at(strings, number_in(function, InFunction.NAME), "string")
+        file_of[number] = _at(strings, number_in(function, InFunction.FILE), "string")
     try:
         names, files = (map(of.__getitem__, locations.functions) for of in (name_of, file_of))
         columns = zip(names, files, locations.lines, strict=True)

@@ -1,14 +1,10 @@
-"""The pprof schema: field numbers of profile.proto, profkit's own comment, UTF-8 for any string."""
+"""The pprof schema: field numbers of profile.proto, types of values, and profkit's own comment."""
 
 from __future__ import annotations
 
 import enum
-import re
-import zlib
-from collections.abc import Iterable
-from dataclasses import replace
 
-from profkit.model.profile import Profile, ThreadState, Value
+from profkit.model.profile import ThreadState, Value
 from profkit.units import Unit
 
 FORMAT = "profkit.pprof/1"
@@ -16,9 +12,6 @@ FORMAT = "profkit.pprof/1"
 
 Of memory profiles, it also has `values`.
 """
-
-GZIP = 31
-"""zlib's `wbits` for a gzip header, which then has no time."""
 
 SAMPLE_TYPES = {
     Unit.SAMPLES: ("samples", "count"),
@@ -66,7 +59,7 @@ class InProfile(enum.IntEnum):
     PERIOD = 12
     COMMENT = 13
     OLD_TURNS = 1000
-    """A field of profkit's own, as the next one: older versions wrote what is now in a comment of `turns`."""
+    """A field of profkit's own, as the next one: older versions wrote what is now in a comment."""
     OLD_TURN_WEIGHTS = 1001
 
 
@@ -113,70 +106,3 @@ class InFunction(enum.IntEnum):
     ID = 1
     NAME = 2
     FILE = 4
-
-
-# Match a run of backslashes from its beginning only: matching from each position would be quadratic.
-_TO_ESCAPE = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][0-9a-f]{2})")
-_ESCAPED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
-
-
-def escape_text(text: str) -> str:
-    """Return `text` with its lone surrogates escaped."""
-    if text.isprintable() and "\\" not in text:
-        return text
-    return _TO_ESCAPE.sub(_escaped, text)
-
-
-def unescape_text(text: str) -> str:
-    """Return the string that `escape_text` was given."""
-    return _ESCAPED.sub(_unescaped, text) if "\\ud" in text else text
-
-
-def _escaped(match: re.Match[str]) -> str:
-    before, surrogate, backslashes = match.groups()
-    return f"{before * 2}\\u{ord(surrogate):x}" if surrogate else backslashes * 2
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    backslashes, digits = match.groups()
-    before = backslashes[: len(backslashes) // 2]
-    return before + (chr(int(digits, 16)) if len(backslashes) % 2 else f"u{digits}")
-
-
-_HEAD = "#profkit.totals/1"
-_NOT_STATED = "-"
-
-
-def states_totals(data: bytes) -> bool:
-    """Return whether an uncompressed file has a comment with totals."""
-    return f"{_HEAD} ".encode() in data
-
-
-def totals_comment(profile: Profile) -> str:
-    """Return the comment for a profile that states totals."""
-    texts = (_NOT_STATED if total is None else str(total) for total in profile.totals)
-    return " ".join((_beginning(profile), *texts))
-
-
-def with_totals(profile: Profile, comments: Iterable[str]) -> Profile:
-    """Return the profile with the totals that a comment states for it; unchanged if none does.
-
-    Raises ValueError for a comment that `totals_comment` does not write.
-    """
-    comment = next((one for one in comments if one.startswith(_HEAD)), None)
-    if comment is None:
-        return profile
-    beginning = _beginning(profile)
-    texts = comment[len(beginning) :].split()
-    if not comment.startswith(f"{beginning} ") or len(texts) != len(profile.frames):
-        return profile
-    totals = tuple(None if text == _NOT_STATED else int(text) for text in texts)
-    if any(total is not None and total < 0 for total in totals):
-        raise ValueError("one of its totals is negative")
-    return replace(profile, totals=totals)
-
-
-def _beginning(profile: Profile) -> str:
-    frames = "".join(f"{name}\0{file}\0{line}\n" for name, file, line in profile.frames)
-    checksum = zlib.crc32(frames.encode("utf-8", "surrogatepass"))
-    return f"{_HEAD} {profile.total_weight} {checksum}"

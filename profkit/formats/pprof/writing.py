@@ -7,9 +7,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from profkit.formats import wire
+from profkit.formats.exact import escape_text
+from profkit.formats.limits import GZIP
+from profkit.formats.pprof.comments import Turns, starts_comment, take_turns, totals_comment, turns_comment
 from profkit.formats.pprof.schema import (
     FORMAT,
-    GZIP,
     SAMPLE_TYPES,
     STATE,
     STATES,
@@ -22,11 +24,7 @@ from profkit.formats.pprof.schema import (
     InProfile,
     InSample,
     InValueType,
-    escape_text,
-    totals_comment,
 )
-from profkit.formats.pprof.starts import starts_comment
-from profkit.formats.pprof.turns import Turns, take_turns, turns_comment
 from profkit.formats.registry import TimeSpan
 from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 
@@ -83,7 +81,6 @@ def _value_type(field: int, names: tuple[str, str], strings: _Strings) -> bytes:
 
 
 def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Strings) -> dict[Sample, bytes]:
-    """Return the field of each distinct sample."""
     # Location ids begin at 1.
     ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
     stacks = [
@@ -106,7 +103,6 @@ def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Str
 
 
 def _samples_of_columns(profile: Profile, strings: _Strings) -> Iterator[bytes]:
-    """Yield the field of each sample with all its values."""
     ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
     labels = [_labels(thread, strings) for thread in profile.threads]
     others = zip(*(column.weights for column in profile.columns), strict=True)
@@ -138,7 +134,6 @@ def _labels(thread: Thread, strings: _Strings) -> bytes:
 
 
 def _state_labels(profile: Profile, strings: _Strings) -> Mapping[ThreadState, bytes]:
-    """Return the label of each state that the profile has."""
     labels = {ThreadState.UNKNOWN: b""}
     for word, state in STATES.items():
         if state in profile.states and state not in labels:

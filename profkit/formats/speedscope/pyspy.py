@@ -51,7 +51,6 @@ def _named(thread: Thread) -> Thread:
 
 
 def _pyspy_period_ns(recorded: object, where: str, count: int) -> float:
-    """Return the time of one sample; 0 for a profile without samples."""
     unit = member(recorded, where, "unit", str)
     weights = member(recorded, where, "weights", list)
     if unit not in NANOSECONDS:

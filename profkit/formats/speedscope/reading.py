@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
-from profkit.formats.exact import distinct_threads
+from profkit.formats.exact import distinct_threads, unescape_text, weight_of
 from profkit.formats.json_members import (
     bounded,
     member,
@@ -20,12 +20,10 @@ from profkit.formats.json_members import (
     read_json_with_stacks,
     scaled,
     whole,
+    whole_steps,
 )
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.numbers import weight_of, whole_steps
-from profkit.formats.pprof.schema import unescape_text
-from profkit.formats.registry import Origin
-from profkit.formats.values import Selection, Values, only_value
+from profkit.formats.registry import Origin, Selection, Values, only_value
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 
@@ -267,7 +265,6 @@ def _group_name(group: Sequence[_Recorded]) -> str:
 def _first_group(
     document: object, profiles: Sequence[_Recorded], groups: Sequence[Sequence[_Recorded]]
 ) -> int:
-    """Return the place of the group that has the profile to show first."""
     active = document.get("activeProfileIndex") if isinstance(document, dict) else None
     if not isinstance(active, int) or not 0 <= active < len(profiles):
         return 0
@@ -276,11 +273,11 @@ def _first_group(
 
 
 def _of_group(document: object, group: Sequence[_Recorded], builder: BoundedBuilder) -> Profile:
-    """Return the profiles of one unit as threads."""
     frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
     unit = group[0].unit if group else Unit.SAMPLES
     period_ns = _period_ns(group) if unit is Unit.NANOSECONDS else 0.0
-    for recorded, thread in zip(group, _threads(group), strict=True):
+    threads = distinct_threads(parse_thread_name(recorded.name) for recorded in group)
+    for recorded, thread in zip(group, threads, strict=True):
         number, where = builder.thread(thread), recorded.where
         if recorded.samples is None:
             add_events(builder, frames, number, recorded.content, where, recorded.scale)
@@ -311,11 +308,6 @@ def _period_ns(profiles: Sequence[_Recorded]) -> float:
     return float(times.pop()) if len(times) == 1 and min(times) > 0 else 0.0
 
 
-def _threads(profiles: Sequence[_Recorded]) -> list[Thread]:
-    """Return a thread for each profile; threads of equal names without an id are numbered."""
-    return list(distinct_threads(parse_thread_name(recorded.name) for recorded in profiles))
-
-
 def _whole_weights(recorded: _Recorded) -> Iterator[int]:
     if recorded.weights and min(recorded.weights) < 0:
         raise ValueError(f"{recorded.where}.weights has a negative value")
@@ -325,7 +317,6 @@ def _whole_weights(recorded: _Recorded) -> Iterator[int]:
 
 
 def _as_written(document: object, budget: Budget) -> Profile:
-    """Return the profile that `encode` was given."""
     about = exact.read_description(document, "the file")
     frames = [
         frame._replace(name=unescape_text(frame.name), file=unescape_text(frame.file))

@@ -8,8 +8,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from profkit.formats import exact
-from profkit.formats.numbers import sample_time_ns
-from profkit.formats.pprof.schema import escape_text
+from profkit.formats.exact import escape_text, sample_time_ns
 from profkit.formats.speedscope.reading import thread_name
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit

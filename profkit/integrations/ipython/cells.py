@@ -10,7 +10,7 @@ from profkit.config import CONFIG
 from profkit.integrations.ipython.shell import Shell
 from profkit.model.session import CellName
 from profkit.store.spool import append_cells
-from profkit.transforms.cells import cell_name, remember_cells
+from profkit.transforms.origin import cell_name, remember_cells
 
 
 class RecordedCells:

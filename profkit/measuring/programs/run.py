@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.comparing.times import MIN_PROCESSES
@@ -26,7 +27,7 @@ from profkit.model.measurement import (
 )
 from profkit.process.metered import MeteredRun
 from profkit.process.signals import interrupted_by_termination
-from profkit.stats import median, median_interval
+from profkit.stats.ranks import median_interval
 
 _FIRST = 10
 """Executions before the first decision."""

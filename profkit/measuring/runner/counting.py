@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from profkit.comparing.instructions import MIN_EFFECT
-from profkit.comparing.python_functions import MIN_DELTA
+from profkit.comparing.instructions import MIN_DELTA, MIN_EFFECT
 from profkit.errors import MeasuringError, ProfkitError
 from profkit.measuring.cpp.building import libraries_for
 from profkit.measuring.pool.command import ZygoteKind

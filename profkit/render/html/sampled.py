@@ -24,10 +24,10 @@ from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import Summaries, summary
 from profkit.render.views.threads import wanted_threads
 from profkit.render.views.timelines import are_all_of_calls, of_threads, opening_thread
-from profkit.transforms.cpu_time import sampled_points
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.tables import thread_rows
 from profkit.transforms.trees import Functions, sum_samples
+from profkit.transforms.unsampled_time import sampled_points
 from profkit.transforms.values import run_with_value, values_of
 from profkit.transforms.waiting import waiting_stacks
 

@@ -9,10 +9,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from profkit.model.findings import Finding
-from profkit.model.histogram import Histogram, bucket_bounds_ns
+from profkit.model.histogram import Histogram, bucket_bounds_ns, quantile_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo, MeasurementWarning, OrderInfo
-from profkit.model.notes import Note
+from profkit.model.notes import Finding, Note
 from profkit.model.run import Imported, Memory, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
@@ -33,9 +32,7 @@ from profkit.render.views.processes import (
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
 from profkit.render.views.tables import build_tables
-from profkit.stats import quantile_ns
-from profkit.transforms.cpu_time import sampled_points
-from profkit.transforms.suspension import await_shares
+from profkit.transforms.unsampled_time import await_shares, sampled_points
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -10,7 +10,7 @@ from profkit.render.document import Block, Cell, Column, Role, Section, Table, c
 from profkit.render.formatting import Tone, count, percent, place
 from profkit.render.options import ReportOptions
 from profkit.transforms.origin import is_library_file
-from profkit.transforms.suspension import AwaitShare, Suspended, await_shares
+from profkit.transforms.unsampled_time import AwaitShare, Suspended, await_shares
 from profkit.units import format_duration
 
 _NEARLY_ALL = 0.95

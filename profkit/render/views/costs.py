@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from profkit.model.profile import Profile
 from profkit.render.formatting import percent
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 from profkit.units import Unit
 
 

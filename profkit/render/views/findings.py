@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from profkit.model.findings import Finding, FindingCode
+from profkit.model.notes import Finding, FindingCode
 from profkit.render.formatting import count
 from profkit.render.views import sentences
 from profkit.render.views.sentences import Figures, Sentence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from profkit.model.histogram import quantile_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.notes import Note, NoteCode
-from profkit.model.region import RegionKind
+from profkit.model.region import CALLS_ONLY, MEMRAY, RegionKind
 from profkit.model.run import Imported, Run, RunInfo
-from profkit.model.sampler_names import CALLS_ONLY, MEMRAY
 from profkit.model.session import ProcessInfo, SessionState
 from profkit.render.document import Block, Fact, Facts, Section, Sentences, Title
 from profkit.render.escape import visible
@@ -45,8 +45,7 @@ from profkit.render.views.merged import (
     user_parts,
     version_parts,
 )
-from profkit.stats import quantile_ns
-from profkit.transforms.cpu_time import sampled_points
+from profkit.transforms.unsampled_time import sampled_points
 from profkit.units import format_bytes, format_duration
 
 _SLOW = 0.8  # Part of the requested rate below which a warning is shown.

@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from profkit.comparing.measured import differing, variant_of
 from profkit.errors import UsageError
@@ -24,8 +25,8 @@ from profkit.render.formatting import count, percent
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.views.causes import by_cause, warnings_text
 from profkit.render.views.measurement_warnings import warning_text
-from profkit.stats import median, median_interval
-from profkit.transforms.inlined import join_inlined
+from profkit.stats.ranks import median_interval
+from profkit.transforms.copies import join_inlined
 
 
 def variants(runs: Sequence[MeasuredRun]) -> list[str]:

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from profkit.model.notes import Note, NoteCode
+from profkit.model.region import CALLS_ONLY
 from profkit.model.run import Merged, RunInfo
-from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import (
     ProcessInfo,
     ResourcePoint,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from profkit.model.profile import Profile, ThreadState
 from profkit.model.run import Run, RunInfo
 from profkit.render.formatting import count
-from profkit.stats import share_interval
-from profkit.transforms.cpu_time import unsampled_children
+from profkit.stats.means import share_interval
+from profkit.transforms.unsampled_time import unsampled_children
 from profkit.units import Unit, format_duration
 
 _LEAST_SPAN_S, _LEAST_COVERED = 0.5, 0.8

@@ -22,7 +22,7 @@ from profkit.render.document import (
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Tone, count, iso_moment, moment, percent, place
 from profkit.render.views.sampled import Report
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 
 _MAX_NAMED = 3
 """Most differing processes that are named per function."""

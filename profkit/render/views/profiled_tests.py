@@ -10,8 +10,8 @@ from profkit.model.comparison import Check, Outcome
 from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import Profile
 from profkit.model.profiled_tests import ComparedTests, ProfiledTest, ProfiledTests
+from profkit.model.region import CALLS_ONLY
 from profkit.model.run import Run, RunInfo
-from profkit.model.sampler_names import CALLS_ONLY
 from profkit.render.document import (
     Block,
     Cell,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.comparing.comparability import MIN_RUNS, count_executions
-from profkit.comparing.power import MOST_RUNS
+from profkit.comparing.sampled import MOST_RUNS
 from profkit.model.comparison import (
     Change,
     Difference,

@@ -16,8 +16,7 @@ from pathlib import Path
 from profkit.model.run import Run, RunInfo
 from profkit.process.manifest import is_sealed_here, key_file
 from profkit.regular_files import open_regular
-from profkit.transforms.cells import lines_of_cell
-from profkit.transforms.origin import from_import_root
+from profkit.transforms.origin import from_import_root, lines_of_cell
 
 _LARGEST_BYTES = 8 * 2**20
 _MAX_FOLDERS = 20

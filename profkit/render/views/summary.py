@@ -20,11 +20,11 @@ from profkit.render.views.not_seen import cpu_contradiction, not_seen, of_contra
 from profkit.render.views.processes import of_busiest
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines, together
-from profkit.stats import share_interval
+from profkit.stats.means import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.origin import is_library_file, package_of
-from profkit.transforms.suspension import suspended
-from profkit.transforms.wait_labels import EVENTS, LOCK, OF_OTHER_THREADS, OTHER_RANKS, SLEEP
+from profkit.transforms.unsampled_time import suspended
+from profkit.transforms.waiting import EVENTS, LOCK, OF_OTHER_THREADS, OTHER_RANKS, SLEEP
 from profkit.units import Unit, format_bytes
 
 FEWEST = 10

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.errors import SamplerError, SamplerFailed
-from profkit.model.sampler_names import MEMRAY
+from profkit.model.region import MEMRAY
 from profkit.process.guard import reraise_signal_error
 from profkit.regular_files import own_folder
 from profkit.samplers.memray.errors import TrackerBusy, TrackerMissing

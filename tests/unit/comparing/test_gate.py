@@ -10,8 +10,8 @@ import pytest
 from profkit.comparing.gate import check_calls, check_counts, check_times, fail_on_gains
 from profkit.comparing.instructions import compare_counts
 from profkit.model.comparison import Check, GateResult, Measure, Outcome, TimesCompared, Verdict
-from profkit.model.findings import FindingCode
 from profkit.model.measurement import Design
+from profkit.model.notes import FindingCode
 from profkit.render.views.findings import reasons_text
 from tests.support.example_measured_comparisons import more_counts
 from tests.support.example_measurements import COUNTS

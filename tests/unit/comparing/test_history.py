@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from profkit.comparing.history import history_of, is_beyond_noise
+from profkit.model.histogram import histogram_of
 from profkit.model.history import Quantity
 from profkit.model.measurement import MeasurementWarning, WarningCode
 from profkit.model.notes import Note, NoteCode
-from profkit.stats import histogram_of
 from tests.support.example_measured_comparisons import NEW, OLD, run
 from tests.support.example_measurements import BUSY, COUNTS, DIFFER, failed
 from tests.support.example_runs import PROCESS, STARTED_NS, made_run

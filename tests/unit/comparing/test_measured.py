@@ -10,8 +10,8 @@ from profkit.comparing.gate import check_measured
 from profkit.comparing.measured import compare_measured, match_orders
 from profkit.errors import UsageError
 from profkit.model.comparison import Outcome, Verdict
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import ControlCount, Design, MeasuredRun
+from profkit.model.notes import Finding, FindingCode
 from profkit.model.workorder import Mode
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON

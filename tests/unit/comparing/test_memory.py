@@ -11,7 +11,7 @@ from profkit.comparing.memory import ARENA_BYTES, compare_memory
 from profkit.comparing.sampled import compare_sampled
 from profkit.errors import UsageError
 from profkit.model.comparison import Change, Measure, Outcome
-from profkit.model.findings import FindingCode
+from profkit.model.notes import FindingCode
 from profkit.model.profile import Value
 from profkit.model.run import Run
 from profkit.render.views.findings import finding_text

@@ -8,8 +8,8 @@ import pytest
 
 from profkit.comparing.measured import compare_measured
 from profkit.comparing.selection import MOST_RUNS, select_alike
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import Design, MeasuredInfo
+from profkit.model.notes import Finding, FindingCode
 from profkit.model.run import RunInfo
 from tests.support.example_measured_comparisons import NEW, run
 from tests.support.example_measurements import COUNTS

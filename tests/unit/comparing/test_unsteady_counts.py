@@ -15,8 +15,8 @@ from profkit.comparing.history import history_of, is_beyond_noise
 from profkit.comparing.instructions import MIN_EFFECT, compare_counts, spread_of_runs, widest
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CountSpread, Outcome, Verdict
-from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import ControlCount, InstructionCounts, MeasuredRun, Preload
+from profkit.model.notes import Finding, FindingCode
 from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.json.small_reports import history_json
 from profkit.render.options import ReportOptions, Terminal

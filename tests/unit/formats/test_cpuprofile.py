@@ -9,10 +9,10 @@ import pytest
 
 from profkit.errors import DamagedFile
 from profkit.formats.cpuprofile import decode, sniff
-from profkit.formats.registry import format_of, read_any
+from profkit.formats.registry import read_any
 from profkit.model.profile import Frame
-from profkit.transforms.tables import function_rows
 from profkit.units import Unit
+from tests.support.documents import format_named, weights_by_name
 
 SOURCE = Path("x.cpuprofile")
 
@@ -45,8 +45,7 @@ DOCUMENT = {
 
 
 def decoded(document: object) -> dict[str, tuple[int, int]]:
-    profile = decode(json.dumps(document).encode(), SOURCE)
-    return {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
+    return weights_by_name(decode(json.dumps(document).encode(), SOURCE))
 
 
 def test_a_sample_counts_until_the_next_one() -> None:
@@ -84,10 +83,10 @@ def test_without_samples_hits_are_counted() -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({**DOCUMENT, "samples": [9, 3, 3, 4]}, "the node 9 does not exist: a part"),
+        ({**DOCUMENT, "samples": [9, 3, 3, 4]}, "a node 9 that does not exist: a part"),
         (
             {**DOCUMENT, "nodes": [node(2, "f", parent=1), node(3, "g"), node(4, "h")]},
-            "the node 1 does not exist, below which a sample has the node 2",
+            "a node 2 below a node 1 that does not exist: a part",
         ),
         ({**DOCUMENT, "timeDeltas": [1]}, "4 samples and 1 times"),
         ({**DOCUMENT, "nodes": [node(2, "f", (3,)), node(3, "g", (2,))]}, "a node 2 that contains itself"),
@@ -103,9 +102,7 @@ def test_damage_is_named(document: object, said: str) -> None:
 def test_it_is_recognized() -> None:
     data = json.dumps(DOCUMENT).encode()
     assert sniff(data)
-    known = format_of(data)
-    assert known is not None
-    assert known.name == "cpuprofile"
+    assert format_named(data) == "cpuprofile"
     assert read_any(data).origin.tool == "V8"
 
 
@@ -134,9 +131,7 @@ def test_the_older_form_has_a_tree_and_timestamps() -> None:
     assert decoded(document) == {"main": (20_000, 65_000), "(anonymous)": (45_000, 45_000)}
     with_end = {**document, "timestamps": [*times, times[-1] + 25]}
     assert decoded(with_end) == decoded(DOCUMENT)
-    known = format_of(json.dumps(document).encode())
-    assert known is not None
-    assert known.name == "cpuprofile"
+    assert format_named(json.dumps(document).encode()) == "cpuprofile"
     without = {key: value for key, value in document.items() if key not in ("samples", "timestamps")}
     assert decoded(without) == {"main": (1, 3), "(anonymous)": (2, 2), "(idle)": (1, 1)}
 

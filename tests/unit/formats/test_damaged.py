@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import gzip
+import json
 import marshal
 import tempfile
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from profkit.cli.files import runs_of_file
-from profkit.errors import DamagedFile, UsageError
-from profkit.formats.registry import FORMATS
+from profkit.cli.files import import_formats, runs_of_file
+from profkit.errors import DamagedFile, ProfkitError, UsageError
+from profkit.formats import wire
+from profkit.formats.limits import ImportLimits
+from profkit.formats.registry import FORMATS, read_any
 from profkit.model.run import Run
 from profkit.store.rows import rows_of
-from profkit.store.run_files import encode_runs
+from profkit.store.run_files import decode_runs, encode_runs
+from tests.support.documents import replaced
 from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_profile, made_run
+from tests.support.folders import GOLDEN, REGRESSIONS
 
+SOURCE = Path("x")
 CALLGRIND = b"""version: 1
 creator: callgrind-3.19.0
 positions: line
@@ -58,7 +66,7 @@ WORDS = st.sampled_from(
         b"]",
         b"null",
         b"\x00",
-        b"\xff\xff\xff\xff",
+        b"\xff" * 4,
         b";",
         b"\n",
         b"(",
@@ -67,9 +75,7 @@ WORDS = st.sampled_from(
 EDITS = st.lists(
     st.tuples(st.floats(0, 1), st.integers(0, 6), WORDS | st.binary(max_size=3)), min_size=1, max_size=4
 )
-
-
-NAMES = [name for name, known in FORMATS.items() if known.decode]
+NAMES = list(FORMATS)
 
 
 @cache
@@ -86,7 +92,7 @@ def edited(data: bytes, edits: list[tuple[float, int, bytes]]) -> bytes:
     return data
 
 
-def is_read_or_refused(data: bytes, name: str | None) -> None:
+def file_is_read_or_refused(data: bytes, name: str | None) -> None:
     with tempfile.NamedTemporaryFile() as file:
         Path(file.name).write_bytes(data)
         try:
@@ -97,10 +103,12 @@ def is_read_or_refused(data: bytes, name: str | None) -> None:
             assert rows_of(run)
 
 
-@settings(max_examples=400, deadline=None)
-@given(st.sampled_from(NAMES), EDITS)
-def test_every_format(name: str, edits: list[tuple[float, int, bytes]]) -> None:
-    is_read_or_refused(edited(content(name), edits), name)
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(NAMES), EDITS, st.booleans())
+@example("collapsed", [(0.0, 0, b"\n" * 40)], True)
+@example("collapsed", [(0.0, 0, b" \n# a: b\n" * 40)], True)
+def test_every_format(name: str, edits: list[tuple[float, int, bytes]], sniffed: bool) -> None:
+    file_is_read_or_refused(edited(content(name), edits), None if sniffed else name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,10 +123,225 @@ def test_what_is_whole_is_recognized(name: str, tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([encode_runs([made_run()]), encode_runs([measured_run()])]), EDITS)
 def test_whole_runs(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
-    is_read_or_refused(edited(data, edits), "profkit")
+    file_is_read_or_refused(edited(data, edits), "profkit")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=40))
 def test_anything(data: bytes) -> None:
-    is_read_or_refused(data, None)
+    file_is_read_or_refused(data, None)
+
+
+SPEEDSCOPE = b"""{"$schema": "https://www.speedscope.app/file-format-schema.json",
+"shared": {"frames": [{"name": "f"}]},
+"profiles": [{"name": "t", "unit": "seconds", "startValue": 0, "endValue": 9, %b}]}"""
+SESSION = b'{"start_time": 1, "duration": 1, %b}'
+ODD = {
+    "ts of the X event": b'{"traceEvents": [{"ph": "X", "name": "f", "ts": N, "dur": 1}]}',
+    "dur of the X event": b'{"traceEvents": [{"ph": "X", "name": "f", "ts": 1, "dur": N}]}',
+    "samples[0].ts": b"""{"traceEvents": [], "stackFrames": {"1": {"name": "f"}},
+        "samples": [{"tid": 1, "ts": N, "sf": 1}]}""",
+    "profiles[0].events[1]": SPEEDSCOPE
+    % b"""
+        "type": "evented",
+        "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "C", "frame": 0, "at": N}]""",
+    "profiles[0].weights": SPEEDSCOPE % b'"type": "sampled", "samples": [[0], [0]], "weights": [1, N]',
+    "frame_records[0]": SESSION % b'"start_call_stack": [], "frame_records": [[["f\\u0000a\\u00001"], N]]',
+    "a frame's time": SESSION % b'"root_frame": {"function": "f", "time": N, "children": []}',
+}
+
+
+@pytest.mark.parametrize("number", ["1e300", "-1e300", "NaN", "Infinity", "true", '"one"', "9" * 400, "[1]"])
+@pytest.mark.parametrize("place", ODD)
+def test_odd_numbers_are_named_with_their_place(place: str, number: str) -> None:
+    with pytest.raises(DamagedFile) as caught:
+        read_any(ODD[place].replace(b"N", number.encode()), source=SOURCE)
+    assert place in caught.value.detail
+    assert caught.value.path == SOURCE
+
+
+PATIENCE_S = 2.0
+LIMITS = ImportLimits(max_bytes=1 << 20, max_depth=200, max_records=20_000, max_frames=20_000, max_seconds=20)
+
+JSON_VALUES = st.sampled_from(
+    [
+        None, True, False, 0, -1, 1, 3.5, -0.0, 1e300, -1e300, float("nan"), float("inf"), 2**63, 10**400, "",
+        "x", "1", "\ud800", "a\0b\x01l9", "0" * 30, [], {}, [[]], [0], [None], {"a": 1}, [-1], ["x"], [1e300],
+        {"length": 3}, [[0], [1]],
+    ]
+)  # fmt: skip
+TREE = b"""{"start_time": 1, "duration": 1, "root_frame": {"function": "f", "time": 1, "file_path": "a.py",
+"line_no": 3, "children": [{"function": "[self]", "time": 0.5, "children": []}]}}"""
+DOCUMENTS = {
+    "speedscope": (GOLDEN / "two-threads.speedscope.json").read_bytes(),
+    "speedscope evented": ODD["profiles[0].events[1]"].replace(b"N", b"2"),
+    "speedscope sampled": ODD["profiles[0].weights"].replace(b"N", b"2"),
+    "firefox": (GOLDEN / "two-threads.firefox.json").read_bytes(),
+    "chrome-trace": (GOLDEN / "two-threads.trace.json").read_bytes(),
+    "chrome-trace sampled": ODD["samples[0].ts"].replace(b"N", b"2"),
+    "pyinstrument": content("pyinstrument"),
+    "pyinstrument tree": TREE,
+}
+
+
+def is_read_or_refused(data: bytes, name: str | None) -> None:
+    """Only errors of profkit's own come out."""
+    with suppress(ProfkitError):
+        read_any(data, name, LIMITS, source=SOURCE)
+
+
+def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The path to each value of a document."""
+    found = [path]
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found += places(inner, (*path, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value[:20]):
+            found += places(inner, (*path, place))
+    return found
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.data(), st.sampled_from(sorted(DOCUMENTS)), st.integers(1, 3))
+def test_json_with_other_values(data: st.DataObject, name: str, times: int) -> None:
+    document: object = json.loads(DOCUMENTS[name])
+    for _ in range(times):
+        path = data.draw(st.sampled_from(places(document)))
+        document = replaced(document, path, data.draw(JSON_VALUES))
+    is_read_or_refused(json.dumps(document).encode(), name.partition(" ")[0])
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(NAMES), st.data())
+def test_contents_with_flipped_bits(name: str, data: st.DataObject) -> None:
+    flipped = bytearray(content(name))
+    for place in data.draw(st.lists(st.integers(0, len(flipped) - 1), min_size=1, max_size=6)):
+        flipped[place] ^= 1 << data.draw(st.integers(0, 7))
+    is_read_or_refused(bytes(flipped), name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_contents_that_are_cut_anywhere(name: str) -> None:
+    data = content(name)
+    for end in range(0, len(data), max(1, len(data) // 200)):
+        is_read_or_refused(data[:end], name)
+
+
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=3)
+    | st.binary(max_size=3)
+)
+KEYS = st.tuples(PLAIN, PLAIN, PLAIN) | PLAIN
+MARSHALLED = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, max_size=5).map(tuple)
+        | st.dictionaries(KEYS, inner, max_size=3)
+        | st.lists(inner, max_size=3)
+    ),
+    max_leaves=20,
+)
+FUNCTIONS = st.tuples(st.text(max_size=2), st.integers(-2, 2**66), st.text(max_size=2))
+NUMBERS = st.integers(-(2**70), 2**70) | st.floats()
+ENTRIES = st.tuples(
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    st.dictionaries(FUNCTIONS, st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS) | NUMBERS, max_size=3),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(MARSHALLED | st.dictionaries(FUNCTIONS, ENTRIES, max_size=4))
+def test_statistics_of_anything(document: object) -> None:
+    try:
+        data = marshal.dumps(document)
+    except ValueError:
+        return
+    is_read_or_refused(data, "pstats")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 15), st.integers(0, 2**64 - 1) | st.binary(max_size=12)), max_size=12)
+)
+def test_pprof_of_any_fields(fields: list[tuple[int, int | bytes]]) -> None:
+    data = b"".join(
+        wire.integer(field, value - 2**63) if isinstance(value, int) else wire.blob(field, value)
+        for field, value in fields
+    )
+    is_read_or_refused(data, "pprof")
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            *("events: Ir", "events: Ir Dr", "positions: line", "positions: instr line", "part: 1", ""),
+            *("fn=(1) f", "fn=(1)", "fn=(1", "fl=a.c", "cfn=(1)", "cfn=(2) g", "cob=(1)", "jump=1 2"),
+            *("1 5", "+1 9", "* 9", "1 -5", f"1 {10**400}", "1", "calls=1 1", "calls=x"),
+            *("totals: 5", "totals: 10", "summary: 5"),
+        ]
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(LINES)
+def test_callgrind_of_any_lines(lines: list[str]) -> None:
+    is_read_or_refused("\n".join(["events: Ir", *lines, ""]).encode(), "callgrind")
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            *("P1;T2;", "P1;T0:2;", "a.py:f:3", "# mode: memory\n", "# mode: full\n", ",0,5", "L3"),
+            *("thread (1)", 'process 1:"x"', ";", " ", "7", "9" * 18, "-1", "\n", " (", ")", ":", "."),
+            *("\\", "\xff", "\0", "٣"),
+        ]
+    ),
+    max_size=16,
+).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, st.sampled_from(["austin", "collapsed", None]))
+def test_lines_of_anything(text: str, name: str | None) -> None:
+    is_read_or_refused(text.encode("utf-8", "surrogateescape"), name)
+
+
+WHOLE = json.loads(encode_runs([made_run()]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whole_runs_with_other_values(data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(places(WHOLE)))
+    document = replaced(WHOLE, path, data.draw(JSON_VALUES))
+    with suppress(ProfkitError):
+        decode_runs(json.dumps(document).encode(), SOURCE)
+
+
+def test_whole_runs_with_a_number_that_no_float_holds() -> None:
+    document = replaced(WHOLE, ("runs", 0, "info", "plan", "max_duration_s"), 10**400)
+    with pytest.raises(DamagedFile, match="max_duration_s is an integer of 1329 bits"):
+        decode_runs(json.dumps(document).encode(), SOURCE)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(REGRESSIONS.glob("*/*")), ids=lambda path: f"{path.parent.name}-{path.name}"
+)
+def test_what_broke_an_importer_once_is_read_or_refused(path: Path) -> None:
+    """Most were found by the fault campaign; some took minutes."""
+    name = None if path.parent.name == "any" else path.parent.name
+    assert name is None or name in import_formats()
+    start = time.process_time()
+    file_is_read_or_refused(path.read_bytes(), name)
+    is_read_or_refused(path.read_bytes(), None)
+    assert time.process_time() - start < PATIENCE_S

@@ -283,31 +283,3 @@ def test_sizes_have_units(profkit: Profkit, tmp_path: Path) -> None:
     file.write_bytes(b"main;f 3\n" * 1000)
     assert profkit("import", "--max-bytes", "8K", str(file)).code == 2
     assert profkit("import", "--max-bytes", "9k", "--max-seconds", "inf", str(file)).code == 0
-
-
-SPEEDSCOPE = b"""{"$schema": "https://www.speedscope.app/file-format-schema.json",
-"shared": {"frames": [{"name": "f"}]},
-"profiles": [{"name": "t", "unit": "seconds", "startValue": 0, "endValue": 9, %b}]}"""
-SESSION = b'{"start_time": 1, "duration": 1, %b}'
-ODD = {
-    "ts of the X event": b'{"traceEvents": [{"ph": "X", "name": "f", "ts": N, "dur": 1}]}',
-    "dur of the X event": b'{"traceEvents": [{"ph": "X", "name": "f", "ts": 1, "dur": N}]}',
-    "samples[0].ts": b"""{"traceEvents": [], "stackFrames": {"1": {"name": "f"}},
-        "samples": [{"tid": 1, "ts": N, "sf": 1}]}""",
-    "profiles[0].events[1]": SPEEDSCOPE
-    % b"""
-        "type": "evented",
-        "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "C", "frame": 0, "at": N}]""",
-    "profiles[0].weights": SPEEDSCOPE % b'"type": "sampled", "samples": [[0], [0]], "weights": [1, N]',
-    "frame_records[0]": SESSION % b'"start_call_stack": [], "frame_records": [[["f\\u0000a\\u00001"], N]]',
-    "a frame's time": SESSION % b'"root_frame": {"function": "f", "time": N, "children": []}',
-}
-
-
-@pytest.mark.parametrize("number", ["1e300", "-1e300", "NaN", "Infinity", "true", '"one"', "9" * 400, "[1]"])
-@pytest.mark.parametrize("place", ODD)
-def test_odd_numbers_are_named_with_their_place(place: str, number: str) -> None:
-    with pytest.raises(DamagedFile) as caught:
-        read_any(ODD[place].replace(b"N", number.encode()), source=SOURCE)
-    assert place in caught.value.detail
-    assert caught.value.path == SOURCE

@@ -16,8 +16,8 @@ from profkit.formats.chrome_trace import decode as decode_trace
 from profkit.formats.chrome_trace.reading import frame_named
 from profkit.formats.collapsed import decode as decode_collapsed
 from profkit.formats.collapsed import escape, unescape
+from profkit.formats.exact import escape_text, unescape_text
 from profkit.formats.firefox import decode as decode_firefox
-from profkit.formats.pprof.schema import escape_text, unescape_text
 from profkit.formats.speedscope import decode as decode_speedscope
 from profkit.model.profile import Frame, Profile
 

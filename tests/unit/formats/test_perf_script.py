@@ -8,9 +8,8 @@ import pytest
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.perf_script import decode, select, sniff
-from profkit.formats.registry import format_of
 from profkit.model.profile import Frame, Thread
-from profkit.transforms.tables import function_rows
+from tests.support.documents import format_named, weights_by_name
 
 SOURCE = Path("x.perf.txt")
 TEXT = b"""# ========
@@ -36,7 +35,7 @@ def test_samples_have_threads_and_frames() -> None:
         Frame("[unknown]", ""),
         Frame("operator new(unsigned long)", ""),
     }
-    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
+    rows = weights_by_name(profile)
     assert rows["memcpy"] == (1, 1)
     assert rows["work"] == (0, 1)
     assert rows["[unknown]"] == (1, 1)
@@ -73,9 +72,7 @@ def test_damage_is_named(text: bytes, said: str) -> None:
 
 def test_it_is_recognized() -> None:
     assert sniff(TEXT)
-    known = format_of(TEXT)
-    assert known is not None
-    assert known.name == "perf-script"
+    assert format_named(TEXT) == "perf-script"
     assert not sniff(b"main;f 3\n  g 4\n")
 
 
@@ -84,8 +81,7 @@ def test_times_may_be_missing_as_in_old_versions() -> None:
     assert sniff(text)
     profile = decode(text * 3, SOURCE)
     assert profile.threads == (Thread(0, 1896, "app"),)
-    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
-    assert rows == {"work": (3, 3), "main": (0, 3)}
+    assert weights_by_name(profile) == {"work": (3, 3), "main": (0, 3)}
 
 
 def test_lines_of_the_source_are_passed_over() -> None:

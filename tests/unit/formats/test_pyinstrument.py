@@ -10,6 +10,7 @@ from profkit.formats.pyinstrument import decode, origin_of, sniff
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Thread
 from profkit.units import Unit
+from tests.support.documents import named_samples
 
 HEAD = {"start_time": 1795284577.5, "duration": 1.0, "sample_count": 3}
 START = ["MainThread\0<thread>\x00123", "<module>\0/app/a.py\x001\x01l9"]
@@ -48,11 +49,11 @@ def test_a_tree_has_what_its_children_lack() -> None:
         "main", 1.0, frame("f", 0.75, frame("[self]", 0.25), frame("g", 0.5)), frame("A", 0.25 + 1e-6)
     )
     profile = decode(tree(root))
-    stacks = {
-        " ".join(profile.frames[frame].name for frame in profile.stacks[sample.stack]): sample.weight
-        for sample in profile.samples
+    assert dict(named_samples(profile)) == {
+        "main f": 250_000_000,
+        "main f g": 500_000_000,
+        "main A": 250_001_000,
     }
-    assert stacks == {"main f": 250_000_000, "main f g": 500_000_000, "main A": 250_001_000}
     assert not profile.ordered
     assert origin_of(tree(root)).notes == (Note(NoteCode.SHORT_CALLS_LEFT_OUT),)
     assert decode(tree(None)).samples == ()

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from profkit.formats import wire
-from profkit.formats.numbers import PackedLookup, look_up_each
+from profkit.formats.pprof.locations import PackedLookup, look_up_each
 
 NUMBERS = st.one_of(st.integers(0, 300), st.integers(0, 40_000), st.integers(2**14 - 2, 2**14 + 2))
 

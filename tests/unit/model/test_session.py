@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan
 
 

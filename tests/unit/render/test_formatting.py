@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.histogram import NO_DURATIONS, Histogram
+from profkit.model.histogram import NO_DURATIONS, Histogram, histogram_of
 from profkit.render.formatting import (
     alike,
     bar,
@@ -24,7 +24,6 @@ from profkit.render.formatting import (
     time_text,
     times_alike,
 )
-from profkit.stats import histogram_of
 from profkit.transforms.origin import package_of
 
 

@@ -10,8 +10,7 @@ from rich.cells import cell_len
 
 from profkit.errors import UsageError
 from profkit.model.comparison import SampledComparison, Undecided
-from profkit.model.findings import Finding, FindingCode
-from profkit.model.notes import Note, NoteCode
+from profkit.model.notes import Finding, FindingCode, Note, NoteCode
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED_COMPARISON
 from profkit.render.views.sampled_comparison import diff_rows, unseen_sentence, warnings_of

@@ -8,7 +8,7 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.errors import InvalidOption
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SessionState
 from profkit.samplers import registry
 from profkit.samplers.base import LiveStacks

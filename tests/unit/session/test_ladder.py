@@ -12,7 +12,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed, SamplerMissing, SamplerTimeout
 from profkit.model.notes import Note, NoteCode
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY
 from profkit.samplers.base import PTRACE, READ, LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import Rung

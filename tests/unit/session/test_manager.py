@@ -15,8 +15,7 @@ from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.notes import Note, NoteCode
-from profkit.model.region import Region, RegionKey, RegionKind, digest_of
-from profkit.model.sampler_names import CALLS_ONLY
+from profkit.model.region import CALLS_ONLY, Region, RegionKey, RegionKind, digest_of
 from profkit.model.session import Manifest, Segment, SessionState, UnprofiledReason, segment_stem
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions
 from profkit.samplers.registry import AUTO

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from profkit.clock import ManualClock
 from profkit.errors import DamagedFile
+from profkit.model.histogram import histogram_of
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import (
     CallDelta,
@@ -30,7 +31,6 @@ from profkit.model.session import (
     ThreadName,
 )
 from profkit.process.procfs import start_ticks
-from profkit.stats import histogram_of
 from profkit.store import clearing, spool, spool_files
 from profkit.store.files import open_spool
 from profkit.store.journal import append_records

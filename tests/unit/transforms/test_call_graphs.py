@@ -19,19 +19,13 @@ from profkit.model.profile import Frame, Profile
 from profkit.transforms.call_graphs import unfold, unfold_functions, unfold_python
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
+from tests.support.documents import named_samples
 
 Graph = tuple[dict[Frame, int], dict[tuple[Frame, Frame], float]]
 
 
 def f(name: str) -> Frame:
     return Frame(name, "a.py", 1)
-
-
-def stacks_of(profile: Profile) -> dict[str, int]:
-    return {
-        " ".join(profile.frames[frame].name for frame in profile.stacks[sample.stack]): sample.weight
-        for sample in profile.samples
-    }
 
 
 def own_of(profile: Profile) -> dict[Frame, int]:
@@ -91,7 +85,9 @@ def test_totals_of_functions_are_kept_without_circles(stacks: dict[tuple[str, ..
 def test_a_tree_comes_back_as_it_was(stacks: dict[tuple[str, ...], int]) -> None:
     # Each path has functions of its own.
     paths = {tuple("".join(stack[: n + 1]) for n in range(len(stack))): w for stack, w in stacks.items()}
-    assert stacks_of(unfold(*graph_of(paths), Unit.NANOSECONDS)) == {" ".join(p): w for p, w in paths.items()}
+    assert dict(named_samples(unfold(*graph_of(paths), Unit.NANOSECONDS))) == {
+        " ".join(p): w for p, w in paths.items()
+    }
 
 
 @settings(max_examples=50)
@@ -105,7 +101,11 @@ def test_recursion_keeps_all_weights(stacks: dict[tuple[str, ...], int]) -> None
 
 def test_a_callee_is_split_by_what_its_callers_spend_in_it() -> None:
     own, calls = graph_of({("main", "a", "x"): 30, ("main", "b", "x"): 70, ("main", "a"): 5})
-    assert stacks_of(unfold(own, calls, Unit.NANOSECONDS)) == {"main a": 5, "main a x": 30, "main b x": 70}
+    assert dict(named_samples(unfold(own, calls, Unit.NANOSECONDS))) == {
+        "main a": 5,
+        "main a x": 30,
+        "main b x": 70,
+    }
 
 
 def test_paths_of_a_ladder_stay_few() -> None:
@@ -132,7 +132,7 @@ def test_inlined_code_is_below_the_function_that_it_is_in() -> None:
     ]
     calls = [CallCount("a.c:main", "a.c:run", 1, 90), CallCount("b.h:run", "a.c:leaf", 1, 40)]
     profile = unfold_functions(functions, calls)
-    assert stacks_of(profile) == {
+    assert dict(named_samples(profile)) == {
         "main": 10,
         "main run": 20,
         "main run run": 30,
@@ -169,7 +169,7 @@ def test_instructions_by_name() -> None:
     calls = [CallCount("a.c:main", "???:0x4c", 1, 80), CallCount("a.c:main", "b.cpp:ns::run(int)", 3, 9.6)]
     profile = unfold_functions(functions, calls)
     assert profile.unit is Unit.INSTRUCTIONS
-    assert stacks_of(profile) == {"main": 10, "main 0x4c": 80, "main ns::run(int)": 10}
+    assert dict(named_samples(profile)) == {"main": 10, "main 0x4c": 80, "main ns::run(int)": 10}
     assert {(frame.name, frame.file) for frame in profile.frames} == {
         ("main", "a.c"), ("0x4c", "/lib/libc.so"), ("ns::run(int)", "b.cpp"),
     }  # fmt: skip

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from profkit.config import Config, read_config
+from profkit.model.histogram import histogram_of
 from profkit.model.measurement import AnyRun, Design
 from profkit.model.run import Run
-from profkit.stats import histogram_of
 from profkit.store.run_files import encode_runs
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_measured_comparisons import more_counts, run

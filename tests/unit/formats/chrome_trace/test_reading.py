@@ -12,8 +12,8 @@ from profkit.errors import DamagedFile
 from profkit.formats.chrome_trace import decode, origin_of, sniff
 from profkit.model.notes import NoteCode
 from profkit.model.profile import Frame, Profile, Thread
-from profkit.transforms.tables import function_rows
 from profkit.units import Unit
+from tests.support.documents import named_samples, weights_by_name
 
 Event = dict[str, Any]
 SOURCE = Path("app.trace.json")
@@ -38,10 +38,7 @@ def read(*listed: Event, **more: object) -> Profile:
 
 def written(profile: Profile) -> list[tuple[str, int]]:
     assert profile.unit is Unit.NANOSECONDS
-    return [
-        (" ".join(profile.frames[frame].name for frame in profile.stacks[stack]), weight)
-        for stack, _, weight in profile.samples
-    ]
+    return named_samples(profile)
 
 
 @pytest.mark.parametrize(
@@ -172,14 +169,14 @@ def test_samples_are_counted_where_nothing_lasts() -> None:
         ([7], r"traceEvents\[0\] is not a JSON object"),
         ([{"ph": "X", "name": "f", "dur": 1}], "ts of the X event 'f' is not a number"),
         ([{"ph": "X", "name": "f", "ts": 1, "dur": "1 s"}], "dur of the X event 'f' is not a number"),
-        ({"traceEvents": [], "samples": [{"tid": 1, "ts": 1, "sf": 4}]}, "a frame 4 that stackFrames lacks"),
+        ({"traceEvents": [], "samples": [{"tid": 1, "ts": 1, "sf": 4}]}, "a node '4' that does not exist"),
         (
             {
                 "traceEvents": [],
                 "samples": [{"tid": 1, "ts": 1, "sf": 4}],
                 "stackFrames": {"4": {"name": "f", "parent": 4}},
             },
-            "a frame 4 that stackFrames lacks, or that contains itself",
+            "a node '4' that contains itself",
         ),
     ],
 )
@@ -253,8 +250,11 @@ DEVTOOLS = {
 def test_a_thread_with_javascript_samples_shows_these() -> None:
     data = json.dumps(DEVTOOLS).encode()
     profile = decode(data)
-    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(profile)}
-    assert rows == {"main": (50_000, 90_000), "f": (40_000, 40_000), "Raster": (60_000, 60_000)}
+    assert weights_by_name(profile) == {
+        "main": (50_000, 90_000),
+        "f": (40_000, 40_000),
+        "Raster": (60_000, 60_000),
+    }
     assert {thread.name for thread in profile.threads} == {"CrRendererMain", ""}
     origin = origin_of(data)
     assert origin.tool == "Chrome DevTools"
@@ -275,8 +275,7 @@ def test_pieces_of_a_profile_that_began_before_the_trace_are_left_out() -> None:
 
 def test_a_profile_may_lack_its_first_event() -> None:
     without = decode(json.dumps({"traceEvents": DEVTOOLS["traceEvents"][1:3]}).encode())
-    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(without)}
-    assert rows == {"main": (50_000, 90_000), "f": (40_000, 40_000)}
+    assert weights_by_name(without) == {"main": (50_000, 90_000), "f": (40_000, 40_000)}
 
 
 def test_older_traces_have_a_whole_profile_in_one_event() -> None:
@@ -308,8 +307,6 @@ def test_numbers_may_be_text_as_hermes_writes_them() -> None:
         "stackFrames": {"4": {"name": "f", "category": "JavaScript", "parent": 3}, "3": {"name": "[root]"}},
     }
     profile = decode(json.dumps(document).encode())
-    assert [(row.name, row.self_weight, row.total_weight) for row in function_rows(profile)] == [
-        ("f", 3, 3), ("[root]", 0, 3),
-    ]  # fmt: skip
+    assert weights_by_name(profile) == {"f": (3, 3), "[root]": (0, 3)}
     assert profile.threads == (Thread(0, 2, ""),)
     assert profile.period_ns == pytest.approx(10_250)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from profkit.errors import DamagedFile
 from profkit.formats import exact, firefox
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
+from tests.support.documents import named_samples, replaced
 from tests.support.exact_profiles import exact_profiles, two_threads
 from tests.support.firefox_versions import as_version_48, as_version_75
 from tests.support.golden import check_golden
@@ -110,11 +110,9 @@ def test_all_versions_mean_the_same(change: Any) -> None:
     assert (profile.unit, profile.period_ns, profile.total_weight) == (Unit.SAMPLES, 1e7, 11)
     assert profile.threads == (Thread(7, 7, "MainThread"), Thread(7, 9, 'load "a"; <b>\n\\udc80'))
     assert profile.frames[0] == Frame("run", "/a/app.py", 3)
-    named = [
-        (" ".join(profile.frames[frame].name for frame in profile.stacks[sample.stack]), sample.weight)
-        for sample in profile.samples
-    ]
-    assert named[:3] == [("run step", 2), ("run step JSONEncoder.encode", 1), ("run run step", 1)]
+    assert named_samples(profile)[:3] == [
+        ("run step", 2), ("run step JSONEncoder.encode", 1), ("run run step", 1),
+    ]  # fmt: skip
 
 
 def test_weights_may_be_missing() -> None:
@@ -129,17 +127,6 @@ def test_ids_that_are_text_begin_with_their_number() -> None:
     document["threads"][0] |= {"pid": "12.1", "tid": "12.2"}
     document["threads"][1] |= {"pid": "Unknown Process 1", "tid": "x", "name": None}
     assert read(document).threads == (Thread(12, 12, "MainThread"), Thread(0, 0, ""))
-
-
-def _changed(change: str, value: object) -> Document:
-    """`a.b.0.c` set in a small file."""
-    document = foreign(two_threads())
-    holder: Any = document
-    *path, last = change.split(".")
-    for key in path:
-        holder = holder[int(key) if key.isdecimal() else key]
-    holder[int(last) if last.isdecimal() else last] = deepcopy(value)
-    return document
 
 
 @pytest.mark.parametrize(
@@ -164,8 +151,9 @@ def _changed(change: str, value: object) -> Document:
     ],
 )
 def test_the_first_wrong_part_is_named(change: str, value: object, problem: str) -> None:
+    path = [int(key) if key.isdecimal() else key for key in change.split(".")]
     with pytest.raises(DamagedFile, match=problem) as told:
-        read(_changed(change, value))
+        read(replaced(foreign(two_threads()), path, value))
     assert told.value.path == SOURCE
 
 

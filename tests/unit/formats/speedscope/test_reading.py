@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile, UsageError
+from profkit.formats.registry import Selection
 from profkit.formats.speedscope import decode, origin_of, select, sniff
-from profkit.formats.values import Selection
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
+from tests.support.documents import named_samples
 from tests.support.folders import SAMPLES
 
 Document = dict[str, Any]
@@ -59,17 +60,10 @@ def read(*profiles: Document) -> Profile:
     return decode(json.dumps(document(*profiles)).encode(), SOURCE)
 
 
-def written(profile: Profile) -> list[tuple[str, int]]:
-    return [
-        (" ".join(profile.frames[frame].name for frame in profile.stacks[stack]), weight)
-        for stack, _, weight in profile.samples
-    ]
-
-
 def test_one_weight_throughout_counts_samples_of_that_time() -> None:
     profile = read(sampled([[0, 1], [0, 1], [0]], [0.01] * 3), sampled([[2]], [10.0], "milliseconds", "u"))
     assert (profile.unit, profile.period_ns) == (Unit.SAMPLES, 1e7)
-    assert written(profile) == [("f g", 2), ("f", 1), ("h", 1)]
+    assert named_samples(profile) == [("f g", 2), ("f", 1), ("h", 1)]
     assert profile.frames[:2] == (Frame("f", "/a/app.py", 3), Frame("g", "", 0))
     assert profile.threads == (Thread(0, 0, "t"), Thread(0, 0, "u"))
 
@@ -77,13 +71,17 @@ def test_one_weight_throughout_counts_samples_of_that_time() -> None:
 def test_weights_that_differ_are_times() -> None:
     profile = read(sampled([[0, 1], [0], [2]], [1.5, 0, 0.25], "microseconds"))
     assert (profile.unit, profile.period_ns) == (Unit.NANOSECONDS, 0.0)
-    assert written(profile) == [("f g", 1500), ("h", 250)]
+    assert named_samples(profile) == [("f g", 1500), ("h", 250)]
 
 
 @pytest.mark.parametrize(("word", "unit"), [("bytes", Unit.BYTES), ("none", Unit.SAMPLES)])
 def test_other_units_are_counted(word: str, unit: Unit) -> None:
     profile = read(sampled([[0], [1]], [4096, 4096], word))
-    assert (profile.unit, profile.period_ns, written(profile)) == (unit, 0.0, [("f", 4096), ("g", 4096)])
+    assert (profile.unit, profile.period_ns, named_samples(profile)) == (
+        unit,
+        0.0,
+        [("f", 4096), ("g", 4096)],
+    )
 
 
 @given(st.lists(st.floats(0, 1e6), max_size=30))
@@ -97,18 +95,18 @@ def test_events_give_the_time_between_them() -> None:
         evented("O0@100 O1@101.5 C1@103 O1@103 O2@103 C2@104 C1@104 C0@105 O2@107 C2@108", end=108)
     )
     assert profile.unit is Unit.NANOSECONDS
-    assert written(profile) == [
+    assert named_samples(profile) == [
         ("f", 1_500_000), ("f g", 1_500_000), ("f g h", 1_000_000), ("f", 1_000_000), ("h", 1_000_000),
     ]  # fmt: skip
 
 
 def test_frames_that_nobody_closes_end_with_the_profile() -> None:
-    assert written(read(evented("O0@1 O1@2", end=10))) == [("f", 1_000_000), ("f g", 8_000_000)]
+    assert named_samples(read(evented("O0@1 O1@2", end=10))) == [("f", 1_000_000), ("f g", 8_000_000)]
 
 
 def test_bytes_may_be_opened_and_closed_too() -> None:
     profile = read(evented("O0@0 C0@512", "bytes", 512))
-    assert (profile.unit, written(profile)) == (Unit.BYTES, [("f", 512)])
+    assert (profile.unit, named_samples(profile)) == (Unit.BYTES, [("f", 512)])
 
 
 def test_sampled_and_evented_profiles_share_a_file() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from profkit.errors import DamagedFile
 from profkit.formats.speedscope import parse_thread_name, read_speedscope
 from profkit.model.profile import Frame, Profile, Sample, Thread
+from tests.support.documents import DELETED, replaced
 
 Document = dict[str, Any]
 
@@ -118,24 +119,12 @@ def test_any_thread_name_is_read_back(pid: int, tid: int, name: str) -> None:
     assert parse_thread_name(f'Thread {tid} "{name}"', pid) == Thread(pid, tid, name)
 
 
-def _without(*path: str | int) -> Callable[[Document], None]:
-    def change(content: Document) -> None:
-        holder: Any = content
-        for key in path[:-1]:
-            holder = holder[key]
-        del holder[path[-1]]
-
-    return change
+def _with(value: object, *path: str | int) -> Callable[[Document], object]:
+    return lambda content: replaced(content, path, value)
 
 
-def _with(value: object, *path: str | int) -> Callable[[Document], None]:
-    def change(content: Document) -> None:
-        holder: Any = content
-        for key in path[:-1]:
-            holder = holder[key]
-        holder[path[-1]] = value
-
-    return change
+def _without(*path: str | int) -> Callable[[Document], object]:
+    return _with(DELETED, *path)
 
 
 @pytest.mark.parametrize(
@@ -169,11 +158,10 @@ def _with(value: object, *path: str | int) -> Callable[[Document], None]:
         (_with("", "profiles", 1, "samples", 0), r"profiles\[1\].samples\[0\] is not a list"),
     ],
 )
-def test_the_first_wrong_part_is_named(change: Callable[[Document], None], problem: str) -> None:
+def test_the_first_wrong_part_is_named(change: Callable[[Document], object], problem: str) -> None:
     content = document(recorded('Thread 1 "a"', [0], [1]), recorded('Thread 2 "b"', [0], [1]))
-    change(content)
     with pytest.raises(DamagedFile, match=problem):
-        read(content)
+        read(change(content))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"profiles": []', "[" * 200_000, "\0"])

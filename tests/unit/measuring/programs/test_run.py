@@ -26,7 +26,7 @@ from profkit.model.workorder import Mode
 from profkit.process.launch import CommandNotStarted
 from profkit.render.json.measured import measured_json
 from profkit.render.registry import MEASURED
-from profkit.stats import median_interval
+from profkit.stats.ranks import median_interval
 from profkit.store.measured import keep_measured, read_measured
 from tests.unit.measuring.runner.test_durations import Steps
 from tests.unit.measuring.runner.test_run import timing_in

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from profkit.model.histogram import histogram_of
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
@@ -19,7 +20,6 @@ from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import visible
 from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.registry import LISTED_RUNS, SAMPLED
-from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.support.example_runs import (
     HOSTILE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from profkit.model.findings import Finding, FindingCode
+from profkit.model.notes import Finding, FindingCode
 from profkit.render.views.findings import FINDINGS, finding_text, reasons_text
 
 Code = FindingCode

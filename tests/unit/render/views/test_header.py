@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.model.histogram import NO_DURATIONS
+from profkit.model.histogram import NO_DURATIONS, histogram_of
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder
 from profkit.model.region import RegionKind
@@ -16,7 +16,6 @@ from profkit.render.formatting import Tone
 from profkit.render.views.header import facts, run_notes, why_no_samples
 from profkit.render.views.merged import Usage, usage
 from profkit.render.views.notes import note_text
-from profkit.stats import histogram_of
 from tests.support.example_runs import APP, INFO, MAIN, PLAN, PROCESS, REGION, RESOURCES, made_run
 
 FAILED = Note.of(NoteCode.RUN_FAILED, detail="no\x1bthing")

@@ -51,7 +51,7 @@ from profkit.samplers.strobeclient import StrobeclientSampler
 from profkit.session.ladder import Ladder, Refusals
 from profkit.store.files import open_spool
 from profkit.store.spool import read_session
-from profkit.transforms.cpu_time import children_note
+from profkit.transforms.unsampled_time import children_note
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 from tests.support import call_traces
 from tests.support.call_traces import Call

@@ -10,7 +10,7 @@ import pytest
 
 from profkit.model.session import CellName
 from profkit.render.views.source import SourceLines
-from profkit.transforms.cells import remember_cells
+from profkit.transforms.origin import remember_cells
 
 SOURCE = "def f():\n\tif x:\n        return 1\x0c\n\n"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from profkit.model.histogram import histogram_of
 from profkit.model.profile import ProfileBuilder, Thread, ThreadState
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
@@ -13,7 +14,6 @@ from profkit.model.session import AwaitTime
 from profkit.render.options import Activity, ReportOptions
 from profkit.render.views.sampled import build_report
 from profkit.render.views.summary import summary
-from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.support.example_runs import made_run
 from tests.support.profile_strategies import frame_of

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.histogram import NO_DURATIONS, bucket_bounds_ns, bucket_of
-from profkit.stats import histogram_of, merge_histograms, quantile_ns, share_interval
+from profkit.model.histogram import (
+    NO_DURATIONS,
+    bucket_bounds_ns,
+    bucket_of,
+    histogram_of,
+    merge_histograms,
+    quantile_ns,
+)
+from profkit.stats.means import share_interval
 
 durations = st.lists(st.one_of(st.integers(0, 200), st.integers(0, 10**15)), max_size=40)
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.matching import match_functions
+from profkit.comparing.comparability import match_functions
 from profkit.comparing.merged_runs import merge_runs
 from profkit.comparing.sampled import compare_sampled
-from profkit.model.findings import FindingCode
-from profkit.model.notes import NoteCode
+from profkit.model.notes import FindingCode, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder
 from profkit.model.run import Run
 from profkit.transforms.tables import function_rows
