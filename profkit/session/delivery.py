@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from profkit.errors import ProfkitError
 from profkit.process.background import BackgroundThread
 from profkit.process.guard import LOG, call_back, guarded
 from profkit.session.counters import Counters
+from profkit.session.record import SessionRecord
 from profkit.session.results import runs_in
 
 if TYPE_CHECKING:
@@ -23,29 +24,19 @@ LONGEST_CALL_S = 60.0
 """Maximum time for which the end of the program waits for a callback that has begun."""
 
 
-class EndedSession(Protocol):
-    """Session that has ended, with the regions that took part in it."""
-
-    folder: Path
-    counters: list[Counters]
-
-
 class Deliveries:
     """Callbacks that are due: the end of a session adds them, and a thread of their own calls them."""
 
     def __init__(self, store_url: str) -> None:
         self._store_url = store_url
         self._due: deque[tuple[Path, Counters]] = deque()
-        self.used = False
-        """True if there ever was one."""
         self._thread: BackgroundThread | None = None
 
-    def add(self, session: EndedSession) -> None:
+    def add(self, session: SessionRecord) -> None:
         """Add the callbacks of a session's regions; it has ended."""
         for counters in session.counters:
             if counters.policy.on_run is not None:
                 self._due.append((session.folder, counters))
-                self.used = True
 
     def call_in_background(self) -> None:
         """Start a thread that calls those that are due, unless one does."""

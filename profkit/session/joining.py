@@ -5,13 +5,15 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import RegionKind
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
+
+if TYPE_CHECKING:
+    from profkit.session.session import Session
 
 _SEPARATE_S = 1.0
 """Minimum age of a session before another starts only to separate two versions of a block."""
@@ -53,38 +55,22 @@ def decide(
     return Decision.SHARE if policy.on_busy == "share" and not exclusive else Decision.SKIP
 
 
-def conflicting_block(counters: Counters, others: Iterable[Counters]) -> Counters | None:
+def _conflicting_block(counters: Counters, others: Iterable[Counters]) -> Counters | None:
     """Return another block whose samples cannot be distinguished from those of this one.
 
     Samples show the function, the file and the line. Such a block is another version of this one, or
     another label for the same `with` statement.
     """
-    if counters.code is None:  # no block; there may be thousands of others
-        return None
     return next((other for other in others if _conflict(counters, other)), None)
 
 
 def _conflict(one: Counters, other: Counters) -> bool:
-    if one is other or one.code is None or other.code is None or one.region.id == other.region.id:
+    if other.code is None or one.region.id == other.region.id:
         return False
-    one_region, other_region = one.region, other.region
-    in_one_place = (one_region.file, one_region.key.qualname) == (
-        other_region.file,
-        other_region.key.qualname,
-    )
-    if not in_one_place or set(one_region.body).isdisjoint(other_region.body):
+    a, b = one.region, other.region
+    if (a.file, a.key.qualname) != (b.file, b.key.qualname) or set(a.body).isdisjoint(b.body):
         return False
-    return one_region.key.line == other_region.key.line or one.code != other.code
-
-
-class Separable(Protocol):
-    """A session, as far as `Separations` needs it."""
-
-    counters: list[Counters]
-    indistinct: set[tuple[int, int]]
-
-    def add_note(self, note: Note) -> None:
-        """Add a note for the report."""
+    return a.key.line == b.key.line or one.code != other.code
 
 
 class Separations:
@@ -94,7 +80,7 @@ class Separations:
         self._counts: Counter[tuple[int, int]] = Counter()
         """By the block's code and line."""
 
-    def is_due(self, session: Separable, counters: Counters, age_s: float) -> bool:
+    def is_due(self, session: Session, counters: Counters, age_s: float) -> bool:
         """Return whether to end a session of this age for such a block; else note in it that there are two.
 
         The age of a session that cannot end now is 0.
@@ -102,31 +88,19 @@ class Separations:
         place = id(counters.code), counters.region.key.line
         if counters.code is None or place in session.indistinct:
             return False
-        conflicting = conflicting_block(counters, session.counters)
+        conflicting = _conflicting_block(counters, session.counters)
         if conflicting is None:
             return False
         if age_s >= _SEPARATE_S and self._counts[place] < _MOST_SEPARATIONS:
             self._counts[place] += 1
             return True
         session.indistinct.add(place)
-        session.add_note(conflict_note(counters, conflicting))
+        one, other = counters.region.key, conflicting.region.key
+        note = Note.of(NoteCode.SAME_LINES, label=one.label, other=other.label, function=one.qualname)
+        session.add_note(note)
         return False
-
-
-def conflict_note(counters: Counters, rival: Counters) -> Note:
-    """Return the note for a session in which two blocks' samples cannot be distinguished."""
-    one, other = counters.region.key, rival.region.key
-    return Note.of(NoteCode.SAME_LINES, label=one.label, other=other.label, function=one.qualname)
 
 
 def is_of_program(counters: Sequence[Counters]) -> bool:
     """Return whether a session was started for its whole program; `counters` are the session's."""
     return bool(counters) and counters[0].region.kind is RegionKind.PROGRAM
-
-
-def sharing_message(label: str, holder: str) -> str:
-    """Return the log message for a call that asked for other options than its session's."""
-    return (
-        f"{label!r} shares the session that {holder!r} started with other sampler options; its run "
-        "records the options in effect"
-    )

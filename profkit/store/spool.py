@@ -64,8 +64,14 @@ SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
 THREADS, CELLS, CAPTURES = "threads.jsonl", "cells.jsonl", "captures.jsonl"
-_JOURNALS = REGIONS, CALLS, RESOURCES, THREADS, CELLS, CAPTURES
-OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, *_JOURNALS, spool_files.NAME})
+_JOURNAL = ".jsonl"
+Record = Region | CallDelta | ResourcePoint | ThreadName | CellName | Capture
+"""Types of the lines of journals."""
+_JOURNALS: Mapping[type, str] = {
+    Region: REGIONS, CallDelta: CALLS, ResourcePoint: RESOURCES, ThreadName: THREADS, CellName: CELLS,
+    Capture: CAPTURES,
+}  # fmt: skip
+OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, *_JOURNALS.values(), spool_files.NAME})
 """Files that profkit itself writes into a session's folder."""
 _EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.NAME})
 """Files that exist before a session has data."""
@@ -137,34 +143,18 @@ def write_manifest(folder: Path, manifest: Manifest, *, sync: bool = False) -> N
     write_document(folder / MANIFEST, SCHEMA, manifest, indent=1, sync=sync)
 
 
-def append_regions(folder: Path, regions: Iterable[Region]) -> int:
-    """Append regions that ran for the first time; raises OSError if the disk is full."""
-    return append_records(folder / REGIONS, regions)
+def append(folder: Path, records: Sequence[Record], lines: Lines = NOTHING_LOST) -> Lines:
+    """Append records of one type to their journal, and return `lines` with their number added.
 
-
-def append_calls(folder: Path, deltas: Iterable[CallDelta]) -> int:
-    """Append the counts since the last tick; raises OSError if the disk is full."""
-    return append_records(folder / CALLS, deltas)
-
-
-def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> int:
-    """Append the process's resource usage; raises OSError if the disk is full."""
-    return append_records(folder / RESOURCES, points)
-
-
-def append_threads(folder: Path, names: Iterable[ThreadName]) -> int:
-    """Append names of threads; raises OSError if the disk is full."""
-    return append_records(folder / THREADS, names)
-
-
-def append_cells(folder: Path, cells: Iterable[CellName]) -> int:
-    """Append names of cells; raises OSError if the disk is full."""
-    return append_records(folder / CELLS, cells)
-
-
-def append_captures(folder: Path, captures: Iterable[Capture]) -> int:
-    """Append calls whose memory is tracked; raises OSError if the disk is full."""
-    return append_records(folder / CAPTURES, captures)
+    Raises OSError if the disk is full.
+    """
+    if not records:
+        return lines
+    name = _JOURNALS[type(records[0])]
+    counted, number = name.removesuffix(_JOURNAL), append_records(folder / name, records)
+    if not hasattr(lines, counted):
+        return lines
+    return replace(lines, **{counted: getattr(lines, counted) + number})
 
 
 def remove_segments(folder: Path, segments: Iterable[Segment]) -> None:
@@ -180,7 +170,7 @@ def close_folder(folder: Path, manifest: Manifest) -> None:
 
     Raises OSError.
     """
-    for name in _JOURNALS:
+    for name in _JOURNALS.values():
         with suppress(FileNotFoundError):
             _sync(folder / name, 0)
     write_manifest(folder, manifest, sync=True)

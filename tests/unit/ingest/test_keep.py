@@ -155,7 +155,7 @@ def test_a_folder_without_a_readable_manifest_is_set_aside_whole_and_its_samples
 
 def test_a_folder_that_has_no_manifest_yet_is_left_alone_at_first(spool: Path, store: Store) -> None:
     folder = files.create_folder(spool, "session-9")
-    files.append_regions(folder, [F])
+    files.append(folder, [F])
     assert ingest(spool, store) == IngestReport()
     assert folder.exists()
     (damage,) = ingest(spool, store, OLD).damaged

@@ -60,7 +60,7 @@ def this_process() -> ProcessInfo:
 def test_a_run_has_what_its_region_did_and_what_the_session_was(tmp_path: Path) -> None:
     deltas = (calls(F, 5, 7, raised=1), calls(F, 9, skipped=2, suspended_ns=4, first_call_ns=None))
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=deltas)
-    files.append_resources(folder, [ResourcePoint(START_NS, 1.0, 10, 2)])
+    files.append(folder, [ResourcePoint(START_NS, 1.0, 10, 2)])
     found = read(folder, recording(("main !f f work", 30), ("main", 70), errors=3))
     run, info = only(found), only(found).info
     assert not found.live
@@ -84,7 +84,7 @@ def test_children_that_were_not_sampled_are_noted(tmp_path: Path) -> None:
         )
         for second, used_s in enumerate((0.0, 3.0, 7.0))
     ]
-    files.append_resources(folder, points)
+    files.append(folder, points)
     (note,) = only(read(folder, recording(("main !f f work", 30)))).info.notes
     assert note == Note.of(NoteCode.CHILDREN_UNSAMPLED, processes=2, cpu_s=7.0)
 
@@ -93,7 +93,7 @@ def test_threads_have_their_whole_names(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     long = "connection-pool-worker-3"
     names = [ThreadName(tid, long[:15], f"{long}{tid}") for tid in (8, 9, 10)]
-    files.append_threads(folder, [*names, ThreadName(8, long[:15], long), ThreadName(11, "", "worker")])
+    files.append(folder, [*names, ThreadName(8, long[:15], long), ThreadName(11, "", "worker")])
     builder = ProfileBuilder()
     frames = [Frame(name, file, 3) for name, file in ((F.marker, MARKERS), ("f", USER))]
     seen = [(0, 8, long[:15]), (GONE.pid, 9, long[:15]), (77, 10, long[:15]), (0, 10, "reused"), (0, 11, "")]
@@ -111,7 +111,7 @@ def test_cells_have_names(tmp_path: Path) -> None:
         RegionKey("__main__", "<module>", 2, "x = f()"), RegionKind.BLOCK, file, body=(2, 3), code="aa"
     )
     folder = session_folder(tmp_path, manifest(segment(0)), regions=(cell,), deltas=(calls(cell, 5),))
-    files.append_cells(folder, [CellName(file, "In [1]"), CellName(file, "In [4]")])
+    files.append(folder, [CellName(file, "In [1]"), CellName(file, "In [4]")])
     builder = ProfileBuilder()
     builder.add(
         [Frame("run_code", "/lib/python3/IPython.py", 1), Frame("<module>", file, 3)], Thread(0, 8, "t")

@@ -154,7 +154,7 @@ def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCa
     session = manager.session
     assert session is not None
     counters.durations.append("no number")  # type: ignore[arg-type]
-    assert not Ticker(manager, clock).tick()
+    assert not manager.tick()
     assert session.manifest.error is not None
     assert "profkit failed while profiling" in session.manifest.error
     assert not counters.live
@@ -173,7 +173,7 @@ def test_a_duty_that_fails_leaves_the_others(
     monkeypatch.setattr(manager.deliveries, "call_in_background", fail)
     counters = counters_of()
     assert manager.enter(counters, 1)
-    ticker = Ticker(manager, clock)
+    ticker = Ticker(manager.tick, lambda: manager.session, manager.deliveries)
     ticker.start()
     for _ in range(3):
         counters.durations.append(1)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from profkit.model.session import ThreadName
-from profkit.session.thread_names import KERNEL_BYTES, LONGEST, ThreadNames, kernel_name, no_name
+from profkit.session.resources import KERNEL_BYTES, LONGEST, ThreadNames, kernel_name, no_name
 
 LONG = "connection-pool-worker-3"
 

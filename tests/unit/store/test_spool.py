@@ -71,10 +71,10 @@ def own_ticks() -> int:
 def test_a_session_is_read_as_it_was_written(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path / "spool", "s1")
     spool.write_manifest(folder, manifest_of())
-    spool.append_regions(folder, [region_of("a"), region_of("sur\udc80")])
-    spool.append_calls(folder, [CallDelta("a", 5, histogram_of([10, 20]), skipped=1, first_call_ns=3)])
-    spool.append_resources(folder, [point(1)])
-    spool.append_resources(folder, [point(2), point(3)])
+    spool.append(folder, [region_of("a"), region_of("sur\udc80")])
+    spool.append(folder, [CallDelta("a", 5, histogram_of([10, 20]), skipped=1, first_call_ns=3)])
+    spool.append(folder, [point(1)])
+    spool.append(folder, [point(2), point(3)])
     session = spool.read_session(folder)
     assert session.manifest == manifest_of()
     assert session.regions == (region_of("a"), region_of("sur\udc80"))
@@ -87,8 +87,8 @@ def test_a_session_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_names_of_threads_are_read_in_their_order(tmp_path: Path) -> None:
     names = [ThreadName(7, "connection-pool", f"connection-pool-{number}") for number in range(3)]
     spool.write_manifest(tmp_path, replace(manifest_of(), lines=Lines(threads=3)))
-    spool.append_threads(tmp_path, names[:1])
-    spool.append_threads(tmp_path, names[1:])
+    spool.append(tmp_path, names[:1])
+    spool.append(tmp_path, names[1:])
     assert spool.read_session(tmp_path).threads == tuple(names)
     assert spool.read_session(tmp_path).damaged == ()
     (tmp_path / "threads.jsonl").unlink()
@@ -100,7 +100,7 @@ def test_names_of_threads_are_read_in_their_order(tmp_path: Path) -> None:
 def test_names_of_cells(tmp_path: Path) -> None:
     names = [CellName("/tmp/ipykernel_7/8.py", f"In [{number}]") for number in range(2)]
     spool.write_manifest(tmp_path, manifest_of())
-    spool.append_cells(tmp_path, names)
+    spool.append(tmp_path, names)
     session = spool.read_session(tmp_path)
     assert (session.cells, session.damaged) == (tuple(names), ())
     (tmp_path / "cells.jsonl").write_text("{}\n")
@@ -111,7 +111,7 @@ def test_names_of_cells(tmp_path: Path) -> None:
 
 def test_only_the_owner_may_read_a_folder(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path / "spool", "s1")
-    spool.append_resources(folder, [point(1)])
+    spool.append(folder, [point(1)])
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "resources.jsonl").stat().st_mode) == 0o600
 
@@ -160,9 +160,9 @@ def test_calls_are_summed_by_region(tmp_path: Path) -> None:
     two = CallDelta("a", 7, histogram_of([20]), 10, 20, 30, 40, first_call_ns=6)
     three = CallDelta("a", 6, raised=1, first_call_ns=4)
     other = CallDelta("b", 9, histogram_of([7]))
-    spool.append_calls(folder, [one, other])
-    spool.append_calls(folder, [two])
-    spool.append_calls(folder, [three])
+    spool.append(folder, [one, other])
+    spool.append(folder, [two])
+    spool.append(folder, [three])
     total = CallDelta("a", 7, histogram_of([10, 500, 20]), 11, 23, 33, 44, first_call_ns=4)
     assert spool.read_session(folder).calls == {"a": total, "b": other}
 
@@ -170,12 +170,12 @@ def test_calls_are_summed_by_region(tmp_path: Path) -> None:
 def test_regions_are_reported_once_in_the_order_of_their_first_run(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path, "s1")
     spool.write_manifest(folder, manifest_of())
-    spool.append_regions(folder, [region_of("b"), region_of("a"), region_of("b")])
+    spool.append(folder, [region_of("b"), region_of("a"), region_of("b")])
     assert [region.key.label for region in spool.read_session(folder).regions] == ["b", "a"]
 
 
 def test_nothing_to_append_makes_no_file(tmp_path: Path) -> None:
-    spool.append_calls(tmp_path, [])
+    spool.append(tmp_path, [])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -207,7 +207,7 @@ def test_a_torn_last_line_is_nothing_special(
 ) -> None:
     folder = tmp_path_factory.mktemp("torn")
     spool.write_manifest(folder, manifest_of())
-    spool.append_resources(folder, [point(n) for n in range(3)])
+    spool.append(folder, [point(n) for n in range(3)])
     text = (folder / "resources.jsonl").read_bytes()
     end = data.draw(st.integers(0, len(text)))
     (folder / "resources.jsonl").write_bytes(text[:end])
@@ -219,10 +219,10 @@ def test_a_torn_last_line_is_nothing_special(
 @pytest.mark.parametrize("line", ["", "not json", '{"at_ns": 1}', "[" * 100_000, "7", "\xff"])
 def test_a_damaged_line_is_reported_and_the_others_are_read(tmp_path: Path, line: str) -> None:
     spool.write_manifest(tmp_path, manifest_of())
-    spool.append_resources(tmp_path, [point(1)])
+    spool.append(tmp_path, [point(1)])
     with (tmp_path / "resources.jsonl").open("ab") as file:
         file.write(line.encode("latin-1") + b"\n")
-    spool.append_resources(tmp_path, [point(2)])
+    spool.append(tmp_path, [point(2)])
     session = spool.read_session(tmp_path)
     assert session.resources == (point(1), point(2))
     (damage,) = session.damaged
@@ -368,7 +368,7 @@ def test_threads_that_append_at_once_tear_nothing(tmp_path: Path) -> None:
     def append(thread: int) -> None:
         start.wait()
         for n in range(50):
-            spool.append_resources(tmp_path, [point(1000 * thread + n), point(1000 * thread + n)])
+            spool.append(tmp_path, [point(1000 * thread + n), point(1000 * thread + n)])
 
     threads = [threading.Thread(target=append, args=(n,)) for n in range(4)]
     for thread in threads:
@@ -397,7 +397,7 @@ from tests.unit.store.test_spool import manifest_of
 
 folder = Path(sys.argv[1])
 spool.write_manifest(folder, manifest_of())
-spool.append_resources(folder, [])
+spool.append(folder, [])
 # Berkeley packet filter of seccomp(2): fsync fails with EIO, everything else is allowed.
 number = {"x86_64": 74, "aarch64": 82}[os.uname().machine]
 code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050005), (0x06, 0, 0, 0x7FFF0000)]
@@ -426,9 +426,9 @@ def test_only_the_end_of_a_session_is_synced(tmp_path: Path) -> None:
 def test_a_session_that_counted_its_lines_notices_that_one_is_lost(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path, "s1")
     spool.write_manifest(folder, replace(manifest_of(), lines=Lines(regions=3, calls=1, resources=2)))
-    spool.append_regions(folder, [region_of("a")])
-    spool.append_calls(folder, [CallDelta("a", 5), CallDelta("a", 6)])  # one after the manifest
-    spool.append_resources(folder, [point(1), point(2)])
+    spool.append(folder, [region_of("a")])
+    spool.append(folder, [CallDelta("a", 5), CallDelta("a", 6)])  # one after the manifest
+    spool.append(folder, [point(1), point(2)])
     session = spool.read_session(folder)
     assert session.lost == Lines(regions=2)
     assert [damage.detail for damage in session.damaged] == ["it ends early; 2 lines are lost"]

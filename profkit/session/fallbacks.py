@@ -1,7 +1,7 @@
-"""Ways to sample a session, best first: if one cannot be started, the next is taken, with a warning.
+"""Fallbacks of a session: if a sampler cannot be started, the next one is taken, with a warning.
 
-The last way takes no samples: calls and wall times are recorded even if every sampler fails. A strict policy
-has no last way; the failure is raised.
+The last one takes no samples: calls and wall times are recorded even if every sampler fails. A strict policy
+has no such last one; the failure is raised.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
 
 from profkit.clock import Clock
 from profkit.errors import AttachDenied, SamplerError, SamplerTimeout
@@ -34,16 +33,8 @@ _Way = tuple[str, SamplerOptions]
 _CALLS_ONLY = CallsOnlySampler()
 
 
-class LadderFacts(TypedDict):
-    """Fields of `Manifest` that depend on the sampler in use."""
-
-    plan: SamplerPlan
-    sampler_version: str | None
-    error: str | None
-
-
-class Refusals:
-    """Ways to sample that failed in this process recently, and are not tried again yet."""
+class RecentFailures:
+    """Samplers that failed in this process recently, by their options, and are not tried again yet."""
 
     def __init__(self, clock: Clock, say: Callable[[str], None]) -> None:
         self._clock, self.say = clock, say
@@ -80,12 +71,15 @@ class Refusals:
         self._seen.clear()
 
 
-class Ladder:
-    """The ways to sample one session; the first one left is in use."""
+class Fallbacks:
+    """Samplers that one session can use, with their options, best first; the first one left is in use."""
 
-    def __init__(self, rungs: Rungs, options: SamplerOptions, refusals: Refusals, *, strict: bool) -> None:
+    def __init__(
+        self, rungs: Rungs, options: SamplerOptions, recent: RecentFailures, *, strict: bool
+    ) -> None:
         """Find the ways; raises UsageError, and for a strict policy the failure if there is none."""
-        self._refusals, self._chosen = refusals, options.sampler != AUTO
+        self._recent, self.say = recent, recent.say
+        self._chosen = options.sampler != AUTO
         self._steps: list[Note] = []
         self.failure: str | None = None
         """Why the sampler that the user chose is not in use, if so."""
@@ -105,19 +99,13 @@ class Ladder:
         plan = self.sampler.plan(self._rungs[0].options, live)
         return replace(plan, notes=(*self._steps, *plan.notes))
 
-    def facts(self, live: LiveStacks) -> LadderFacts:
-        """Return what the manifest says about the sampler in use."""
-        return {
-            "plan": self.plan(live), "sampler_version": self.sampler.version(), "error": self.failure
-        }  # fmt: skip
-
     def refuse(self, failure: SamplerError) -> None:
         """Remember that the sampler in use failed: the next session begins with another way."""
-        self._refusals.note(self._rungs[0], failure)
+        self._recent.note(self._rungs[0], failure)
 
     def succeed(self) -> None:
         """Remember that the sampler in use works: if it fails again, the next wait is short."""
-        self._refusals.drop(self._rungs[0])
+        self._recent.drop(self._rungs[0])
 
     def step_down(self, failure: SamplerError, folder: Path) -> None:
         """Take the next way because a start failed; raise the failure if there is none.
@@ -140,11 +128,11 @@ class Ladder:
 
     def may_retry(self) -> bool:
         """Return whether no sampler is in use because all failed, and one may be tried again now."""
-        return self._retry_at_s is not None and self._refusals.is_over(self._retry_at_s)
+        return self._retry_at_s is not None and self._recent.is_over(self._retry_at_s)
 
     def _leave_unusable(self) -> None:
         """Take the next way until one may be tried now; raise the last failure if there is none."""
-        while (error := self._rungs[0].missing or self._refusals.recent(self._rungs[0])) is not None:
+        while (error := self._rungs[0].missing or self._recent.recent(self._rungs[0])) is not None:
             self._leave(error)
 
     def _leave(self, failure: SamplerError) -> None:
@@ -158,15 +146,15 @@ class Ladder:
         detail = str(failure)
         taken = self.sampler.name
         if taken == CALLS_ONLY:
-            self._retry_at_s = self._refusals.over_at_s()
-            self._refusals.say(f"{detail}; recording calls and wall times without samples")
+            self._retry_at_s = self._recent.over_at_s()
+            self.say(f"{detail}; recording calls and wall times without samples")
             if self._chosen:
                 self.failure = detail
             else:
                 self._steps.append(Note.of(NoteCode.NOT_SAMPLED, detail=detail))
         else:
             taken += " with blocking=False" if taken == left else ""
-            self._refusals.say(f"{detail}; sampling with {taken} instead")
+            self.say(f"{detail}; sampling with {taken} instead")
             self._steps.append(Note.of(NoteCode.SAMPLER_REPLACED, sampler=left, by=taken, detail=detail))
 
 
