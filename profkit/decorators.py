@@ -17,7 +17,7 @@ from typing import (
     overload,
 )  # fmt: skip
 
-from profkit import inert
+from profkit import disabled
 from profkit.calls.blocks import Block
 from profkit.calls.options import MemoryOptions, ProfilerOptions
 from profkit.calls.regions import check_callable
@@ -166,7 +166,7 @@ def profile(
         decorator = _in_place(mode, options) if mode in _IN_PLACE else _measured(mode, options)
     except BaseException as error:  # noqa: BLE001 - raised if it is a usage error or the program's
         _check_use(error)
-        return inert.profile(function)
+        return disabled.profile(function)
     return _guarded(decorator) if function is None else _guarded(decorator)(function)
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent / "profkit"
 
 FLOORS = {
     "originals": -3,
-    "version": -2, "errors": -2, "units": -2, "clock": -2, "tracing": -2, "inert": -2, "regular_files": -2,
+    "version": -2, "errors": -2, "units": -2, "clock": -2, "tracing": -2, "disabled": -2, "regular_files": -2,
     "project_file": -1,
     "config": 0,
     "model": 1,
@@ -50,8 +50,8 @@ LAYERS = {
     "session": (
         {"activity", "awaits"},
         {"counters"},
-        {"failures", "record", "resources", "results"},
-        {"delivery", "fallbacks", "starting"},
+        {"failures", "record", "resources"},
+        {"fallbacks", "results", "starting"},
         {"owner", "session"},
         {"joining", "tasks"},
         {"ticker"},

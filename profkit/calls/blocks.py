@@ -109,7 +109,7 @@ class Block:
         except BaseException:
             self._open = False
             OPEN_BLOCKS.pop(self, None)
-            if counters.covers or counters.leaves:
+            if counters.owns_segments or counters.leaves:
                 leave(counters, self._tid)
             raise
         return self
@@ -138,7 +138,7 @@ class Block:
             counters.durations.append(wall_ns)
         if kind is not None:
             counters.raised.append(None)
-        if counters.covers or counters.leaves:
+        if counters.owns_segments or counters.leaves:
             leave(counters, self._tid)
 
     @property
@@ -166,7 +166,6 @@ class Block:
         return sampled_text([run])
 
     def _repr_html_(self) -> str | None:
-        """Return the newest run as HTML for notebooks; None if there is none."""
         run = self.run
         return None if run is None else run._repr_html_()
 

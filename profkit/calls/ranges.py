@@ -21,8 +21,6 @@ _KINDS = frozenset({RegionKind.FUNCTION, RegionKind.BLOCK, RegionKind.TEST, Regi
 
 
 class _State:
-    """The one trace of this process, and its open ranges."""
-
     def __init__(self) -> None:
         self.lock = new_rlock()
         self.recording: Recording | None = None

@@ -73,7 +73,7 @@ def leave(counters: Counters, tid: int | None = None) -> None:
             tracing.unseen(_known_manager.flush, counters)
         if counters.ranged:
             tracing.unseen(close_range, counters)
-        if not counters.covers:
+        if not counters.owns_segments:
             return
         tracing.unseen(_leave, counters, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
@@ -113,7 +113,7 @@ def results_of(counters: Counters, first_segment: int = 0) -> Iterator[Run]:
 def _enter(counters: Counters, frame: FrameType, tid: int | None) -> bool:
     if _IN_IMPORT_LOCK.get(REAL.get_ident()):  # starting a session imports: this call runs unprofiled
         return False
-    if not counters.ranged or counters.covers:  # else it has joined since the trace began
+    if not counters.ranged or counters.owns_segments:  # else it has joined since the trace began
         manager = _manager_of(counters)
         if manager is None or not manager.enter(counters, own_calls(frame), tid):
             return False
@@ -221,7 +221,7 @@ def running_loop() -> AbstractEventLoop | None:
 def _settle(answer: Future[bool], outcome: bool | Exception, counters: Counters) -> None:
     """Set the result of the future; if its task was cancelled, `leave` in its place."""
     if answer.done():
-        if outcome is True and counters.covers:
+        if outcome is True and counters.owns_segments:
             leave_off_loop(counters)
     elif isinstance(outcome, Exception):
         answer.set_exception(outcome)

@@ -54,8 +54,6 @@ def read_memory(
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """The allocations of one call, without profkit's own."""
-
     profiles: Mapping[Value, Profile]
     python_allocators: bool
 
@@ -75,7 +73,6 @@ def _call(content: CaptureContent, region: Region) -> _Call:
 
 
 def _without_own_work(profile: Profile, region: Region) -> Profile:
-    """Return the profile without what profkit allocates for itself."""
     own = OWN_CODE.also_of(profile.frames, (region.marker,))
     held = [own.holds(frame.file) for frame in profile.frames]
     calling = [own.calls_for_program(frame.file) for frame in profile.frames]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
 from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
 from profkit.calls.options import Settings
-from profkit.calls.regions import recorded
 from profkit.calls.slow_path import results_of
 from profkit.config import CONFIG
 from profkit.model.region import (
@@ -62,8 +61,6 @@ class CompileHook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What is compiled: a function, or a module of PyTorch."""
-
     name: str
     file: str = ""
     line: int = 0
@@ -142,18 +139,12 @@ class CompilationProfiler:
         phase, frame = self._hook.current_phase or "compile", _ATTEMPT.sub("", self._hook.get_frame())
         frame = "" if frame == _NO_FRAME else frame
         subject = self._subject(args[0] if args else None, frame)
-        above, extras = frame_code_of(function), self._settings.extras
         label = " ".join(filter(None, (subject.name, frame, phase)))
-        return Region(
-            key=RegionKey(_MODULE, subject.name, subject.line, label),
-            kind=RegionKind.COMPILATION,
-            file=subject.file,
-            expected=(above.co_qualname, above.co_filename) if above is not None else None,
-            all_threads=extras.all_threads,
-            stack_max_len=extras.stack_max_len,
-            tags=extras.tags,
-            user=extras.user,
-            env=recorded(extras.env_names),
+        return self._settings.extras.region(
+            RegionKey(_MODULE, subject.name, subject.line, label),
+            RegionKind.COMPILATION,
+            subject.file,
+            expected=frame_code_of(function),
             code=subject.code,
             compilation=Compilation(frame, phase, _UNDER_WAY.get()),
         )

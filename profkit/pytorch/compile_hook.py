@@ -72,7 +72,6 @@ def _release(hook: CompileHook, profiler: CompilationProfiler) -> None:
 
 
 def _hook() -> CompileHook:
-    """Return PyTorch's hook; raises TorchMissing."""
     try:
         from torch._strobelight.compile_time_profiler import StrobelightCompileTimeProfiler
     except (ImportError, OSError) as error:  # OSError: one of its libraries

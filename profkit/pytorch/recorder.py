@@ -19,7 +19,7 @@ from profkit.pytorch.errors import ProfilerActive, TorchMissing
 from profkit.regular_files import own_folder
 from profkit.samplers.options import check_positive
 from profkit.session.counters import Counters
-from profkit.store.trace_files import UNFINISHED_TRACE, trace_name
+from profkit.store.spool_files import UNFINISHED_TRACE, trace_name
 
 if TYPE_CHECKING:
     import torch

@@ -21,10 +21,10 @@ from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks befo
 from profkit.samplers.registry import rungs
 from profkit.session import activity
 from profkit.session.counters import Counters
-from profkit.session.delivery import LONGEST_PAUSE_S
 from profkit.session.fallbacks import Fallbacks, RecentFailures, Rungs
 from profkit.session.joining import Decision, Separations, decide, is_of_program
 from profkit.session.owner import SessionOwner
+from profkit.session.results import LONGEST_PAUSE_S
 from profkit.session.session import Session
 from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
@@ -58,7 +58,7 @@ class SessionManager(SessionOwner):
         self.lock.release()
         session = self.session
         joins = session is not None and session.options == counters.options and session.attachment
-        return self._is_starting() or counters.covers or not joins
+        return self._is_starting() or counters.owns_segments or not joins
 
     def leave(self, counters: Counters, tid: int | None = None) -> None:
         """End the segment of a region to which whole segments belong.
@@ -311,7 +311,7 @@ class SessionManager(SessionOwner):
 
 
 def _cover_of(counters: Counters, tid: int | None) -> Cover | None:
-    return Cover(counters.region.id, tid) if counters.covers else None
+    return Cover(counters.region.id, tid) if counters.owns_segments else None
 
 
 def _install(manager: SessionManager) -> None:

@@ -68,8 +68,6 @@ class MemorySession(SessionRecord):
 
 @dataclass(frozen=True, slots=True)
 class _Tracked:
-    """The call that is being tracked."""
-
     counters: Counters
     capture: Capture
     tracking: Tracking

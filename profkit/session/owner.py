@@ -16,8 +16,8 @@ from profkit.process.guard import guarded, reraise_program_error
 from profkit.process.locks import new_rlock
 from profkit.session import activity
 from profkit.session.counters import Counters
-from profkit.session.delivery import Deliveries
 from profkit.session.failures import Failures
+from profkit.session.results import Deliveries
 
 
 class SessionOwner(ABC):

@@ -11,7 +11,7 @@ from profkit.clock import Clock
 from profkit.model.notes import Note
 from profkit.model.region import Region
 from profkit.model.session import CallDelta, Ending, Lines, Manifest
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.session.counters import Counters, forget_gone
 from profkit.store import spool as files
 from profkit.store.spool_files import failure_text, make_reserve, note_ending
@@ -165,7 +165,5 @@ class SessionRecord:
             self.failure = failure_text(error, now_ns)
         manifest = replace(self._manifest, lines=self._lines)
         ending = Ending.of(manifest, self.failure, now_ns, tuple(self._unwritten_calls))
-        try:
+        with suppressed(OSError):  # the folder is gone, or its disk is read-only now
             note_ending(self.folder, ending)
-        except OSError as later:  # the folder is gone, or its disk is read-only now
-            reraise_signal_error(later)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from profkit.originals import REAL
 from profkit.process.background import BackgroundThread
 from profkit.process.guard import LOG, ignore
-from profkit.session.delivery import Deliveries
+from profkit.session.results import Deliveries
 from profkit.session.session import Session
 from profkit.session.tasks import TaskLooks
 

@@ -123,7 +123,7 @@ def _delete_removed(
     """Delete a renamed folder; restore its name if an entry in it is refused."""
     try:
         with spool.folder(renamed) as held:
-            if read is not None and not os.path.samestat(held.identity(), read.identity()):
+            if read is not None and not os.path.sameopenfile(held.descriptor, read.descriptor):
                 raise RefusedFile(held.path, "it replaced the folder that was read")
             refused = held.empty()
         if not refused:
@@ -350,5 +350,4 @@ def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
 
 
 def _process(name: str) -> str:
-    """Return the part of a session's id that identifies the process."""
     return name.split("-")[1] if name.count("-") == 2 else name

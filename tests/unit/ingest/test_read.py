@@ -18,6 +18,7 @@ from profkit.model.session import (
     CellName,
     ChildUsage,
     Cover,
+    Manifest,
     ProcessInfo,
     ResourcePoint,
     SessionState,
@@ -46,6 +47,14 @@ from tests.support.example_sessions import (
 
 def read(folder: Path, *recordings: Recording | DamagedFile | None) -> FolderRuns:
     return read_runs(folder, RecordedSampler(dict(enumerate(recordings))))
+
+
+def read_one(
+    tmp_path: Path, *recordings: Recording | DamagedFile | None, head: Manifest | None = None
+) -> Run:  # fmt: skip
+    """The only run of a session with one call of `f`, by default with a segment for each recording."""
+    head = head or manifest(*map(segment, range(len(recordings))))
+    return only(read(session_folder(tmp_path, head, deltas=(calls(F, 5),)), *recordings))
 
 
 def only(found: FolderRuns) -> Run:
@@ -140,9 +149,8 @@ def test_the_rate_achieved_is_that_of_the_whole_session(tmp_path: Path) -> None:
 )
 def test_time_that_was_not_seen_is_a_gap(tmp_path: Path, unseen_s: float, gap_s: float) -> None:
     long = segment(0, stopped_ns=START_NS + 3 * SECOND_NS)
-    folder = session_folder(tmp_path, manifest(long), deltas=(calls(F, 5),))
     unseen_ns = round(unseen_s * SECOND_NS)
-    found = only(read(folder, recording(("!f f", 90), rounds=100, unseen_ns=unseen_ns)))
+    found = read_one(tmp_path, recording(("!f f", 90), rounds=100, unseen_ns=unseen_ns), head=manifest(long))
     assert (found.info.session_s, found.info.gap_s) == (pytest.approx(3 - gap_s), pytest.approx(gap_s))
     assert found.profile is not None
     assert 90 * found.profile.period_ns == pytest.approx(0.9 * (3 - gap_s) * SECOND_NS)
@@ -156,8 +164,8 @@ def test_a_clock_that_is_set_changes_no_duration(tmp_path: Path, set_s: int) -> 
     second = segment(
         1, running_ns=START_NS + set_s * SECOND_NS, stopped_ns=START_NS, asleep_ns=5 * SECOND_NS, **times
     )
-    folder = session_folder(tmp_path, manifest(first, second), deltas=(calls(F, 5),))
-    info = only(read(folder, recording(("!f f", 1)), recording(("!f f", 1)))).info
+    one = recording(("!f f", 1))
+    info = read_one(tmp_path, one, one, head=manifest(first, second)).info
     assert (info.session_s, info.gap_s, info.achieved_hz) == (4.0, 1.0, pytest.approx(50))
 
 
@@ -177,8 +185,7 @@ def test_a_recording_that_is_too_short_has_no_rate(
     tmp_path: Path, sampled_ns: int, rate_hz: float | None
 ) -> None:
     short = segment(0, offset_ns=0, sampled_ns=sampled_ns)
-    folder = session_folder(tmp_path, manifest(short), deltas=(calls(F, 5),))
-    run = only(read(folder, recording(("!f f", 1), rounds=8)))
+    run = read_one(tmp_path, recording(("!f f", 1), rounds=8), head=manifest(short))
     assert run.info.achieved_hz == rate_hz
     assert run.profile is not None
     assert run.profile.period_ns == (8e6 if rate_hz is None else 12.5e6)
@@ -194,8 +201,7 @@ def test_samples_of_later_segments_are_found_by_their_numbers(tmp_path: Path) ->
 
 
 def test_rounds_that_nobody_counted_leave_the_rate_that_was_requested(tmp_path: Path) -> None:
-    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
-    run = only(read(folder, recording(("!f f", 1), rounds=None)))
+    run = read_one(tmp_path, recording(("!f f", 1), rounds=None))
     assert run.info.achieved_hz is None
     assert run.profile is not None
     assert run.profile.period_ns == 8e6
@@ -229,17 +235,15 @@ def test_a_segment_belongs_to_the_regions_that_cover_it(tmp_path: Path) -> None:
 
 
 def test_many_torn_samples_are_reported_with_the_fix(tmp_path: Path) -> None:
-    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
-    many = only(read(folder, recording(("!f f", 97), ("!f g", 3)))).info
+    many = read_one(tmp_path / "many", recording(("!f f", 97), ("!f g", 3))).info
     assert (many.samples, many.torn) == (97, 3)
     assert many.notes == (Note.of(NoteCode.TORN, torn=3, samples=100),)
-    assert only(read(folder, recording(("!f f", 98), ("!f g", 2)))).info.notes == ()
+    assert read_one(tmp_path / "few", recording(("!f f", 98), ("!f g", 2))).info.notes == ()
 
 
 def test_what_runs_above_a_marker_is_kept_if_the_program_was_stopped(tmp_path: Path) -> None:
     head = manifest(segment(0), plan=replace(PLAN, blocking=True))
-    folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
-    info = only(read(folder, recording(("!f f", 9), ("!f __del__", 1)))).info
+    info = read_one(tmp_path, recording(("!f f", 9), ("!f __del__", 1)), head=head).info
     assert (info.samples, info.torn, info.notes) == (10, 0, ())
 
 
@@ -393,8 +397,7 @@ def test_an_error_of_one_segment_is_reported(tmp_path: Path) -> None:
 def test_a_sampler_that_keeps_the_samples_leaves_links(tmp_path: Path) -> None:
     link = ("icicle view", "https://profiles.example/1")
     head = manifest(segment(0, remote_id="1", links=(link,)), segment(1, links=(link,)))
-    found = read(session_folder(tmp_path, head, deltas=(calls(F, 5),)), None, None)
-    run = only(found)
+    run = read_one(tmp_path, None, None, head=head)
     assert (run.profile, run.info.links, run.info.samples) == (None, (link,), 0)
     assert (run.info.achieved_hz, run.info.session_s) == (None, 2.0)
 
@@ -426,11 +429,10 @@ def test_reading_needs_no_database() -> None:
 
 
 def test_starts_count_from_the_first_segment(tmp_path: Path) -> None:
-    folder = session_folder(tmp_path, manifest(segment(0), segment(1)), deltas=(calls(F, 5),))
     first, second = recording(("main !f f work", 30), ("main", 70)), recording(("main !f f work", 100))
     timed = [replace(one, profile=replace(one.profile, starts=starts))
              for one, starts in ((first, (0, 30)), (second, (0,)))]  # fmt: skip
-    profile = only(read(folder, *timed)).profile
+    profile = read_one(tmp_path, *timed).profile
     assert profile is not None
     # The second segment begins after 1.5 s, and a round takes 10 ms.
     assert profile.starts == (0, 150)

@@ -29,6 +29,7 @@ from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
 from profkit.store.spool_files import read_unprofiled
 from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.support.example_counters import counters_of
 
 Make = Callable[..., Counters]
 
@@ -44,9 +45,8 @@ class Stage:
     def counters(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
                  sampler: str = AUTO, all_threads: bool = False, longest_s: float = UNLIMITED_S,
                  **policy: object) -> Counters:  # fmt: skip
-        region = Region(RegionKey("m", name, 1, name), RegionKind.FUNCTION, "m.py", all_threads=all_threads)
         options = SamplerOptions(sampler, rate, scope=scope, max_duration_s=longest_s)  # type: ignore[arg-type]
-        return Counters(region, options, Policy(**policy))  # type: ignore[arg-type]
+        return counters_of(name, options=options, all_threads=all_threads, **policy)
 
     @property
     def manifest(self) -> Manifest:

@@ -8,14 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from profkit.clock import ManualClock
-from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import CallDelta, Manifest, SessionState
-from profkit.samplers.options import SamplerOptions
 from profkit.session import record as record_module
-from profkit.session.counters import Counters, Policy
+from profkit.session.counters import Counters
 from profkit.session.record import SessionRecord
 from profkit.store import spool
 from profkit.store.journal import read_records
+from tests.support.example_counters import counters_of
 from tests.support.example_sessions import GONE, PLAN
 
 SESSION = "20261121T113217-4711-9f3a07c2"
@@ -34,8 +33,7 @@ def record(tmp_path: Path, clock: ManualClock) -> SessionRecord:
 
 
 def counters_with(calls: int, label: str = "f") -> Counters:
-    region = Region(RegionKey("m", "f", 1, label), RegionKind.FUNCTION, "m.py")
-    counters = Counters(region, SamplerOptions(), Policy())
+    counters = counters_of(label)
     counters.durations.extend(range(1, calls + 1))
     return counters
 
@@ -63,7 +61,7 @@ def test_calls_that_the_disk_refused_are_written_later(record: SessionRecord, fu
         record.write_calls([counters_with(2)])
     full.clear()
     assert record.write_calls([counters_with(3), counters_with(0)])
-    deltas = read_records(record.folder / spool.CALLS, CallDelta).records
+    deltas = read_records(record.folder / spool.CALLS, CallDelta)
     assert [delta.durations.count for delta in deltas] == [2, 3]
     assert not record.write_calls([counters_with(0)])
     record.save()

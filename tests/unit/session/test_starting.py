@@ -12,16 +12,16 @@ from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import SamplerFailed
 from profkit.model.notes import Note, NoteCode
-from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
-from profkit.session.counters import Counters, Policy
+from profkit.session.counters import Policy
 from profkit.session.failures import Failures
 from profkit.session.manager import SessionManager
 from profkit.session.session import Session
 from profkit.session.starting import socket_message
 from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.support.example_counters import counters_of
 from tests.unit.process.test_sockets import TIMEOUT, timed_socket
 
 Open = Callable[..., Session]
@@ -47,9 +47,8 @@ def manager(tmp_path: Path, script: Script, said: list[str]) -> SessionManager:
 @pytest.fixture
 def opened(manager: SessionManager) -> Open:
     def open_it(blocking: Blocking = "auto", *, native: bool = False, strict: bool = True) -> Session:
-        region = Region(RegionKey("m", "f", 1, "f"), RegionKind.FUNCTION, "m.py")
         options = SamplerOptions(blocking=blocking, native=native)
-        return manager._new_session(Counters(region, options, Policy(strict=strict)))
+        return manager._new_session(counters_of(options=options, strict=strict))
 
     return open_it
 

@@ -22,7 +22,8 @@ from profkit.process.launch import CommandNotStarted
 from profkit.render.json.measured import measured_json
 from profkit.render.markdown.measured import measured_markdown
 from profkit.render.text.measured import measured_text
-from profkit.store.measured import keep_measured, read_measured
+from profkit.store.measured import keep_measured
+from tests.support.spool_folders import read_measured
 
 FAST = (sys.executable, "-I", "-S", "-c")
 
