@@ -211,8 +211,8 @@ def _memory_runs(folder: OwnedFolder, session: SpoolSession, live: bool) -> Fold
     for region in session.regions:
         run, found = _run(region, None, data, notes), memories.get(region.id)
         if found is not None:
-            info = replace(run.info, memory=found.memory)
-            run = replace(run, info=info, profile=found.profile)
+            memory, profile = found
+            run = replace(run, info=replace(run.info, memory=memory), profile=profile)
         if found is not None or _has_content(run, data):
             runs.append(run)
     return FolderRuns(folder.path, manifest, live, tuple(runs), damaged)

@@ -102,7 +102,7 @@ def _manager(chosen: Settings) -> SessionManager | MemoryRecorder:
 
 def _profile_compilations(options: ProgramOptions) -> None:
     """Profile the program's compilations in the same session; only their own threads belong to them."""
-    from profkit.pytorch.compile_hook import enable_on_import
+    from profkit.pytorch.compilations import enable_on_import
 
     of_compilations = _filled(options)
     of_compilations["threads"] = False

@@ -1,16 +1,14 @@
-"""Rules for joining a session; the manager calls them under its lock."""
+"""Regions that need a session of their own, and whose session it is."""
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import RegionKind
-from profkit.samplers.options import SamplerOptions
-from profkit.session.counters import Counters, Policy
+from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
     from profkit.session.session import Session
@@ -19,40 +17,6 @@ _SEPARATE_S = 1.0
 """Minimum age of a session before another starts only to separate two versions of a block."""
 _MOST_SEPARATIONS = 5
 """Sessions that start only for that, for one block: more labels than that are made from data."""
-
-
-class Decision(enum.Enum):
-    """Outcome of a call's request for a session."""
-
-    START = "start a session"
-    JOIN = "join the session"
-    SHARE = "join a session that runs under other options"
-    REPLACE = "end the idle session and start another"
-    WAIT = "wait until the others are done"
-    SKIP = "run unprofiled"
-    RAISE = "raise ProfilerBusy"
-
-
-def decide(
-    current: SamplerOptions | None, requested: SamplerOptions, policy: Policy, *, busy: bool, nested: bool
-) -> Decision:  # fmt: skip
-    """Decide how a call gets a session, if at all.
-
-    `current` are the session's options, None without a session. `busy`: a region of another call context is
-    active; `nested`: one of the same context is. A session of scope "process" is never shared.
-    """
-    if current is None:
-        return Decision.START
-    exclusive = "process" in (current.scope, requested.scope)
-    if nested or (current == requested and not (exclusive and busy)):
-        return Decision.JOIN
-    if not busy:
-        return Decision.REPLACE
-    if policy.on_busy == "wait":
-        return Decision.WAIT
-    if policy.on_busy == "raise" and policy.strict:
-        return Decision.RAISE
-    return Decision.SHARE if policy.on_busy == "share" and not exclusive else Decision.SKIP
 
 
 def _conflicting_block(counters: Counters, others: Iterable[Counters]) -> Counters | None:

@@ -22,7 +22,7 @@ from profkit.samplers.registry import rungs
 from profkit.session import activity
 from profkit.session.counters import Counters
 from profkit.session.fallbacks import Fallbacks, RecentFailures, Rungs
-from profkit.session.joining import Decision, Separations, decide, is_of_program
+from profkit.session.joining import Separations, is_of_program
 from profkit.session.owner import SessionOwner
 from profkit.session.results import LONGEST_PAUSE_S
 from profkit.session.session import Session
@@ -167,22 +167,26 @@ class SessionManager(SessionOwner):
 
     def _try_enter(self, counters: Counters, own: int, tid: int | None) -> bool | None:
         """Return True if joined, False to run unprofiled, None to wait and try again."""
+        # `busy`: a region of another call context is active; `nested`: one of the same context is.
         busy, nested = activity.calls_under_way() > own, own > 1
         session = self._usable_session(is_idle=not busy and not nested)
-        current = session.options if session is not None else None
-        decision = decide(current, counters.options, counters.policy, busy=busy, nested=nested)
-        if session is None or decision is Decision.REPLACE:
+        if session is None:
             return self._start(counters, tid)
-        if decision is Decision.WAIT:
+        options, policy = counters.options, counters.policy
+        exclusive = "process" in (session.options.scope, options.scope)
+        fits = nested or (session.options == options and not (exclusive and busy))
+        if not fits and not busy:
+            return self._start(counters, tid)
+        if not fits and policy.on_busy == "wait":
             return None
-        if decision is Decision.SKIP:
+        if not fits and policy.on_busy == "raise" and policy.strict:
+            raise ProfilerBusy(counters.region.key.label, session.holder)
+        if not fits and (policy.on_busy != "share" or exclusive):
             counters.skipped.append(None)
             return False
-        if decision is Decision.RAISE:
-            raise ProfilerBusy(counters.region.key.label, session.holder)
-        if counters.policy.strict:
+        if policy.strict:
             session.fallbacks.raise_if_unsampled()
-        if decision is Decision.SHARE:
+        if not fits:
             self._note_sharing(session, counters)
         age_s = self._clock.monotonic_s() - session.started_s if not busy and not nested else 0.0
         if self._separations.is_due(session, counters, age_s):

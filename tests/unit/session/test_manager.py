@@ -253,10 +253,24 @@ def test_nested_calls_join_whatever_their_options(stage: Stage) -> None:
         assert stage.call(inner, own=2)
 
 
-def test_the_whole_process_is_shared_with_nobody(stage: Stage) -> None:
-    stage.call(stage.counters("holder"))
+@pytest.mark.parametrize(
+    ("scope", "other", "on_busy"),
+    [
+        ("call", "process", "share"),
+        ("process", "process", "share"),
+        ("process", "call", "share"),
+        ("process", "call", "wait"),
+    ],
+)
+def test_the_whole_process_is_shared_with_nobody(
+    stage: Stage, scope: str, other: str, on_busy: OnBusy
+) -> None:
+    stage.call(stage.counters("holder", scope=scope))
     with stage.call_elsewhere():
-        assert not stage.call(stage.counters("whole", scope="process", all_threads=True))
+        busy = stage.counters("other", scope=other, on_busy=on_busy, running_timeout_s=0.5)
+        assert not stage.call(busy)
+    assert stage.call(stage.counters("later", scope=scope))
+    assert stage.script.attached == 1
 
 
 def test_a_failed_start_is_kept_said_and_not_tried_at_every_call(
