@@ -58,7 +58,7 @@ def _read(name: str, setting: Setting) -> object:
         raise UnknownOption(name, _READERS, f" that {setting.source} could set for profile()")
     value = reader(setting.value)
     if value is None:
-        raise InvalidOption(_named(name, setting), setting.value, f"give {_KINDS[reader]}")
+        raise InvalidOption(_named(name, setting), setting.value, f"give {_WANTED[reader]}")
     return value
 
 
@@ -127,7 +127,7 @@ _READERS: Mapping[str, _Reader] = {
     "every": _whole,
 }  # fmt: skip
 """How each option is read. A label is of one function, and `disable` turns all off."""
-_KINDS: Mapping[_Reader, str] = {
+_WANTED: Mapping[_Reader, str] = {
     _switch: "true or false", _number: "a number", _whole: "a whole number", _text: "a text",
     as_words: "a list of words", _blocking: "true, false or 'auto'",
     _scope: " or ".join(map(repr, get_args(Scope))), _on_busy: ", ".join(map(repr, get_args(OnBusy))),

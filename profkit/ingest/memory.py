@@ -59,11 +59,11 @@ def _call(content: CaptureContent, region: Region) -> CaptureContent:
 
 def _without_own_work(profile: Profile, region: Region) -> Profile:
     own = OWN_CODE.also_of(profile.frames, (region.marker,))
-    held = [own.holds(frame.file) for frame in profile.frames]
+    is_own = [own.holds(frame.file) for frame in profile.frames]
     calling = [own.calls_for_program(frame.file) for frame in profile.frames]
 
     def is_own_work(stack: tuple[int, ...]) -> bool:
-        last = next((frame for frame in reversed(stack) if held[frame]), None)
+        last = next((frame for frame in reversed(stack) if is_own[frame]), None)
         return last is not None and (last == stack[-1] or not calling[last])
 
     dropped = {number for number, stack in enumerate(profile.stacks) if is_own_work(stack)}

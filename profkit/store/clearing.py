@@ -122,10 +122,10 @@ def _delete_removed(
 ) -> tuple[RefusedFile, ...]:
     """Delete a renamed folder; restore its name if an entry in it is refused."""
     try:
-        with spool.folder(renamed) as held:
-            if read is not None and not os.path.sameopenfile(held.descriptor, read.descriptor):
-                raise RefusedFile(held.path, "it replaced the folder that was read")
-            refused = held.empty()
+        with spool.folder(renamed) as folder:
+            if read is not None and not os.path.sameopenfile(folder.descriptor, read.descriptor):
+                raise RefusedFile(folder.path, "it replaced the folder that was read")
+            refused = folder.empty()
         if not refused:
             os.rmdir(renamed, dir_fd=spool.descriptor)
             return ()
