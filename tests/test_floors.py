@@ -12,7 +12,8 @@ ROOT = Path(__file__).parent.parent / "profkit"
 
 FLOORS = {
     "originals": -3,
-    "version": -2, "errors": -2, "units": -2, "clock": -2, "tracing": -2, "disabled": -2, "regular_files": -2,
+    "version": -2, "errors": -2, "units": -2, "clock": -2, "torch_tracing": -2, "disabled": -2,
+    "regular_files": -2,
     "project_file": -1,
     "config": 0,
     "model": 1,
@@ -74,7 +75,7 @@ HOMES = {
     "textual": {"cli/top"},
     "subprocess": {"process", "samplers", "measuring/cpp"},
     "memray": {"samplers/memray"},
-    "wrapt": {"calls/wrapper.py", "tracing.py", "measuring/decorated", "pytorch"},
+    "wrapt": {"calls/wrapper.py", "torch_tracing.py", "measuring/decorated", "pytorch"},
     "torch": {"measuring/worker", "measuring/transfer", "pytorch"},
     "numpy": set(),
     "pickle": {"measuring/worker", "measuring/transfer"},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from profkit import tracing
+from profkit import torch_tracing
 from profkit.calls.slow_path import enter, leave, results_of
 from profkit.calls.with_statements import (
     CONTEXTLIB,
@@ -173,7 +173,7 @@ class Block:
 def _learned(source: BlockSource, frame: FrameType) -> _ProfiledStatement | None:
     """Return the statement that `frame` is entering; None if profkit failed to analyse it."""
     try:
-        return tracing.unseen(_learn, source, frame)
+        return torch_tracing.unseen(_learn, source, frame)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "inspecting a `with` statement")
         return None

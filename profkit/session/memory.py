@@ -119,8 +119,11 @@ class MemoryRecorder(SessionOwner):
         self.session = None
 
     def _enter(self, counters: Counters, own: int, tid: int | None) -> bool:
+        joined = False
         with self.lock:
-            return not self._failures.refuse(counters) and self._track(counters)
+            if not self._failures.refuse(counters):
+                joined = self._track(counters)
+        return joined  # after `with`: within it, an interrupt of the return could leak the lock
 
     def _settle(self, counters: Counters) -> None:
         if self.session is not None:
