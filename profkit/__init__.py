@@ -99,10 +99,10 @@ def _decorator(name: str) -> object:
         try:
             return _import(name)
         except Exception as error:  # noqa: BLE001 - logged, and nothing is profiled
-            from profkit.inert import reason_of
+            from profkit.disabled import reason_of
 
             why = reason_of(error)
-    from profkit.inert import substitute
+    from profkit.disabled import substitute
 
     return substitute(name, why)
 

@@ -129,8 +129,6 @@ def is_nowhere(path: Path) -> bool:
 
 
 class _File(NamedTuple):
-    """A file with settings."""
-
     content: ProjectFile
     trusted: bool
     """Whether it is the user's own."""

@@ -17,7 +17,7 @@ from typing import (
     overload,
 )  # fmt: skip
 
-from profkit import inert
+from profkit import disabled
 from profkit.calls.blocks import Block
 from profkit.calls.options import MemoryOptions, ProfilerOptions
 from profkit.calls.regions import check_callable
@@ -26,8 +26,9 @@ from profkit.config import CONFIG
 from profkit.errors import InvalidOption, ProfkitError, UsageError
 from profkit.process.guard import ignore, say_once
 from profkit.profiler import FunctionProfiler, labelled
+from profkit.samplers.options import check_positive
 from profkit.session.activity import is_spawned
-from profkit.tracing import trace_instead
+from profkit.torch_tracing import trace_instead
 
 if TYPE_CHECKING:
     from profkit.measuring.decorated.options import MeasuredMode, MeasuredOptions
@@ -166,7 +167,7 @@ def profile(
         decorator = _in_place(mode, options) if mode in _IN_PLACE else _measured(mode, options)
     except BaseException as error:  # noqa: BLE001 - raised if it is a usage error or the program's
         _check_use(error)
-        return inert.profile(function)
+        return disabled.profile(function)
     return _guarded(decorator) if function is None else _guarded(decorator)(function)
 
 
@@ -200,10 +201,10 @@ class _TracingProfiler(FunctionProfiler):
     """Profiler with mode="trace": torch.profiler records the first calls of each region."""
 
     def __init__(self, **options: Unpack[TraceOptions]) -> None:
-        from profkit.pytorch.recorder import TRACE_CALLS, check_calls
+        from profkit.pytorch.recorder import TRACE_CALLS
 
         self._calls = options.pop("trace_calls", TRACE_CALLS)
-        check_calls(self._calls)
+        check_positive("trace_calls", self._calls, whole=True)
         super().__init__(**cast(ProfilerOptions, options))
 
     def _tracer(self, region: Region) -> Tracer:

@@ -120,7 +120,6 @@ class FunctionProfiler:
         return current_id(self._last, MANAGER.spool)
 
     def _repr_html_(self) -> str | None:
-        """Return the last run as HTML for notebooks, None before the first."""
         run = self.last_run
         return None if run is None else run._repr_html_()
 

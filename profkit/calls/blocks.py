@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from profkit import tracing
+from profkit import torch_tracing
 from profkit.calls.slow_path import enter, leave, results_of
 from profkit.calls.with_statements import (
     CONTEXTLIB,
@@ -109,7 +109,7 @@ class Block:
         except BaseException:
             self._open = False
             OPEN_BLOCKS.pop(self, None)
-            if counters.covers or counters.leaves:
+            if counters.owns_segments or counters.leaves:
                 leave(counters, self._tid)
             raise
         return self
@@ -138,7 +138,7 @@ class Block:
             counters.durations.append(wall_ns)
         if kind is not None:
             counters.raised.append(None)
-        if counters.covers or counters.leaves:
+        if counters.owns_segments or counters.leaves:
             leave(counters, self._tid)
 
     @property
@@ -166,7 +166,6 @@ class Block:
         return SAMPLED.text([run])
 
     def _repr_html_(self) -> str | None:
-        """Return the newest run as HTML for notebooks; None if there is none."""
         run = self.run
         return None if run is None else run._repr_html_()
 
@@ -174,7 +173,7 @@ class Block:
 def _learned(source: BlockSource, frame: FrameType) -> _ProfiledStatement | None:
     """Return the statement that `frame` is entering; None if profkit failed to analyse it."""
     try:
-        return tracing.unseen(_learn, source, frame)
+        return torch_tracing.unseen(_learn, source, frame)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "inspecting a `with` statement")
         return None

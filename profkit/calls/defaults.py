@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import cast, get_args
 
 from profkit.calls.options import ProfilerOptions, Settings, settings
 from profkit.config import CONFIG, PREFIX, PROFILE, Setting
 from profkit.errors import InvalidOption, UnknownOption, UsageError
+from profkit.process.guard import say_once
 from profkit.project_file import as_text, as_words
 from profkit.samplers.options import Scope
 from profkit.session.counters import OnBusy
 
-_logger = logging.getLogger("profkit")
-_said: set[str] = set()
 _SWITCHES: Mapping[str, bool] = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
@@ -31,12 +29,12 @@ def settings_over_defaults(options: ProfilerOptions) -> Settings:
         return settings(options)
     defaults, problems = default_options(CONFIG.profile)
     for problem in (*CONFIG.problems, *problems):
-        _say(f"{problem}; it is ignored")
+        say_once(f"{problem}; it is ignored")
     try:
         return settings({**defaults, **options})
     except UsageError as error:
         own = settings(options)
-        _say(f"the defaults of {_sources(CONFIG.profile)} are ignored where they do not fit: {error}")
+        say_once(f"the defaults of {_sources(CONFIG.profile)} are ignored where they do not fit: {error}")
         return own
 
 
@@ -60,7 +58,7 @@ def _read(name: str, setting: Setting) -> object:
         raise UnknownOption(name, _READERS, f" that {setting.source} could set for profile()")
     value = reader(setting.value)
     if value is None:
-        raise InvalidOption(_named(name, setting), setting.value, f"give {_KINDS[reader]}")
+        raise InvalidOption(_named(name, setting), setting.value, f"give {_WANTED[reader]}")
     return value
 
 
@@ -129,7 +127,7 @@ _READERS: Mapping[str, _Reader] = {
     "every": _whole,
 }  # fmt: skip
 """How each option is read. A label is of one function, and `disable` turns all off."""
-_KINDS: Mapping[_Reader, str] = {
+_WANTED: Mapping[_Reader, str] = {
     _switch: "true or false", _number: "a number", _whole: "a whole number", _text: "a text",
     as_words: "a list of words", _blocking: "true, false or 'auto'",
     _scope: " or ".join(map(repr, get_args(Scope))), _on_busy: ", ".join(map(repr, get_args(OnBusy))),
@@ -138,9 +136,3 @@ _KINDS: Mapping[_Reader, str] = {
 
 def _sources(given: Mapping[str, Setting]) -> str:
     return ", ".join(dict.fromkeys(setting.source for setting in given.values()))
-
-
-def _say(message: str) -> None:
-    if message not in _said:
-        _said.add(message)
-        _logger.warning("%s", message)

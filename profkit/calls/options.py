@@ -92,9 +92,11 @@ class Settings:
 
 def settings(options: ProfilerOptions) -> Settings:
     """Return the settings for options; raises `UsageError` for invalid ones."""
-    _refuse_unknown(options)
+    known = ProfilerOptions.__annotations__
+    for name in options:
+        if name not in known:
+            raise UnknownOption(name, known)
     _check_values(options)
-    scope = options.get("scope", "call")
     sampler = SamplerOptions(
         sampler=options.get("sampler", "auto"),
         rate_hz=options.get("rate"),
@@ -105,7 +107,7 @@ def settings(options: ProfilerOptions) -> Settings:
         gil=options.get("gil", False),
         subprocesses=options.get("subprocesses", False),
         async_stacks=options.get("async_stacks", False),
-        scope=scope,
+        scope=options.get("scope", "call"),
         max_duration_s=options.get("max_profile_duration_sec", UNLIMITED_S),
         tags=_tags(options),
         allow_dumpable=options.get("allow_dumpable", False),
@@ -116,14 +118,7 @@ def settings(options: ProfilerOptions) -> Settings:
             from profkit.samplers import registry
 
             registry.check(sampler)
-    return Settings(
-        sampler=sampler,
-        policy=_policy(options),
-        extras=_extras(options, scope),
-        label=options.get("label"),
-        enabled=options.get("enabled", True),
-        every=options.get("every", 1),
-    )
+    return _settings(options, sampler)
 
 
 _OWN = "python_allocators"
@@ -142,36 +137,31 @@ def memory_settings(options: MemoryOptions) -> Settings:
     _check_values(common)
     python_allocators = options.get("python_allocators", False)
     check_choice("python_allocators", python_allocators, (True, False))
+    return _settings(common, SamplerOptions(MEMRAY, scope="process", python_allocators=python_allocators))
+
+
+def _settings(options: ProfilerOptions, sampler: SamplerOptions) -> Settings:
+    stack_max_len, async_max_len = options.get("stack_max_len"), options.get("async_stack_max_len")
     return Settings(
-        sampler=SamplerOptions(MEMRAY, scope="process", python_allocators=python_allocators),
-        policy=_policy(common),
-        extras=_extras(common, "process"),
-        label=common.get("label"),
-        enabled=common.get("enabled", True),
-        every=common.get("every", 1),
-    )
-
-
-def _policy(options: ProfilerOptions) -> Policy:
-    return Policy(
-        on_busy=options.get("on_busy", "share"),
-        strict=options.get("stop_at_error", False),
-        running_timeout_s=options.get("timeout_wait_for_running_sec", 60.0),
-        finished_timeout_s=options.get("timeout_wait_for_finished_sec"),
-        on_run=options.get("on_run"),
-    )
-
-
-def _extras(options: ProfilerOptions, scope: Scope) -> RegionExtras:
-    stack_max_len = options.get("stack_max_len")
-    async_max_len = options.get("async_stack_max_len")
-    return RegionExtras(
-        all_threads=options.get("threads", False) or scope == "process",
-        stack_max_len=stack_max_len or 0,
-        async_stack_max_len=(stack_max_len if async_max_len is None else async_max_len) or 0,
-        tags=_tags(options),
-        user=options.get("run_user_name", ""),
-        env_names=tuple(options.get("recorded_env_variables") or ()),
+        sampler=sampler,
+        policy=Policy(
+            on_busy=options.get("on_busy", "share"),
+            strict=options.get("stop_at_error", False),
+            running_timeout_s=options.get("timeout_wait_for_running_sec", 60.0),
+            finished_timeout_s=options.get("timeout_wait_for_finished_sec"),
+            on_run=options.get("on_run"),
+        ),
+        extras=RegionExtras(
+            all_threads=options.get("threads", False) or sampler.scope == "process",
+            stack_max_len=stack_max_len or 0,
+            async_stack_max_len=(stack_max_len if async_max_len is None else async_max_len) or 0,
+            tags=_tags(options),
+            user=options.get("run_user_name", ""),
+            env_names=tuple(options.get("recorded_env_variables") or ()),
+        ),
+        label=options.get("label"),
+        enabled=options.get("enabled", True),
+        every=options.get("every", 1),
     )
 
 
@@ -183,15 +173,7 @@ def _tags(options: ProfilerOptions) -> tuple[str, ...]:
     return tuple(sorted({str(tag) for tag in given if tag is not None}))
 
 
-def _refuse_unknown(options: ProfilerOptions) -> None:
-    known = ProfilerOptions.__annotations__
-    for name in options:
-        if name not in known:
-            raise UnknownOption(name, known)
-
-
 def _check_values(options: ProfilerOptions) -> None:
-    """Check the options that no sampler sees."""
     check_positive("timeout_wait_for_running_sec", options.get("timeout_wait_for_running_sec", 60.0))
     check_positive("every", options.get("every", 1), whole=True)
     if options.get("timeout_wait_for_finished_sec") is not None:

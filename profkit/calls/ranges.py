@@ -16,13 +16,11 @@ from profkit.session import activity
 from profkit.session.activity import Caller, all_counters
 from profkit.session.counters import Counters, Recording
 
-_KINDS = frozenset({RegionKind.FUNCTION, RegionKind.BLOCK, RegionKind.TEST, RegionKind.COMPILATION})
-"""Regions that are entered and left once per call."""
+_TRACEABLE = frozenset({RegionKind.FUNCTION, RegionKind.BLOCK, RegionKind.TEST, RegionKind.COMPILATION})
+"""Regions that can be ranges: those that are entered and left once per call."""
 
 
 class _State:
-    """The one trace of this process, and its open ranges."""
-
     def __init__(self) -> None:
         self.lock = new_rlock()
         self.recording: Recording | None = None
@@ -40,7 +38,7 @@ def has_range(counters: Counters) -> bool:
 
 def open_range(counters: Counters) -> None:
     """Start a trace if the region has a tracer and none is recorded; open a range in the trace."""
-    if counters.region.kind not in _KINDS:
+    if counters.region.kind not in _TRACEABLE:
         return
     with _STATE.lock:
         caller = activity.current_caller()
@@ -51,7 +49,7 @@ def open_range(counters: Counters) -> None:
                 return
             _STATE.recording, _STATE.owner = recording, (caller, counters)
             for other in all_counters():
-                if isinstance(other, Counters) and other.region.kind in _KINDS:
+                if isinstance(other, Counters) and other.region.kind in _TRACEABLE:
                     other.live = False
         close = _STATE.recording.open_range(counters.region.key.label)
         counters.ranged, counters.leaves, counters.live = True, True, False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 
 from profkit.calls.with_statements import Statement
 from profkit.errors import UsageError
 from profkit.model.region import (
+    Compilation,
     Region,
     RegionKey,
     RegionKind,
@@ -30,6 +32,29 @@ class RegionExtras:
     tags: tuple[str, ...] = ()
     user: str = ""
     env_names: tuple[str, ...] = ()
+
+    def region(
+        self, key: RegionKey, kind: RegionKind, file: str, *, expected: CodeType | None = None,
+        body: tuple[int, ...] = (), detached: bool = False, code: str = "",
+        compilation: Compilation | None = None,
+    ) -> Region:  # fmt: skip
+        """Return a region with these settings; `expected` is the code above its marker."""
+        suspends = kind in (RegionKind.COROUTINE, RegionKind.ASYNC_GENERATOR)
+        return Region(
+            key=key,
+            kind=kind,
+            file=file,
+            expected=None if expected is None else (expected.co_qualname, expected.co_filename),
+            body=body,
+            detached=detached,
+            all_threads=self.all_threads,
+            stack_max_len=self.async_stack_max_len if suspends else self.stack_max_len,
+            tags=self.tags,
+            user=self.user,
+            env=_recorded(self.env_names),
+            code=code,
+            compilation=compilation,
+        )
 
 
 def check_callable(function: object) -> None:
@@ -58,7 +83,7 @@ _SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENE
 def function_region(function: Callable[..., object], label: str | None, extras: RegionExtras) -> Region:
     """Return the region of a decorated function, method or other callable."""
     target = getattr(function, "__func__", function)  # of static, class and bound methods
-    code, frame_code = code_of(target), frame_code_of(target)
+    code = code_of(target)
     named = target if hasattr(target, "__qualname__") else type(target)
     qualname = str(named.__qualname__)
     key = RegionKey(
@@ -67,11 +92,9 @@ def function_region(function: Callable[..., object], label: str | None, extras: 
         line=code.co_firstlineno if code else 0,
         label=label or readable(qualname),
     )
-    return _region(
-        key, kind_of(target), extras,
-        file=code.co_filename if code else "",
-        expected=(frame_code.co_qualname, frame_code.co_filename) if frame_code else None,
-        digest=digest_of(code) if code else "",
+    return extras.region(
+        key, kind_of(target), code.co_filename if code else "",
+        expected=frame_code_of(target), code=digest_of(code) if code else "",
     )  # fmt: skip
 
 
@@ -84,36 +107,13 @@ def block_region(statement: Statement, module: str, label: str | None, extras: R
         line=line,
         label=label or f"{readable(code.co_qualname)}:{line}",
     )
-    return _region(
-        key, RegionKind.BLOCK, extras,
-        file=code.co_filename, body=tuple(sorted(statement.body or ())), detached=statement.body is None,
-        digest=statement.digest,
+    return extras.region(
+        key, RegionKind.BLOCK, code.co_filename,
+        body=tuple(sorted(statement.body or ())), detached=statement.body is None, code=statement.digest,
     )  # fmt: skip
 
 
-def _region(
-    key: RegionKey, kind: RegionKind, extras: RegionExtras, *, file: str,
-    expected: tuple[str, str] | None = None, body: tuple[int, ...] = (), detached: bool = False,
-    digest: str = "",
-) -> Region:  # fmt: skip
-    suspends = kind in (RegionKind.COROUTINE, RegionKind.ASYNC_GENERATOR)
-    return Region(
-        key=key,
-        kind=kind,
-        file=file,
-        expected=expected,
-        body=body,
-        detached=detached,
-        all_threads=extras.all_threads,
-        stack_max_len=extras.async_stack_max_len if suspends else extras.stack_max_len,
-        tags=extras.tags,
-        user=extras.user,
-        code=digest,
-        env=recorded(extras.env_names),
-    )
-
-
-def recorded(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _recorded(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return environment variables, with the values of secrets hidden."""
     if not names:
         return ()

@@ -13,7 +13,7 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from profkit import tracing
+from profkit import torch_tracing
 from profkit.calls.ranges import close_range, has_range, open_range
 from profkit.errors import ProfkitError
 from profkit.originals import REAL
@@ -59,7 +59,7 @@ _import_failure: ProfkitError | None = None
 def enter(counters: Counters, frame: FrameType, tid: int | None = None) -> bool:
     """See `SessionManager.enter`; the caller's stack ends with `frame`."""
     try:
-        return tracing.unseen(_enter, counters, frame, tid)
+        return torch_tracing.unseen(_enter, counters, frame, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         if counters.options.tracks_memory:
             leave(counters, tid)  # a signal handler may have raised when the tracker had begun
@@ -70,12 +70,12 @@ def leave(counters: Counters, tid: int | None = None) -> None:
     """Write a call's end or close its range, and see `SessionManager.leave`."""
     try:
         if counters.flushes and _known_manager is not None and _known_manager.may_flush():
-            tracing.unseen(_known_manager.flush, counters)
+            torch_tracing.unseen(_known_manager.flush, counters)
         if counters.ranged:
-            tracing.unseen(close_range, counters)
-        if not counters.covers:
+            torch_tracing.unseen(close_range, counters)
+        if not counters.owns_segments:
             return
-        tracing.unseen(_leave, counters, tid)
+        torch_tracing.unseen(_leave, counters, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "ending the segment of a region")
 
@@ -113,7 +113,7 @@ def results_of(counters: Counters, first_segment: int = 0) -> Iterator[Run]:
 def _enter(counters: Counters, frame: FrameType, tid: int | None) -> bool:
     if _IN_IMPORT_LOCK.get(REAL.get_ident()):  # starting a session imports: this call runs unprofiled
         return False
-    if not counters.ranged or counters.covers:  # else it has joined since the trace began
+    if not counters.ranged or counters.owns_segments:  # else it has joined since the trace began
         manager = _manager_of(counters)
         if manager is None or not manager.enter(counters, own_calls(frame), tid):
             return False
@@ -132,7 +132,7 @@ async def enter_off_loop(counters: Counters, frame: FrameType) -> bool:
     """Call `enter`, in another thread if an asyncio loop runs and a sampler has to be started."""
     loop = running_loop()
     try:
-        manager = tracing.unseen(_manager)
+        manager = torch_tracing.unseen(_manager)
         if loop is None or manager is None or not manager.must_wait(counters):
             return enter(counters, frame)
         answer = _answer_of_thread(loop, manager, counters, own_calls(frame))
@@ -147,7 +147,7 @@ def leave_off_loop(counters: Counters) -> None:
         leave(counters)
         return
     try:
-        tracing.unseen(BackgroundThread(partial(leave, counters)).start)
+        torch_tracing.unseen(BackgroundThread(partial(leave, counters)).start)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "ending the segment of a region")
 
@@ -173,7 +173,7 @@ def _answer_of_thread(
     # makes CPython forget that an interrupt ended the program (pythonrun.c).
     import_what_results_need()
     registry.load(counters.options)
-    tracing.unseen(BackgroundThread(work).start)
+    torch_tracing.unseen(BackgroundThread(work).start)
     return answer
 
 
@@ -221,7 +221,7 @@ def running_loop() -> AbstractEventLoop | None:
 def _settle(answer: Future[bool], outcome: bool | Exception, counters: Counters) -> None:
     """Set the result of the future; if its task was cancelled, `leave` in its place."""
     if answer.done():
-        if outcome is True and counters.covers:
+        if outcome is True and counters.owns_segments:
             leave_off_loop(counters)
     elif isinstance(outcome, Exception):
         answer.set_exception(outcome)

@@ -18,7 +18,7 @@ from profkit import calls, session
 from profkit.calls.importlib_bootstrap.markers import WraptMarker, by_wrapt, distinguish_greenlets
 from profkit.calls.slow_path import note_traced, results_of
 from profkit.session.counters import Counters
-from profkit.tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
+from profkit.torch_tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
 if TYPE_CHECKING:
     from profkit.calls.importlib_bootstrap.markers import Marker
@@ -170,7 +170,7 @@ def decorated(function: Callable[..., Any], marker: WraptMarker, runs: Runs, not
 
 
 def _wrapper_type(function: object, sightings: Sightings, own: dict[str, object]) -> type[RegionWrapper]:
-    """Return a new type for each function, because tracers look at the type (see profkit.tracing)."""
+    """Return a new type for each function, because tracers look at the type (see profkit.torch_tracing)."""
     common = seen_through(sightings)
     if isinstance(function, FunctionType):
         common["_torchdynamo_inline"] = StandIn(function, sightings)

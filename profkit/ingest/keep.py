@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
+from profkit.errors import DamagedFile, RefusedFile
 from profkit.ingest.read import FolderRuns, read_runs_in
 from profkit.model.measurement import AnyInfo, MeasuredRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
 from profkit.samplers.memray.errors import TrackerMissing
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
-from profkit.store.files import OwnedFolder, open_spool
-from profkit.store.measured import measured_names, read_measured_in, unfinished_names
-from profkit.store.spool import MANIFEST, OWN_FILES, early_names, is_sampler_file, session_names
-from profkit.store.spool_files import NAME, read_ending
-from profkit.store.trace_files import is_trace_file
+from profkit.store.files import OwnedFolder
+from profkit.store.measured import measured_names, read_measured, unfinished_names
+from profkit.store.spool import MANIFEST, OWN_FILES, early_names, in_spool, is_sampler_file, session_names
+from profkit.store.spool_files import RESERVE, is_trace_file, read_ending
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
@@ -54,16 +53,14 @@ def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK, owner: int | 
     process's. Raises SpoolUnavailable if the spool cannot be read and written, or belongs to another
     user, and StoreUnavailable; then runs that were not stored are still in the spool.
     """
-    try:
-        with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
-            if all(name[0] == "." for name in opened.names()):
-                return IngestReport()
-            with alone_in(opened):
-                return _joined(list(_reports(opened, store, clock)))
-    except (FileNotFoundError, NotADirectoryError):
-        return IngestReport()
-    except OSError as error:
-        raise SpoolUnavailable(spool, error.strerror or str(error)) from error
+
+    def take_all(opened: OwnedFolder) -> IngestReport:
+        if all(name[0] == "." for name in opened.names()):
+            return IngestReport()
+        with alone_in(opened):
+            return _joined(list(_reports(opened, store, clock)))
+
+    return in_spool(spool, owner, take_all, IngestReport())
 
 
 def clear_unfinished(
@@ -73,16 +70,14 @@ def clear_unfinished(
 
     Empty folders are deleted; the rest is set aside and returned. Raises SpoolUnavailable.
     """
-    try:
-        with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
-            if not (early_names(opened) or unfinished_names(opened)):
-                return ()
-            with alone_in(opened):
-                return _joined(list(_clear_unfinished(opened, clock))).damaged
-    except (FileNotFoundError, NotADirectoryError):
-        return ()
-    except OSError as error:
-        raise SpoolUnavailable(spool, error.strerror or str(error)) from error
+
+    def clear(opened: OwnedFolder) -> tuple[DamagedFile, ...]:
+        if not (early_names(opened) or unfinished_names(opened)):
+            return ()
+        with alone_in(opened):
+            return _joined(list(_clear_unfinished(opened, clock))).damaged
+
+    return in_spool(spool, owner, clear, ())
 
 
 def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestReport]:
@@ -174,7 +169,7 @@ def _ingest_files(spool: OwnedFolder, names: Sequence[str], store: Store) -> Ing
     damages = []
     for name in names:
         try:
-            runs[name] = read_measured_in(spool, name)
+            runs[name] = read_measured(spool, name)
         except DamagedFile as damage:
             damages.append(damage)
     added = store.add(runs.values())
@@ -221,7 +216,7 @@ def _early_end(folder: OwnedFolder) -> DamagedFile | None:
         ending = read_ending(folder)
     except DamagedFile as damage:
         return damage
-    return DamagedFile(folder.path / NAME, ending.error) if ending is not None else None
+    return DamagedFile(folder.path / RESERVE, ending.error) if ending is not None else None
 
 
 def _may_be_written(folder: OwnedFolder, clock: Clock) -> bool:

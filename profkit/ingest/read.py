@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from profkit.errors import DamagedFile, SpoolUnavailable, UsageError
 from profkit.ingest.memory import read_memory
 from profkit.ingest.recovery import (
+    NOTHING_RECOVERED,
     REST,
     Recovered,
     cut_rest,
@@ -18,15 +19,16 @@ from profkit.ingest.recovery import (
     with_rate,
 )
 from profkit.ingest.segments import (
+    NOT_COVERED,
     Coverage,
     ReadSegment,
     coverage_of,
     has_outputs,
     on_one_clock,
     read_segments,
+    read_traces,
     with_names,
 )
-from profkit.ingest.traces import read_traces
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.region import MEMRAY, Region, RegionKind
@@ -168,14 +170,12 @@ def run_id(session: str, region_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SessionData:
-    """Data that the runs of a session share."""
-
     session: SpoolSession
     state: SessionState
-    segments: tuple[ReadSegment, ...]
-    coverage: Coverage
-    recovered: Recovered
-    traces: Mapping[str, tuple[Trace, bytes]]
+    segments: tuple[ReadSegment, ...] = ()
+    coverage: Coverage = NOT_COVERED
+    recovered: Recovered = NOTHING_RECOVERED
+    traces: Mapping[str, tuple[Trace, bytes]] = field(default_factory=dict)
     """By region: what torch.profiler recorded, and its last file."""
 
     @property
@@ -201,25 +201,17 @@ def _read_session(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
 
 
 def _memory_runs(folder: OwnedFolder, session: SpoolSession, live: bool) -> FolderRuns:
-    """Return the runs of a session whose calls were tracked by memray."""
     manifest = session.manifest
     memories, unread = read_memory(folder, session.regions, session.captures, live=live)
     damaged = (*session.damaged, *unread)
-    data = _SessionData(
-        session=session,
-        state=_state(manifest, live),
-        segments=(),
-        coverage=Coverage(0.0, 0.0, None),
-        recovered=Recovered((), (), {}, {}, False),
-        traces={},
-    )
+    data = _SessionData(session, _state(manifest, live))
     notes = session_notes(manifest, (), damaged, data.state)
     runs = []
     for region in session.regions:
         run, found = _run(region, None, data, notes), memories.get(region.id)
         if found is not None:
-            info = replace(run.info, memory=found.memory)
-            run = replace(run, info=info, profile=found.profile)
+            memory, profile = found
+            run = replace(run, info=replace(run.info, memory=memory), profile=profile)
         if found is not None or _has_content(run, data):
             runs.append(run)
     return FolderRuns(folder.path, manifest, live, tuple(runs), damaged)

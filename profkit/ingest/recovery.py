@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from profkit.ingest.segments import ReadSegment
 from profkit.model.notes import Note, NoteCode
@@ -38,14 +38,17 @@ _Function = tuple[str, str]
 class Recovered:
     """The regions of a session whose records are lost, and the segments with their markers."""
 
-    regions: tuple[Region, ...]
-    segments: tuple[ReadSegment, ...]
-    ids: Mapping[str, str]
+    regions: tuple[Region, ...] = ()
+    segments: tuple[ReadSegment, ...] = ()
+    ids: Mapping[str, str] = field(default_factory=dict)
     """The regions' ids in the session, by their current ids."""
-    notes: Mapping[str, tuple[Note, ...]]
+    notes: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
     """Notes on each region's run, by its current id."""
-    incomplete: bool
+    incomplete: bool = False
     """True if there may be more unknown regions."""
+
+
+NOTHING_RECOVERED = Recovered()
 
 
 def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> Recovered:
@@ -58,7 +61,7 @@ def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> R
     counted = [one for one in session.calls if one not in known]
     nothing_known = not known and any(profile.samples for profile in profiles)
     if not (session.lost.regions or counted or nothing_known):
-        return Recovered((), tuple(segments), {}, {}, incomplete=False)
+        return Recovered(segments=tuple(segments))
     functions = _functions_above(profiles, {region.marker for region in session.regions})
     by_marker = {marker: _region_of(marker, above) for marker, above in functions.items()}
     ids = {region.id: _id_in(marker) for marker, region in by_marker.items()}
@@ -119,7 +122,6 @@ def substitute_manifest(folder: OwnedFolder) -> Manifest:
 
 
 def _sampler_of(folder: OwnedFolder) -> str:
-    """Return the sampler that left the outputs in a folder."""
     outputs = filter(None, map(output_of, sorted(folder.names())))
     return next((sampler for _, sampler in outputs), "pyspy")
 
@@ -189,7 +191,6 @@ def _counted_region(known_by: str) -> Region:
 
 
 def _renamed(read: ReadSegment, markers: Mapping[str, str]) -> ReadSegment:
-    """Return the segment with its markers renamed to those of the recovered regions."""
     if read.recording is None or not markers:
         return read
     profile = read.recording.profile
@@ -201,7 +202,6 @@ def _renamed(read: ReadSegment, markers: Mapping[str, str]) -> ReadSegment:
 
 
 def _outside(read: ReadSegment, regions: Sequence[Region]) -> Profile:
-    """Return the samples of a segment that are in no region and that no region covers."""
     assert read.recording is not None
     profile = read.recording.profile
     marks = find_marks(profile.frames, regions, OWN_CODE.also_of(profile.frames, (r.marker for r in regions)))

@@ -1,16 +1,22 @@
-"""Segments of a session: readable recordings, damage to the others, and the time covered."""
+"""Recordings of a session: segments with the time that they cover, traces of torch.profiler, and damage."""
 
 from __future__ import annotations
 
+import gzip
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.errors import DamagedFile
 from profkit.model.profile import Profile
 from profkit.model.session import Manifest, SamplerPlan, Segment, ThreadName, segment_stem
+from profkit.model.trace import Trace
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.base import Recording, Sampler, output_name, output_of
 from profkit.store.files import OwnedFolder
+from profkit.store.records import load_json
+from profkit.store.spool_files import LARGEST_TRACE_BYTES, region_of
+from profkit.transforms.operators import Json, sum_up_traces
 
 _FEW_PERIODS = 10
 """Periods of sampling up to which the number of rounds says nothing about the rate."""
@@ -79,6 +85,9 @@ class Coverage:
     session_s: float
     gap_s: float
     achieved_hz: float | None
+
+
+NOT_COVERED = Coverage(0.0, 0.0, None)
 
 
 def read_segments(
@@ -230,3 +239,39 @@ def _written_ns(folder: OwnedFolder, segment: Segment) -> int | None:
     outputs = [name for name in folder.names() if name.startswith(stem) and not name.endswith(_NO_OUTPUTS)]
     times_ns = [status.st_mtime_ns for name in outputs if (status := folder.status(name)) is not None]
     return max(times_ns, default=None)
+
+
+def read_traces(
+    folder: OwnedFolder,
+) -> tuple[Mapping[str, tuple[Trace, bytes]], tuple[DamagedFile, ...]]:
+    """Return the traces by region, each with its last file, gzipped; and the files that cannot be read."""
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(folder.names()):
+        if (region := region_of(name)) is not None:
+            files[region].append(name)
+    found, damaged = {}, []
+    for region, names in files.items():
+        traces: list[Sequence[Json]] = []
+        last = b""
+        for name in names:
+            try:
+                data = folder.read(name, LARGEST_TRACE_BYTES)
+                sum_up_traces([events := _events(data)])
+            except DamagedFile as damage:
+                damaged.append(damage)
+            except (ValueError, RecursionError) as error:
+                damaged.append(DamagedFile(folder.path / name, str(error)))
+            else:
+                traces.append(events)
+                last = data
+        if traces:
+            found[region] = sum_up_traces(traces), gzip.compress(last, 6, mtime=0)
+    return found, tuple(damaged)
+
+
+def _events(data: bytes) -> Sequence[Json]:
+    document = load_json(data)
+    events = document.get("traceEvents") if isinstance(document, dict) else None
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise ValueError("it is no trace of torch.profiler")
+    return events

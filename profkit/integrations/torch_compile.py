@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack, cast
 
 from profkit.errors import UnknownOption
-from profkit.pytorch import compile_hook
+from profkit.pytorch import compilations
 from profkit.samplers.options import Blocking
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ def enable(**options: Unpack[CompileOptions]) -> ProfiledCompilations:
     for name in options:
         if name not in CompileOptions.__annotations__:
             raise UnknownOption(name, CompileOptions.__annotations__)
-    return ProfiledCompilations(compile_hook.enable(cast("ProfilerOptions", options)))
+    return ProfiledCompilations(compilations.enable(cast("ProfilerOptions", options)))
 
 
 def disable() -> None:
     """Stop profiling compilations; those in progress are still recorded."""
-    compile_hook.disable()
+    compilations.disable()

@@ -23,7 +23,7 @@ from profkit.process.sockets import SocketWatch
 from profkit.program.attached import live_stacks_of
 from profkit.program.target import Target, rungs_for
 from profkit.samplers.options import SamplerOptions
-from profkit.session.ladder import Ladder, Refusals
+from profkit.session.fallbacks import Fallbacks, RecentFailures
 from profkit.session.resources import resources_of
 from profkit.session.starting import Start, live_facts, start_sampler
 
@@ -71,8 +71,8 @@ class LiveSource:
         """Choose the samplers; raises UsageError and SamplerError. `folder` is for files of the sampler."""
         self.target, self._folder, self._clock = target, folder, clock
         self.options = replace(options, max_duration_s=_FOLLOWED_S + _MARGIN_S)
-        self._ladder = Ladder(
-            lambda wanted: rungs_for(target, wanted), self.options, Refusals(clock, say), strict=True
+        self._fallbacks = Fallbacks(
+            lambda wanted: rungs_for(target, wanted), self.options, RecentFailures(clock, say), strict=True
         )
         self._live = live_facts(SocketWatch(clock=clock), live_stacks_of(target))
         self._segment: OpenSegment | None = None
@@ -90,12 +90,12 @@ class LiveSource:
     @property
     def plan(self) -> SamplerPlan:
         """Plan for the sampler."""
-        return self._ladder.plan(self._live)
+        return self._fallbacks.plan(self._live)
 
     @property
     def sampler_version(self) -> str | None:
         """Version of the sampler."""
-        return self._ladder.sampler.version()
+        return self._fallbacks.sampler.version()
 
     def begin(self) -> None:
         """Start the sampler and wait until it samples; raises SamplerError, and then nothing is left."""
@@ -210,7 +210,7 @@ class LiveSource:
     def _started(self) -> OpenSegment:
         """Start a sampler; for the first segment, the next one if this one cannot be started."""
         while True:
-            sampler, plan, before_s = self._ladder.sampler, self.plan, self._clock.monotonic_s()
+            sampler, plan, before_s = self._fallbacks.sampler, self.plan, self._clock.monotonic_s()
             place = Place(self._folder, self._index)
             start = Start(
                 self.target.process.pid, sampler, plan, place.folder, place.index,
@@ -223,7 +223,7 @@ class LiveSource:
                 place.remove(sampler.name)
                 if self._has_begun:
                     raise
-                self._ladder.step_down(failure, self._folder)
+                self._fallbacks.step_down(failure, self._folder)
                 continue
             segment = OpenSegment(place, sampler, plan, attachment, self._clock)
             self._length_s = self._length_of(segment, segment.began_s - before_s)

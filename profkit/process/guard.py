@@ -11,8 +11,8 @@ from functools import wraps
 from traceback import walk_tb
 from typing import NoReturn, ParamSpec, TypeVar
 
+from profkit.disabled import hiding_module
 from profkit.errors import InternalError, ProfkitError, UsageError
-from profkit.inert import hiding_module
 from profkit.model.region import code_of
 
 

@@ -16,10 +16,10 @@ from profkit.process.sockets import SocketWatch
 from profkit.program.target import Target, rungs_for
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
-from profkit.session.ladder import Ladder, Refusals
-from profkit.session.session import Session
+from profkit.session.fallbacks import Fallbacks, RecentFailures
+from profkit.session.session import SEGMENT_S, Session
 from profkit.session.starting import live_facts
-from profkit.session.ticker import SEGMENT_S, TICK_S
+from profkit.session.ticker import TICK_S
 from profkit.store.clearing import keep_within, remove_folder
 
 _FRAMES = 40
@@ -54,16 +54,20 @@ class AttachedProgram:
         region = region_of(target, how.options, how.label)
         # Each segment's sampler ends by itself soon after its segment, if nobody is left who ends it.
         options = replace(how.options, max_duration_s=SEGMENT_S + _MARGIN_S)
-        self._counters = Counters(region, options, Policy(strict=True))
-        self._covers = (Cover(region.id, None),)
+        self._policy = Policy(strict=True)
+        self._counters = Counters(region, options, self._policy)
         keep_within(config.spool, config.spool_limit, say, clock)
-        ladder = Ladder(lambda wanted: rungs_for(target, wanted), options, Refusals(clock, say), strict=True)
+        fallbacks = Fallbacks(
+            lambda wanted: rungs_for(target, wanted), options, RecentFailures(clock, say), strict=True
+        )
         sockets = SocketWatch(clock=clock)
         live = live_facts(sockets, live_stacks_of(target))
-        self.session = Session(config.spool, ladder, options, target.process, clock, live, say, sockets)
+        self.session = Session(
+            config.spool, fallbacks, options, self._policy, target.process, clock, live, sockets
+        )
         try:
             self.session.save()
-            self.session.join(self._counters)
+            self.session.mention(self._counters)
         except BaseException:
             remove_folder(self.session.folder)
             raise
@@ -77,7 +81,7 @@ class AttachedProgram:
         began_s = self._clock.monotonic_s()
         error: str | None = None
         try:
-            self.session.begin_segment(self._counters.policy, self._covers)
+            self.session.join(self._counters, self._policy, Cover(self._counters.region.id, None))
             began_s = self._clock.monotonic_s()
             on_start(self.session.plan.sampler)
             while self._goes_on(began_s) and not wait(self._pause_s(began_s)):
@@ -87,7 +91,7 @@ class AttachedProgram:
             raise
         finally:
             self._counters.durations.append(round((self._clock.monotonic_s() - began_s) * 1e9))
-            self.session.end(self._counters.policy, error)
+            self.session.end(error)
             if all(segment.running_ns is None for segment in self.session.manifest.segments):
                 remove_folder(self.session.folder)
 
@@ -108,8 +112,7 @@ class AttachedProgram:
         if attachment is None or attachment.poll() is not SessionState.RUNNING:
             return  # the process has ended, or ends
         if now_s - session.segment_started_s >= SEGMENT_S:
-            session.end_segment(self._counters.policy)
-            session.begin_segment(self._counters.policy, self._covers)
+            session.rotate(self._policy)
             if self._how.duration_s is None:
                 session.thin_out()
 

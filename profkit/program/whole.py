@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, cast
 
 from profkit.calls.defaults import settings_over_defaults
 from profkit.calls.options import MEMORY, ProfilerOptions, Settings, memory_settings
-from profkit.calls.regions import recorded
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.originals import REAL
 from profkit.program.environment import (
@@ -103,7 +102,7 @@ def _manager(chosen: Settings) -> SessionManager | MemoryRecorder:
 
 def _profile_compilations(options: ProgramOptions) -> None:
     """Profile the program's compilations in the same session; only their own threads belong to them."""
-    from profkit.pytorch.compile_hook import enable_on_import
+    from profkit.pytorch.compilations import enable_on_import
 
     of_compilations = _filled(options)
     of_compilations["threads"] = False
@@ -116,16 +115,11 @@ def program_region(chosen: Settings, argv: Sequence[str], orig_argv: Sequence[st
     name = _name(argv, orig_argv)
     script = Path.cwd() / name if _is_script(name) else None
     shown = script.name if script is not None else name.removeprefix(f"{_MODULE} ")
-    return Region(
-        key=RegionKey("__main__", name if script is None else script.name, 0, chosen.label or shown),
-        kind=RegionKind.PROGRAM,
-        file="" if script is None else str(script),
+    return chosen.extras.region(
+        RegionKey("__main__", name if script is None else script.name, 0, chosen.label or shown),
+        RegionKind.PROGRAM,
+        "" if script is None else str(script),
         detached=True,
-        all_threads=chosen.extras.all_threads,
-        stack_max_len=chosen.extras.stack_max_len,
-        tags=chosen.extras.tags,
-        user=chosen.extras.user,
-        env=recorded(chosen.extras.env_names),
         code="" if script is None else _digest(script),
     )
 
@@ -156,7 +150,6 @@ def _name(argv: Sequence[str], orig_argv: Sequence[str]) -> str:
 
 
 def _digest(script: Path) -> str:
-    """Return a digest of a script in eight hexadecimal digits; empty if it is no file that can be read."""
     try:
         return hashlib.blake2b(read_regular(script, _LARGEST_BYTES), digest_size=4).hexdigest()
     except OSError:

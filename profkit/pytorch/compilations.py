@@ -1,24 +1,32 @@
 """Phases of PyTorch's compiler as regions, by the hook that PyTorch has for strobelight.
 
-The hook calls a profiler with each phase. Its own profiler is replaced by `CompilationProfiler`. It has three
-defects, which the profiler makes up for: if a compilation raises, it ignores all later ones; it ignores one
-that begins inside another one; and it drops a compilation whose profiler is missing.
+It is turned on at once or when the program imports torch. The hook calls a profiler with each phase; its own
+profiler is replaced by `CompilationProfiler`. The hook has three defects, which that makes up for: if a
+compilation raises, it ignores all later ones; it ignores one that begins inside another one; and it drops a
+compilation whose profiler is missing.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import re
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import CodeType
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
+from functools import partial
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
+import wrapt
+
+from profkit.calls.defaults import settings_over_defaults
 from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
-from profkit.calls.options import Settings
-from profkit.calls.regions import recorded
+from profkit.calls.options import ProfilerOptions, Settings
 from profkit.calls.slow_path import results_of
 from profkit.config import CONFIG
+from profkit.errors import ProfkitError
 from profkit.model.region import (
     Compilation,
     Region,
@@ -28,7 +36,8 @@ from profkit.model.region import (
     frame_code_of,
     readable,
 )
-from profkit.process.guard import ignore
+from profkit.process.guard import guarded, ignore, say_once
+from profkit.pytorch.errors import HookBusy, TorchMissing
 from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
@@ -43,7 +52,14 @@ _NO_FRAME = "None"
 _MODULE = "torch.compile"
 _GRAPHS = "torch.fx."
 """Beginning of the module of graphs, whose names say nothing."""
-
+_HOOK = "torch._strobelight.compile_time_profiler"
+_LOGGER = "strobelight_compile_time_profiler"
+_VARIABLES = {
+    "sample_each": "COMPILE_STROBELIGHT_SAMPLE_RATE",
+    "max_profile_duration_sec": "COMPILE_STROBELIGHT_MAX_PROFILE_TIME",
+    "stack_max_len": "COMPILE_STROBELIGHT_MAX_STACK_LENGTH",
+}
+"""Options that PyTorch has variables for."""
 _UNDER_WAY: ContextVar[str] = ContextVar("profkit compilation", default="")
 """Label of the innermost phase that is in progress."""
 
@@ -62,8 +78,6 @@ class CompileHook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What is compiled: a function, or a module of PyTorch."""
-
     name: str
     file: str = ""
     line: int = 0
@@ -142,18 +156,12 @@ class CompilationProfiler:
         phase, frame = self._hook.current_phase or "compile", _ATTEMPT.sub("", self._hook.get_frame())
         frame = "" if frame == _NO_FRAME else frame
         subject = self._subject(args[0] if args else None, frame)
-        above, extras = frame_code_of(function), self._settings.extras
         label = " ".join(filter(None, (subject.name, frame, phase)))
-        return Region(
-            key=RegionKey(_MODULE, subject.name, subject.line, label),
-            kind=RegionKind.COMPILATION,
-            file=subject.file,
-            expected=(above.co_qualname, above.co_filename) if above is not None else None,
-            all_threads=extras.all_threads,
-            stack_max_len=extras.stack_max_len,
-            tags=extras.tags,
-            user=extras.user,
-            env=recorded(extras.env_names),
+        return self._settings.extras.region(
+            RegionKey(_MODULE, subject.name, subject.line, label),
+            RegionKind.COMPILATION,
+            subject.file,
+            expected=frame_code_of(function),
             code=subject.code,
             compilation=Compilation(frame, phase, _UNDER_WAY.get()),
         )
@@ -173,3 +181,85 @@ class CompilationProfiler:
         known = self._subjects.get(frame) if frame else None
         is_graph = str(named.__module__).startswith(_GRAPHS)
         return known if known and is_graph else _Subject(readable(str(named.__qualname__)))
+
+
+def enable(options: ProfilerOptions) -> CompilationProfiler | None:
+    """Profile the compilations of this process from now on; return the profiler, None if that fails.
+
+    Imports torch. The reason for a failure is logged, or raised with `stop_at_error`. Raises
+    UsageError for invalid options.
+    """
+    chosen = settings_over_defaults(options)
+    if not chosen.enabled or CONFIG.disabled or sys.platform != "linux":
+        return None
+    try:
+        return _enabled(_hook(), options)
+    except ProfkitError as error:
+        if chosen.policy.strict:
+            raise
+        say_once(f"compilations run unprofiled: {error}")
+        return None
+
+
+def enable_on_import(options: ProfilerOptions) -> None:
+    """Profile the compilations of this process from its import of torch on; does not import torch."""
+
+    def begin(module: ModuleType) -> None:
+        try:
+            _enabled(module.StrobelightCompileTimeProfiler, options)
+        except ProfkitError as error:
+            say_once(f"compilations run unprofiled: {error}")
+
+    wrapt.register_post_import_hook(guarded("profiling compilations", begin), _HOOK)
+
+
+def disable() -> None:
+    """Stop profiling compilations, if they are profiled by profkit; those in progress are recorded."""
+    hook = getattr(sys.modules.get(_HOOK), "StrobelightCompileTimeProfiler", None)
+    if hook is not None and isinstance(hook.profiler, CompilationProfiler):
+        _release(hook, hook.profiler)
+
+
+def _release(hook: CompileHook, profiler: CompilationProfiler) -> None:
+    # The profiler stays there: without one, the hook would drop a compilation that is just beginning.
+    hook.enabled, profiler.active = False, False
+
+
+def _hook() -> CompileHook:
+    try:
+        from torch._strobelight.compile_time_profiler import StrobelightCompileTimeProfiler
+    except (ImportError, OSError) as error:  # OSError: one of its libraries
+        raise TorchMissing("profiling compilations", str(error)) from error
+    return cast(CompileHook, StrobelightCompileTimeProfiler)
+
+
+def _enabled(hook: Any, options: ProfilerOptions) -> CompilationProfiler:  # noqa: ANN401 - a class of torch's
+    """Enable the hook with a profiler of profkit's, in place of an earlier one; raises HookBusy."""
+    if hook.enabled:
+        if not isinstance(hook.profiler, CompilationProfiler):
+            raise HookBusy(type(hook.profiler).__qualname__)
+        _release(hook, hook.profiler)
+    logger = logging.getLogger(_LOGGER)
+    # It announces pages of an internal service that nothing is sent to.
+    level, disabled = logger.level, logger.disabled
+    logger.disabled = True
+    try:
+        hook.enable(profiler_class=partial(_profiler, hook, options))
+    finally:
+        logger.disabled = disabled
+    if level == logging.INFO:
+        logger.setLevel(logging.WARNING)
+    return cast(CompilationProfiler, hook.profiler)
+
+
+def _profiler(hook: CompileHook, options: ProfilerOptions, **given: object) -> CompilationProfiler:
+    """Return the profiler; `given` is what PyTorch passes, of which only what a user has set counts."""
+    return CompilationProfiler(hook, _settings(options, given))
+
+
+def _settings(options: ProfilerOptions, given: dict[str, object]) -> Settings:
+    of_variables = {name: given[name] for name, variable in _VARIABLES.items() if variable in os.environ}
+    if "rate" in options:
+        of_variables.pop("sample_each", None)
+    filled = {**of_variables, **options}
+    return settings_over_defaults(cast(ProfilerOptions, filled))

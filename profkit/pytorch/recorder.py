@@ -17,9 +17,8 @@ from profkit.model.region import Region, RegionKind
 from profkit.process.guard import ignore, say_once
 from profkit.pytorch.errors import ProfilerActive, TorchMissing
 from profkit.regular_files import own_folder
-from profkit.samplers.options import check_positive
 from profkit.session.counters import Counters
-from profkit.store.trace_files import UNFINISHED_TRACE, trace_name
+from profkit.store.spool_files import UNFINISHED_TRACE, trace_name
 
 if TYPE_CHECKING:
     import torch
@@ -34,11 +33,6 @@ class TraceOptions(ProfilerOptions, total=False):
     """Keyword arguments of `profile` and `profiled` with mode="trace"; explained in docs/torch.md."""
 
     trace_calls: int
-
-
-def check_calls(calls: object) -> None:
-    """Raise UsageError unless it is a number of calls to trace."""
-    check_positive("trace_calls", calls, whole=True)
 
 
 class TorchTracer:

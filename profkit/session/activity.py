@@ -98,7 +98,6 @@ def _own_calls(frame: FrameType | None) -> Counter[Counted]:
 
 
 def _own_blocks(frame: FrameType | None) -> list[OpenBlock]:
-    """Return the blocks that are open on a stack."""
     opened = list(OPEN_BLOCKS)
     if not opened:
         return []

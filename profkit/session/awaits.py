@@ -17,7 +17,7 @@ from profkit.process.guard import ignore
 if TYPE_CHECKING:
     from profkit.model.session import AwaitTime
 
-_KINDS = (CoroutineType, GeneratorType, AsyncGeneratorType)
+_AWAITING = (CoroutineType, GeneratorType, AsyncGeneratorType)
 _HOLDERS = frozenset(
     {"async_generator_asend", "async_generator_athrow", "anext_awaitable", "coroutine_wrapper"}
 )
@@ -172,11 +172,11 @@ def _follow(chain: list[object], inner: object) -> object:
         kind = type(inner)
         if kind in _ENDS:
             return inner
-        if kind in _KINDS:
+        if kind in _AWAITING:
             chain.append(inner)
             inner = _awaited_by(inner)
         elif kind.__name__ in _HOLDERS:
-            inner = next((held for held in gc.get_referents(inner) if type(held) in _KINDS), None)
+            inner = next((one for one in gc.get_referents(inner) if type(one) in _AWAITING), None)
         else:
             _ENDS[kind] = None
     return inner
@@ -243,8 +243,8 @@ def _name_of(awaited: object) -> str:
 
 
 def _name_of_future(awaited: object) -> str:
-    held = [one for one in gc.get_referents(awaited) if not isinstance(one, type)]
-    future = held[0] if held else awaited
+    referents = [one for one in gc.get_referents(awaited) if not isinstance(one, type)]
+    future = referents[0] if referents else awaited
     coroutine = getattr(future, "get_coro", lambda: None)()
     name = getattr(coroutine, "__qualname__", None) or type(future).__name__
     return _GATHER if name == _GATHERING else readable(name)

@@ -123,7 +123,7 @@ class Counters:
         remember_counters(self, of_block=code is not None)
 
     @property
-    def covers(self) -> bool:
+    def owns_segments(self) -> bool:
         """True if whole segments belong to this region while it is active."""
         region = self.region
         return region.detached or region.all_threads

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SamplerError, SamplerFailed, SpoolUnavailable
 from profkit.model.session import Unprofiled, UnprofiledReason
-from profkit.process.guard import explained, reraise_signal_error
+from profkit.process.guard import LOG, explained, reraise_signal_error
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters
 from profkit.store.spool_files import append_unprofiled
-
-LOG = logging.getLogger("profkit")
 
 RETRY_AFTER_S = 60.0
 """Time until what failed is tried again."""

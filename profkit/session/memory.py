@@ -1,44 +1,73 @@
 """Recorder of memory: tracks one call at a time with memray, each in a capture of its own.
 
-It has the place of the session manager for regions with `mode="memory"`. One lock guards everything, taken as
-that of the manager. A session goes on until the process ends, or has many captures; nothing here parses them.
+It has the place of the session manager for regions with `mode="memory"`. Nothing here parses captures.
 """
 
 from __future__ import annotations
 
-import atexit
-import sys
 import threading
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
 from profkit.errors import SamplerError
-from profkit.model.session import Capture
+from profkit.model.region import MEMRAY
+from profkit.model.session import Capture, Manifest, SamplerPlan, SessionState
 from profkit.originals import REAL
-from profkit.process.fork_hooks import HOOKS, Hooks
-from profkit.process.guard import guarded, reraise_program_error
-from profkit.process.locks import new_rlock
+from profkit.process.manifest import process_info
 from profkit.samplers.memray.captures import capture_name
 from profkit.samplers.memray.errors import TrackerBusy
-from profkit.samplers.memray.tracker import Tracking, start_tracking, stop_all
-from profkit.session import activity
-from profkit.session.activity import OPEN_BLOCKS, is_spawned
+from profkit.samplers.memray.tracker import Tracking, start_tracking, stop_all, version
+from profkit.session.activity import OPEN_BLOCKS
 from profkit.session.counters import Counters
-from profkit.session.delivery import Deliveries
-from profkit.session.failures import Failures
-from profkit.session.memory_session import MemorySession
+from profkit.session.owner import SessionOwner
+from profkit.session.record import SessionRecord
+from profkit.store import spool as files
+from profkit.store.clearing import keep_within, remove_folder
 
 MOST_CAPTURES = 1000
 """Tracked calls per session; more begin another one, so that no run has too many."""
 
 
+class MemorySession(SessionRecord):
+    """Session with a capture for each tracked call, until the process ends or there are many captures."""
+
+    def __init__(self, config: Config, clock: Clock, say: Callable[[str], None]) -> None:
+        """Make a session with a folder; raises OSError, and leaves nothing behind then."""
+        keep_within(config.spool, config.spool_limit, say, clock)
+        process = process_info()
+        manifest = Manifest(
+            files.new_session_id(process.pid), SessionState.RUNNING, clock.unix_ns(), process,
+            SamplerPlan.unknown(MEMRAY, scope="process"), sampler_version=version(),
+        )  # fmt: skip
+        super().__init__(config.spool, manifest, clock)
+        self.captures = 0
+        """Number of captures so far."""
+        try:
+            self.save()
+        except BaseException:
+            remove_folder(self.folder)
+            raise
+
+    def begin(self, capture: Capture) -> None:
+        """Record that a call begins; raises OSError if the disk is full."""
+        self.write_regions()
+        self.append((capture,))
+
+    def finish(self, capture: Capture) -> None:
+        """Record that a call has ended, and the counts until now."""
+        self.append((replace(capture, ended=True),))
+        self.drain()
+
+    def end(self) -> None:
+        """Write remaining counts and close the folder; raises OSError if the disk is full."""
+        self.drain()
+        self.change(state=SessionState.SUCCESS, ended_ns=self._clock.unix_ns())
+
+
 @dataclass(frozen=True, slots=True)
 class _Tracked:
-    """The call that is being tracked."""
-
     counters: Counters
     capture: Capture
     tracking: Tracking
@@ -52,50 +81,17 @@ class _Tracked:
         return len(self.counters.callers) + blocks > (self.counters is entering)
 
 
-class MemoryRecorder:
-    """Owner of this process's memory session; for its methods see `SessionManager`."""
+class MemoryRecorder(SessionOwner):
+    """Owner of this process's memory session."""
 
     def __init__(self, config: Config = CONFIG, clock: Clock = SYSTEM_CLOCK) -> None:
-        self._config, self._clock = config, clock
-        self.lock = new_rlock()
+        super().__init__(config, clock)
         self.session: MemorySession | None = None
         self._tracked: _Tracked | None = None
-        self._closed = False
-        self._failures = Failures(clock, config.spool)
-        self._deliveries = Deliveries(config.store_url)
-
-    @property
-    def spool(self) -> Path:
-        """Folder of the session folders."""
-        return self._config.spool
-
-    def enter(self, counters: Counters, own: int, tid: int | None = None) -> bool:
-        """Track a call; return False if it runs untracked. Raises only for a strict policy."""
-        counters.refused = True
-        if self._closed or self.lock_is_mine():
-            return False
-        if not self._config.children and activity.is_child():
-            self._failures.note_children_off(counters)
-            return False
-        try:
-            with self.lock:
-                if self._failures.refuse(counters):
-                    return False
-                entered = self._enter(counters)
-        except Exception as error:  # noqa: BLE001 - logged, or raised for a strict policy
-            reraise_program_error(error)
-            self._fail(counters, error)
-            return False
-        counters.refused = not entered
-        return entered
 
     def must_wait(self, counters: Counters) -> bool:
         """Return False: whoever is late is not tracked."""
         return False
-
-    def lock_is_mine(self) -> bool:
-        """Return whether this thread is inside the recorder, as in a signal handler or finalizer."""
-        return self.lock._is_owned()  # type: ignore[attr-defined,no-any-return]
 
     def leave(self, counters: Counters, tid: int | None = None) -> None:
         """End the tracking of a region's call, and count it."""
@@ -114,33 +110,26 @@ class MemoryRecorder:
             if self.session is not None:
                 self.session.mention(counters)
 
-    def settle(self, counters: Counters) -> tuple[Path, ...]:
-        """Write all counts of a region; return its session folders, newest first."""
-        if not self.lock_is_mine():
-            with self.lock:
-                if self.session is not None:
-                    self.session.drain()
-        return tuple(self.spool / session for session in reversed(counters.sessions))
-
-    def close(self) -> None:
-        """End the session; nothing is tracked afterwards."""
-        self._closed = True
-        with suppress(KeyboardInterrupt), self.lock:
-            self._end()
-        self._deliveries.finish()
-
     def become_child(self) -> None:
         """Reset in a forked child: session and capture are the parent's."""
         self._tracked = None
-        self.lock = new_rlock()
+        super().become_child()
         if self.session is not None:
-            for counters in self.session.counters:
-                counters.forget()
+            self.session.forget()
         self.session = None
-        self._deliveries.forget()
-        self._failures.forget()
 
-    def _enter(self, counters: Counters) -> bool:
+    def _enter(self, counters: Counters, own: int, tid: int | None) -> bool:
+        joined = False
+        with self.lock:
+            if not self._failures.refuse(counters):
+                joined = self._track(counters)
+        return joined  # after `with`: within it, an interrupt of the return could leak the lock
+
+    def _settle(self, counters: Counters) -> None:
+        if self.session is not None:
+            self.session.drain()
+
+    def _track(self, counters: Counters) -> bool:
         if self._tracked is not None and not self._tracked.is_under_way(counters):
             self._tracked.tracking.stop()
             self._finish(self._tracked)
@@ -159,7 +148,7 @@ class MemoryRecorder:
         file = session.folder / capture_name(capture.index)
         tracking = start_tracking(file.absolute(), python_allocators=counters.options.python_allocators)
         try:
-            session.append_capture(capture)
+            session.begin(capture)
             self._tracked = _Tracked(counters, capture, tracking)
         except BaseException:
             tracking.stop()
@@ -188,11 +177,11 @@ class MemoryRecorder:
     def _current(self) -> MemorySession:
         """Return the session, a new one if there is none with room for another capture."""
         if self.session is not None and self.session.captures >= MOST_CAPTURES:
-            self._end()
-            self._deliveries.call_in_background()
+            self._close()
+            self.deliveries.call_in_background()
         if self.session is None:
-            self.session = MemorySession.open(self._config, self._clock, self._failures.say_once)
-            _register()
+            self.session = MemorySession(self._config, self._clock, self._failures.say_once)
+            self.close_if_spawned()
         return self.session
 
     def _finish(self, tracked: _Tracked) -> None:
@@ -203,7 +192,7 @@ class MemoryRecorder:
         if self.session is not None:
             self.session.finish(tracked.capture)
 
-    def _end(self) -> None:
+    def _close(self) -> None:
         """End the session, also if a call is under way, as at exit from a thread."""
         tracked, session = self._tracked, self.session
         if tracked is not None:
@@ -212,9 +201,9 @@ class MemoryRecorder:
         self.session = None
         if session is not None:
             session.end()
-            self._deliveries.add(session)
+            self.deliveries.add(session)
 
-    def _fail(self, counters: Counters, error: Exception) -> None:
+    def _fail_call(self, counters: Counters, error: Exception) -> None:
         if isinstance(error, TrackerBusy):  # it may be over before the next call
             if counters.policy.strict:
                 raise error
@@ -225,18 +214,8 @@ class MemoryRecorder:
             self.session = None  # its folder cannot be written
 
 
-RECORDER = MemoryRecorder()
-_close = guarded("ending the session at exit", RECORDER.close)
-
-
 def _nothing() -> None: ...
 
 
-def _register() -> None:
-    """Ensure that the session ends in workers of multiprocessing, which run no exit handlers."""
-    if is_spawned():
-        sys.modules["multiprocessing.util"].Finalize(None, _close, exitpriority=0)
-
-
-HOOKS.add(Hooks(_nothing, _nothing, RECORDER.become_child))
-atexit.register(_close)
+RECORDER = MemoryRecorder()
+RECORDER.install(_nothing, _nothing)

@@ -1,15 +1,11 @@
-"""Session: one sampler on this process, from start to end, as a chain of segments in a spool folder.
-
-Not thread-safe: the manager calls it under its lock. Nothing here parses samples.
-"""
+"""Session: one sampler on this process, from start to end, as a chain of segments in a spool folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from profkit.clock import Clock
 from profkit.errors import SamplerError, SamplerFailed
@@ -17,8 +13,6 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import (
     Cover,
-    Ending,
-    Lines,
     Manifest,
     ProcessInfo,
     SamplerPlan,
@@ -30,40 +24,59 @@ from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks
-from profkit.samplers.options import SamplerOptions
+from profkit.samplers.options import UNLIMITED_S, SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
-from profkit.session.activity import is_worker
-from profkit.session.call_journal import CallJournal, RegionJournal
-from profkit.session.counters import Counters, Policy, forget_gone
-from profkit.session.ladder import Ladder
-from profkit.session.resources import ResourceMeter
-from profkit.session.segments import evenly_spread, next_index, with_last
+from profkit.session import activity
+from profkit.session.counters import Counters, Policy
+from profkit.session.failures import ended_early
+from profkit.session.fallbacks import Fallbacks
+from profkit.session.record import SessionRecord
+from profkit.session.resources import SEEN, ResourceMeter, ThreadNames
 from profkit.session.starting import Start, now_live, socket_message, start_sampler
 from profkit.store import spool as files
-from profkit.store.spool_files import failure_text, make_reserve, note_ending
 
-_T = TypeVar("_T")
-
+IDLE_END_S = 10.0
+SEGMENT_S = 60.0
+EARLY_S = 5.0
+"""Age of a segment below which a sampler that ends without a request counts as a failed start."""
+SAMPLER_BYTES = 100 * 2**20
+MOST_KEPT_S = 1200.0
+"""Duration of samples above which a session keeps half of its minutes."""
+_MINUTE_NS = 60 * 10**9
 _GRACE_S = 0.5
 """Grace period after an interrupt for the sampler to finish its output."""
 
 
-class Session:
-    """Session with a folder; it samples while it has an attachment, else it is dormant."""
+class Session(SessionRecord):
+    """Session that samples while it has an attachment; else it is dormant."""
 
     def __init__(
-        self, spool: Path, ladder: Ladder, options: SamplerOptions, process: ProcessInfo, clock: Clock,
-        live: LiveStacks, say: Callable[[str], None], sockets: SocketWatch,
+        self, spool: Path, fallbacks: Fallbacks, options: SamplerOptions, policy: Policy,
+        process: ProcessInfo, clock: Clock, live: LiveStacks, sockets: SocketWatch,
     ) -> None:  # fmt: skip
-        self._say, self._live, self._sockets = say, live, sockets
-        self.ladder, self.options, self._clock = ladder, options, clock
-        self.id = files.new_session_id(process.pid)
-        self.folder = files.create_folder(spool, self.id)
+        manifest = Manifest(
+            session=files.new_session_id(process.pid),
+            state=SessionState.PREPARING,
+            created_ns=clock.unix_ns(),
+            process=process,
+            plan=fallbacks.plan(live),
+            sampler_version=fallbacks.sampler.version(),
+            error=fallbacks.failure,
+        )
+        super().__init__(spool, manifest, clock)
+        self.fallbacks, self.options, self.policy = fallbacks, options, policy
+        """`policy`: that of the call that started the session."""
+        self._live, self._sockets, self._say = live, sockets, fallbacks.say
         self._meter = ResourceMeter(process.pid, self.folder, clock)
-        self.counters: list[Counters] = []
+        self._names: ThreadNames | None = None
         self._dumpable = DumpableState(may_lift=options.allow_dumpable)
         self.attachment: Attachment | None = None
+        self.is_starting = False
+        """True while a sampler is being started."""
+        self.active: list[Cover] = []
+        """Regions under way to which whole segments belong."""
         self.covers: tuple[Cover, ...] = ()
+        """Those to which the current segment belongs."""
         self.calls_in_segment = False
         """True if anything ran since the segment began; if not, a result needs no rotation."""
         self.last_used_s = self.started_s = self.segment_started_s = clock.monotonic_s()
@@ -73,92 +86,81 @@ class Session:
         """The sampler's warning, if any."""
         self.indistinct: set[tuple[int, int]] = set()
         """Code objects, by identity, and lines of blocks that have several labels in this session."""
-        self._lines = Lines()
         self._every = 1
         """Of the session's minutes, one in so many is kept."""
-        self._regions, self.calls = RegionJournal(clock), CallJournal(clock)
-        """Regions and counts that are not on disk yet."""
-        self._reserved = False
-        self._failure: str | None = None
-        """Reason and time of the first failed write to the folder."""
-        self._unsaved = False
-        self._manifest = Manifest(
-            session=self.id,
-            state=SessionState.PREPARING,
-            created_ns=clock.unix_ns(),
-            process=process,
-            **ladder.facts(live),
-        )
-
-    @property
-    def manifest(self) -> Manifest:
-        """Manifest, with changes that the next write saves."""
-        return self._manifest
 
     @property
     def plan(self) -> SamplerPlan:
         """Plan for the sampler."""
         return self._manifest.plan
 
-    @property
-    def holder(self) -> str:
-        """Label of the region for which the session was started."""
-        return self.counters[0].region.key.label if self.counters else ""
-
-    @property
-    def open(self) -> bool:
-        """True if calls may still join."""
-        return self._manifest.ended_ns is None
-
-    @property
-    def takes_samples(self) -> bool:
-        """True if it has a sampler; else calls and wall times are all that it records."""
-        return self.plan.sampler != CALLS_ONLY
-
-    def save(self) -> None:
-        """Write the manifest; if the disk is full, write that into the reserve and raise OSError."""
-        self._manifest = replace(self._manifest, lines=self._lines)
+    def join(self, counters: Counters, policy: Policy, cover: Cover | None = None) -> None:
+        """Count a region's calls from now on, and sample; with a cover until `leave`, in own segments."""
+        self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
+        self.mention(counters)
+        counters.flushes = counters.leaves = activity.is_worker()
         try:
-            if not self._reserved:
-                make_reserve(self.folder)
-                self._reserved = True
-            if self.open:
-                files.write_manifest(self.folder, self._manifest)
+            counters.live = cover is None
+            if cover is not None:
+                self.active.append(cover)
+            if self.attachment is None and not self._manifest.truncated:
+                self.begin_segment(policy)
             else:
-                files.close_folder(self.folder, self._manifest)
-        except OSError as error:
-            self._unsaved = True
-            reraise_signal_error(error)
-            self._note_failure(error)
+                self.renew_covers()
+        except BaseException:
+            counters.live = False
+            self.leave(cover)
             raise
-        self._unsaved = False
 
-    def begin_segment(self, policy: Policy, covers: tuple[Cover, ...] = ()) -> None:
+    def leave(self, cover: Cover | None) -> None:
+        """Forget a region that was under way; `renew_covers` ends its segment."""
+        if cover in self.active:
+            self.active.remove(cover)
+
+    def renew_covers(self) -> None:
+        """Rotate if other regions have whole segments now than when the segment began."""
+        if not self._manifest.truncated and set(self.active) != set(self.covers):
+            self.rotate(self.policy)
+
+    def rotate(self, policy: Policy) -> None:
+        """End the segment and start another, with a short gap."""
+        try:
+            self.end_segment(policy)
+            self.begin_segment(policy)
+        except KeyboardInterrupt:
+            self.pause()
+            raise
+
+    def begin_segment(self, policy: Policy) -> None:
         """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
         now_ns = self._elapsed_ns()
         asleep_ns = 0 if self._asleep_since_ns is None else now_ns - self._asleep_since_ns
-        index = next_index(self._manifest.segments)
+        segments, covers = self._manifest.segments, tuple(self.active)
+        index = segments[-1].index + 1 if segments else 0  # earlier ones may have been deleted
         segment = Segment(index, self._clock.unix_ns(), covers=covers, asleep_ns=asleep_ns)
         self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
-        self._write(segments=(*self._manifest.segments, segment))
+        self.change(segments=(*segments, segment))
+        self.is_starting = True
         try:
-            self.attachment, note = self._start_sampler(segment.index, policy)
+            self.attachment, note = self._start_sampler(index, policy)
         except BaseException as error:
             self._dumpable.restore()
             self._note_segment(stopped_ns=self._clock.unix_ns(), error=str(error) or type(error).__name__)
-            self._write()
+            self.save()
             raise
+        finally:
+            self.is_starting = False
         self.segment_started_s = self._clock.monotonic_s()
         self._note_segment(running_ns=self._clock.unix_ns(), offset_ns=self._elapsed_ns())
-        self._write(state=SessionState.RUNNING, notes=(*self._manifest.notes, *((note,) if note else ())))
-        if not segment.index:
+        self.change(state=SessionState.RUNNING, notes=(*self._manifest.notes, *((note,) if note else ())))
+        if not index:
             self.write_resources()
 
     def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
         """Start the sampler; for the first segment, the next one if this one cannot be started."""
         while True:
-            sampler, timeout_s = self.ladder.sampler, policy.running_timeout_s
+            sampler, timeout_s = self.fallbacks.sampler, policy.running_timeout_s
             self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
             start = Start(
                 self._manifest.process.pid, sampler, self.plan, self.folder, index, timeout_s, self._clock
@@ -168,8 +170,67 @@ class Session:
             except SamplerError as failure:
                 if index:
                     raise
-                self.ladder.step_down(failure, self.folder)
-            self._write(**self.ladder.facts(self._live))
+                self.fallbacks.step_down(failure, self.folder)
+            self.change(
+                plan=self.fallbacks.plan(self._live),
+                sampler_version=self.fallbacks.sampler.version(),
+                error=self.fallbacks.failure,
+            )
+
+    def write_calls(self, counted: Iterable[Counters]) -> bool:
+        """Write what regions have counted; they have used the session if that is anything."""
+        has_counted = super().write_calls(counted)
+        if has_counted:
+            self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
+        return has_counted
+
+    def tick(self) -> None:
+        """Write counts and resources, and enforce the limits, once a second; this may end the session."""
+        self.drain()
+        now_s = self._clock.monotonic_s()
+        if activity.calls_under_way():
+            self.last_used_s = now_s
+        elif now_s - self.last_used_s >= IDLE_END_S:
+            self.end()
+            return
+        self.write_resources(self._new_names())
+        if self.fallbacks.may_retry():
+            self.pause()  # the next call starts another session
+        attachment = self.attachment
+        if attachment is None or self.plan.sampler == CALLS_ONLY:
+            return
+        # Polling a remote sampler starts a process, and its samples are kept elsewhere: only limit its time.
+        here = attachment.segment().remote_id is None
+        age_s = now_s - self.segment_started_s
+        if here and attachment.poll() is not SessionState.RUNNING:
+            self._end_without_sampler()
+            return
+        if age_s >= EARLY_S:
+            self.fallbacks.succeed()
+        if now_s - self.started_s >= self.plan.max_duration_s:
+            self.end_segment(self.policy)
+            self.change(truncated=True)
+        elif here and (
+            self.check_stops() or age_s >= SEGMENT_S or attachment.resident_bytes() >= SAMPLER_BYTES
+        ):
+            self.rotate(self.policy)
+            if self.options.max_duration_s >= UNLIMITED_S:
+                self.thin_out()
+
+    def _end_without_sampler(self) -> None:
+        """End the session because its sampler has ended; the next call may start another."""
+        self.end_segment(self.policy)
+        if self._clock.monotonic_s() - self.segment_started_s < EARLY_S:
+            self.fallbacks.refuse(ended_early(self.plan.sampler, EARLY_S))  # the next session says so
+        self.end("the sampler ended unexpectedly")
+
+    def _new_names(self) -> tuple[ThreadName, ...]:
+        """Return names of threads that the sampler does not see, and that are not recorded yet."""
+        seen = SEEN.get(self.plan.sampler)
+        if self.attachment is None or seen is None:
+            return ()
+        self._names = self._names or ThreadNames(seen)
+        return self._names.new()
 
     def check_stops(self) -> bool:
         """Look for what the stops of blocking samples cost or break by now; return whether to rotate.
@@ -182,14 +243,14 @@ class Session:
             return False
         new_sockets = not self._live.timed_sockets and self._sockets.timed()
         live = now_live(self._live, timed_sockets=new_sockets or self._live.timed_sockets)
-        plan = self.ladder.plan(live)
+        plan = self.fallbacks.plan(live)
         if plan.blocking and not new_sockets:
             return False
         self._live = live
         new = [note for note in plan.notes if note not in self.plan.notes]
         if new and new_sockets and (plan.blocking or self.options.blocking is True):
             self._say(socket_message(blocking=plan.blocking))
-        self._write(plan=replace(self.plan, blocking=plan.blocking, notes=(*self.plan.notes, *new)))
+        self.change(plan=replace(self.plan, blocking=plan.blocking, notes=(*self.plan.notes, *new)))
         return not plan.blocking
 
     def end_segment(self, policy: Policy) -> None:
@@ -204,7 +265,9 @@ class Session:
         failure_at_stop: SamplerError | None = None
         try:
             attachment.request_stop()
-            self._note_stop(attachment)
+            offset_ns = self._manifest.segments[-1].offset_ns
+            sampled_ns = None if offset_ns is None else self._elapsed_ns() - offset_ns
+            self._note_segment(attachment, stopped_ns=self._clock.unix_ns(), sampled_ns=sampled_ns)
             await_state(
                 attachment, SessionState.SUCCESS, timeout_s, self._clock,
                 "timeout_wait_for_finished_sec", self.plan.sampler,
@@ -224,71 +287,33 @@ class Session:
                 self.attachment = None
                 self._dumpable.restore()
         self._note_segment(attachment, error=str(failure_at_stop) if failure_at_stop else None)
-        self._write()
+        self.save()
         self._note_warning(attachment)
         if isinstance(failure_at_stop, SamplerFailed) and failure_at_stop.stage != "stop":
             raise failure_at_stop
         if failure_at_stop is not None:
             self._say(f"samples are lost: {failure_at_stop}")
 
-    def join(self, counters: Counters) -> None:
-        """Count a region's calls in this session from now on."""
-        self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
-        self.mention(counters)
-        counters.live = not counters.covers
-        counters.flushes = counters.leaves = is_worker()
-
-    def mention(self, counters: Counters) -> None:
-        """Record a region, so that it has a run in this session even if it is never called."""
-        if not counters.has_joined(self.id):
-            self.counters.append(counters)
-            counters.sessions.append(self.id)
-        if self._regions.add(counters.region):
-            self._write_regions()
-
-    def add_note(self, note: Note) -> None:
-        """Add a note for the report, unless it has been added."""
-        if note not in self._manifest.notes:
-            self._write(notes=(*self._manifest.notes, note))
-
-    def drain(self) -> None:
-        """Move the counts of the hot path to the folder."""
-        # A region that has joined another session is counted there.
-        self._write_calls(counters for counters in self.counters if counters.has_joined(self.id))
-        forget_gone(self.counters)
-        if self._unsaved and not self.open:
-            self.save()
-
-    def flush(self, counters: Counters) -> None:
-        """Move the counts of one region to the folder."""
-        self._write_calls([counters])
-
-    def _write_regions(self) -> None:
-        self._regions.write(lambda regions: self._append("regions", files.append_regions, regions))
-
-    def _write_calls(self, counted: Iterable[Counters]) -> None:
-        self._write_regions()
-        if self.calls.write(counted, lambda deltas: self._append("calls", files.append_calls, deltas)):
-            self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
-
     def write_resources(self, names: Iterable[ThreadName] = (), *, is_last: bool = False) -> None:
         """Record what the process and its children use now, and names of its threads."""
         if (point := self._meter.point(is_last=is_last)) is not None:
-            self._append("resources", files.append_resources, (point,))
-        self._append("threads", files.append_threads, tuple(names))
+            self.append((point,))
+        self.append(tuple(names))
 
     def thin_out(self) -> None:
         """Keep segments of evenly spread minutes if all are too many, so that a session may last for days."""
-        kept, dropped, self._every = evenly_spread(self._manifest.segments, self._every)
-        if dropped:
+        *finished, running = self._manifest.segments
+        kept = self._of_kept_minutes(finished)
+        while sum(segment.sampled_ns or 0 for segment in kept) > MOST_KEPT_S * 1e9:
+            self._every *= 2
+            kept = self._of_kept_minutes(kept)
+        if dropped := [segment for segment in finished if segment not in kept]:
             self.add_note(Note(NoteCode.MINUTES_KEPT))
-            self._write(segments=kept)
+            self.change(segments=(*kept, running))
             files.remove_segments(self.folder, dropped)
 
-    def truncate(self, policy: Policy) -> None:
-        """Stop sampling permanently; calls are still counted."""
-        self.end_segment(policy)
-        self._write(truncated=True)
+    def _of_kept_minutes(self, segments: list[Segment]) -> list[Segment]:
+        return [one for one in segments if (one.offset_ns or 0) // _MINUTE_NS % self._every == 0]
 
     def sleep(self, policy: Policy) -> None:
         """Stop sampling until the next call."""
@@ -301,7 +326,7 @@ class Session:
         for counters in self.counters:
             counters.live = False
 
-    def end(self, policy: Policy, error: str | None = None, *, last: bool = False) -> None:
+    def end(self, error: str | None = None, *, last: bool = False) -> None:
         """Stop sampling, write remaining counts and close the folder; do nothing if already ended.
 
         With `last`, for the process's last session, calls of other threads count until the next `drain`.
@@ -309,22 +334,21 @@ class Session:
         if not self.open:
             return
         try:
-            self._write(state=SessionState.PROCESSING)
+            self.change(state=SessionState.PROCESSING)
         finally:
-            self._stop(policy, error, last)
+            self._stop(error, last)
 
     def forget(self) -> None:
         """Drop all state in a forked child: the folder and the sampler are the parent's."""
         self.attachment = None
         self._dumpable.restore()
-        for counters in self.counters:
-            counters.forget()
+        super().forget()
 
-    def _stop(self, policy: Policy, error: str | None, last: bool) -> None:
+    def _stop(self, error: str | None, last: bool) -> None:
         try:
             with suppressed(OSError):  # kept as the session's failure
                 self.write_resources(is_last=True)
-            self.end_segment(policy)
+            self.end_segment(self.policy)
         except SamplerError as failure:
             reraise_signal_error(failure)
             if error is None:
@@ -340,13 +364,13 @@ class Session:
         try:
             self.drain()
         finally:
-            if self._failure is not None:  # the reason may come from the manager, without a time
-                error = f"{error} {self._failure[self._failure.rindex('(') :]}" if error else self._failure
-            error = error or self.ladder.failure
+            if self.failure is not None:  # the reason may come from the manager, without a time
+                error = f"{error} {self.failure[self.failure.rindex('(') :]}" if error else self.failure
+            error = error or self.fallbacks.failure
             if error is not None and self._why_ended is not None:
                 error = f"{error}: {self._why_ended}"
             state = SessionState.SUCCESS if error is None else SessionState.FAILED
-            self._write(state=state, error=error, ended_ns=self._clock.unix_ns())
+            self.change(state=state, error=error, ended_ns=self._clock.unix_ns())
 
     def _note_warning(self, attachment: Attachment) -> None:
         if (warning := attachment.warning()) is not None:
@@ -358,42 +382,17 @@ class Session:
         """Return the session's age by the monotonic clock: the time of day may be set at any time."""
         return round((self._clock.monotonic_s() - self.started_s) * 1e9)
 
-    def _note_stop(self, attachment: Attachment) -> None:
-        offset_ns = self._manifest.segments[-1].offset_ns
-        sampled_ns = None if offset_ns is None else self._elapsed_ns() - offset_ns
-        self._note_segment(attachment, stopped_ns=self._clock.unix_ns(), sampled_ns=sampled_ns)
-
     def _note_segment(
         self, attachment: Attachment | None = None, *, error: str | None = None, **times_ns: int | None
     ) -> None:
         """Update the last segment in the manifest; the next write saves it."""
-        segments = with_last(self._manifest.segments, attachment or self.attachment, error, times_ns)
-        self._manifest = replace(self._manifest, segments=segments)
-
-    def _append(
-        self, journal: str, append: Callable[[Path, Iterable[_T]], int], records: tuple[_T, ...]
-    ) -> None:
-        """Append lines to a journal and count them, so that a reader knows how many are lost."""
-        try:
-            number = append(self.folder, records)
-        except OSError as error:
-            reraise_signal_error(error)
-            self._note_failure(error)
-            raise
-        self._lines = replace(self._lines, **{journal: getattr(self._lines, journal) + number})
-
-    def _note_failure(self, error: OSError) -> None:
-        """Write the reason and time of the first failed write to the folder into its reserve."""
-        now_ns = self._clock.unix_ns()
-        if self._failure is None:
-            self._failure = failure_text(error, now_ns)
-        manifest = replace(self._manifest, lines=self._lines)
-        ending = Ending.of(manifest, self._failure, now_ns, tuple(self.calls.unwritten))
-        try:
-            note_ending(self.folder, ending)
-        except OSError as later:  # the folder is gone, or its disk is read-only now
-            reraise_signal_error(later)
-
-    def _write(self, **changes: object) -> None:
-        self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]
-        self.save()
+        *before, last = self._manifest.segments
+        attachment = attachment or self.attachment
+        if attachment is not None:
+            seen = attachment.segment()
+            last = replace(
+                last, pid=seen.pid, start_ticks=seen.start_ticks, remote_id=seen.remote_id, links=seen.links
+            )
+        known_ns = {name: time_ns for name, time_ns in times_ns.items() if time_ns is not None}
+        last = replace(last, error=error or last.error, **known_ns)  # type: ignore[arg-type]
+        self._manifest = replace(self._manifest, segments=(*before, last))

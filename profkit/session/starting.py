@@ -75,7 +75,6 @@ def import_what_results_need() -> None:
 
     from profkit.ingest import read  # noqa: F401
     from profkit.samplers import ptrace  # noqa: F401 - a program that changes its user may not read it later
-    from profkit.session import results  # noqa: F401
 
 
 def live_facts(sockets: SocketWatch, other: tuple[int, int, int] | None = None) -> LiveStacks:

@@ -122,10 +122,10 @@ def _delete_removed(
 ) -> tuple[RefusedFile, ...]:
     """Delete a renamed folder; restore its name if an entry in it is refused."""
     try:
-        with spool.folder(renamed) as held:
-            if read is not None and not os.path.samestat(held.identity(), read.identity()):
-                raise RefusedFile(held.path, "it replaced the folder that was read")
-            refused = held.empty()
+        with spool.folder(renamed) as folder:
+            if read is not None and not os.path.sameopenfile(folder.descriptor, read.descriptor):
+                raise RefusedFile(folder.path, "it replaced the folder that was read")
+            refused = folder.empty()
         if not refused:
             os.rmdir(renamed, dir_fd=spool.descriptor)
             return ()
@@ -165,7 +165,7 @@ def _give_to_owner(parent: OwnedFolder, name: str) -> None:
         os.close(descriptor)
 
 
-FILE = "dropped.jsonl"
+DROPPED = "dropped.jsonl"
 EACH_S = 10.0
 """Minimum time between two size checks, each by a process that starts a session."""
 
@@ -216,10 +216,10 @@ def parse_limit(text: str) -> int | None:
 
 def take_dropped(spool: OwnedFolder) -> tuple[Dropped, ...]:
     """Return and delete the records of dropped sessions; the spool's lock must be held."""
-    lines = Lines(spool, FILE, Dropped)
+    lines = Lines(spool, DROPPED, Dropped)
     dropped = tuple(lines)
-    if not lines.missing and spool.refusal(FILE) is None:
-        os.unlink(FILE, dir_fd=spool.descriptor)
+    if not lines.missing and spool.refusal(DROPPED) is None:
+        os.unlink(DROPPED, dir_fd=spool.descriptor)
     return dropped
 
 
@@ -262,7 +262,7 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
             dropped.append(Dropped(name, clock.unix_ns(), sizes[name], limit_bytes))
             total -= sizes[name]
     if dropped:
-        append_records(spool.path.resolve() / FILE, dropped)
+        append_records(spool.path.resolve() / DROPPED, dropped)
         say(dropped_message(spool.path, dropped))
     if total > limit_bytes:
         limit = format_bytes(limit_bytes)
@@ -350,5 +350,4 @@ def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
 
 
 def _process(name: str) -> str:
-    """Return the part of a session's id that identifies the process."""
     return name.split("-")[1] if name.count("-") == 2 else name

@@ -8,7 +8,6 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from profkit.config import HOME, NO_FOLDER, is_nowhere
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable, StoreUnavailable
@@ -184,14 +183,8 @@ class OwnedFolder:
     def __enter__(self) -> OwnedFolder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         os.close(self.descriptor)
-
-    def identity(self) -> os.stat_result:
-        """Return the status of the folder itself, to distinguish it from another of its name."""
-        return os.fstat(self.descriptor)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all entries, sorted."""

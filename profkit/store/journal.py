@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -27,19 +26,12 @@ _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Journal(Generic[_T]):
-    """Readable records of a file, and the damage to the others, if any."""
-
-    records: tuple[_T, ...]
-    damage: DamagedFile | None = None
-
-
 class Lines(Generic[_T]):
     """Iterable of the readable records of a journal; damage is known at the end."""
 
     def __init__(self, folder: OwnedFolder, name: str, kind: type[_T]) -> None:
         self._folder, self._name, self._kind = folder, name, kind
+        self.path = folder.path / name
         self._problem = ""
         self.read = self.unreadable = 0
         """Numbers of readable lines, and of complete but unreadable ones."""
@@ -60,7 +52,7 @@ class Lines(Generic[_T]):
         else:
             if self.unreadable:
                 more = f" (and {self.unreadable - 1} more)" if self.unreadable > 1 else ""
-                self.damage = DamagedFile(self._folder.path / self._name, self._problem + more)
+                self.damage = DamagedFile(self.path, self._problem + more)
 
     def _records(self) -> Iterator[_T]:
         for number, line in enumerate(_lines(self._folder.chunks(self._name, LARGEST_BYTES)), 1):
@@ -116,16 +108,13 @@ def json_line(record: object) -> bytes:
     return json.dumps(to_json(record)).encode("ascii") + b"\n"
 
 
-def read_records(path: Path, kind: type[_T]) -> Journal[_T]:
-    """Return the records of a file; a torn last line is not damage, and a missing file has no records."""
+def read_records(path: Path, kind: type[_T]) -> tuple[_T, ...]:
+    """Return the records of a file that can be read."""
     try:
         with open_spool(path.parent, None) as folder:
-            lines = Lines(folder, path.name, kind)
-            return Journal(tuple(lines), lines.damage)
-    except FileNotFoundError:
-        return Journal(())
-    except OSError as error:
-        return Journal((), DamagedFile(path, error.strerror or str(error)))
+            return tuple(Lines(folder, path.name, kind))
+    except OSError:
+        return ()
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -9,7 +9,6 @@ from profkit.store.files import OwnedFolder, own_file
 from profkit.store.records import (
     UNFINISHED,
     read_document,
-    read_document_in,
     write_document,
 )
 
@@ -42,11 +41,6 @@ def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:
     return tuple(name for name in spool.names() if name.endswith(f"{_SUFFIX}{UNFINISHED}"))
 
 
-def read_measured(path: Path) -> MeasuredRun:
-    """Return the run in a file; raises DamagedFile."""
-    return read_document(path, SCHEMA, MeasuredRun)
-
-
-def read_measured_in(spool: OwnedFolder, name: str) -> MeasuredRun:
-    """Return the run in a file of an open spool, as `read_measured`; raises OSError if a retry may help."""
-    return read_document_in(spool, name, SCHEMA, MeasuredRun)
+def read_measured(spool: OwnedFolder, name: str) -> MeasuredRun:
+    """Return the run in a file of an open spool; raises DamagedFile, and OSError if a retry may help."""
+    return read_document(spool, name, SCHEMA, MeasuredRun)

@@ -17,7 +17,7 @@ from typing import TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from profkit.errors import DamagedFile
 from profkit.model.histogram import LARGEST_BUCKET, Histogram
 from profkit.regular_files import own_folder
-from profkit.store.files import OwnedFolder, open_spool
+from profkit.store.files import OwnedFolder
 
 _T = TypeVar("_T")
 _Reader = Callable[[object, str], object]
@@ -213,19 +213,13 @@ def write_document(
             raise
 
 
-def read_document(path: Path, schema: str, kind: type[_T]) -> _T:
-    """Return the dataclass in a file; raises DamagedFile, also if it is missing or has another schema."""
-    try:
-        with open_spool(path.parent, None) as folder:
-            return read_document_in(folder, path.name, schema, kind)
-    except OSError as error:
-        raise DamagedFile(path, error.strerror or str(error)) from error
-
-
-def read_document_in(
+def read_document(
     folder: OwnedFolder, name: str, schema: str, kind: type[_T], most_bytes: int = LARGEST_BYTES
 ) -> _T:
-    """Return the dataclass in a folder's file, as `read_document`; raises OSError if a retry may help."""
+    """Return the dataclass in a folder's file.
+
+    Raises DamagedFile, also if it is missing or has another schema, and OSError if a retry may help.
+    """
     data = folder.read(name, most_bytes)
     try:
         return parse_document(data, schema, kind)

@@ -76,7 +76,8 @@ def run_of(
         if isinstance(info, MeasuredInfo):
             return MeasuredRun(info, _part(Measurement, info.id, "measurement", measurement))
         of_torch = _part(Trace, info.id, "trace", trace and trace[0])
-        profile, resources = _profile(info.id, samples, in_order), _resources(info.id, points)
+        resources = _part(tuple[ResourcePoint, ...], info.id, "resources", points) or ()
+        profile = _profile(info.id, samples, in_order)
         return Run(info, profile, resources, trace=of_torch, trace_file=trace[1] if trace else None)
     except DamagedFile as error:
         fix = f"all other runs are intact; `profkit rm {info.id}` removes this one"
@@ -100,17 +101,7 @@ def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:
     return None if data is None else pprof.decode(data, _place(run_id, "profile"), in_order=in_order)
 
 
-def _resources(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:
-    if data is None:
-        return ()
-    try:
-        return tuple(from_file(ResourcePoint, point) for point in json.loads(zlib.decompress(data)))
-    except (zlib.error, ValueError, TypeError, RecursionError) as error:
-        raise DamagedFile(_place(run_id, "resources"), str(error)) from error
-
-
 def _part(kind: type[_T], run_id: str, name: str, data: bytes | None) -> _T | None:
-    """Return the dataclass in a compressed document; None if there is none."""
     if data is None:
         return None
     try:
@@ -124,5 +115,4 @@ def _compressed(value: object) -> bytes:
 
 
 def _place(run_id: str, name: str) -> Path:
-    """Return the path that an error shows for a damaged part of a run."""
     return Path(f"the {name} of run {run_id}")

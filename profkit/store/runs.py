@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, func, insert, null, select
@@ -57,9 +56,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -144,17 +141,16 @@ class Store:
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """Return the runs that were measured together, in the order in which they started."""
-        with self._database.reading() as connection:
-            found = self._readable(connection, RUNS.c.session == searchable(batch))
-        measured = [info for info in found if isinstance(info, MeasuredInfo)]
-        return tuple(sorted(measured, key=lambda info: (info.started_ns, info.id)))
+        return tuple(info for info in self._of_session(batch) if isinstance(info, MeasuredInfo))
 
     def session(self, session: str) -> tuple[RunInfo, ...]:
         """Return the sampled runs of a session, in the order in which their regions started."""
+        return tuple(info for info in self._of_session(session) if isinstance(info, RunInfo))
+
+    def _of_session(self, session: str) -> list[AnyInfo]:
         with self._database.reading() as connection:
             found = self._readable(connection, RUNS.c.session == searchable(session))
-        sampled = [info for info in found if isinstance(info, RunInfo)]
-        return tuple(sorted(sampled, key=lambda info: (info.started_ns, info.id)))
+        return sorted(found, key=lambda info: (info.started_ns, info.id))
 
     def older_than(self, unix_ns: int) -> tuple[str, ...]:
         """Return the ids of runs that started before a time, oldest first."""
@@ -227,14 +223,12 @@ def _has_more(one: RunInfo, other: RunInfo) -> bool:
 
 
 def _delete(connection: Connection, run_ids: Iterable[str]) -> None:
-    """Delete all rows of runs."""
     for batch in _batches(run_ids):
         for column in (PROFILES.c.run, RESOURCES.c.run, MEASUREMENTS.c.run, TRACES.c.run, RUNS.c.id):
             connection.execute(delete(column.table).where(column.in_(batch)))
 
 
 def _present(connection: Connection, column: Column[str], values: Iterable[str]) -> set[str]:
-    """Return the values that a column holds."""
     found: set[str] = set()
     for batch in _batches(values):
         found.update(connection.scalars(select(column).where(column.in_(batch))))

@@ -8,7 +8,7 @@
                   cells.jsonl       a CellName per line, in a notebook
                   captures.jsonl    a Capture per line, if memory is tracked: each call has its own segment
                   segment-000.…     output of the sampler or tracker, in its own format
-                  trace-….json      a trace of torch.profiler, see `trace_files`
+                  trace-….json      a trace of torch.profiler, see `spool_files`
                   reserve.json      space for an Ending, see `spool_files`
     SPOOL/ID.measured.json          a measured run, see `measured`
     SPOOL/unprofiled.jsonl          processes that were not profiled, see `spool_files`
@@ -27,7 +27,7 @@ import posix
 import re
 import stat
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -57,17 +57,23 @@ from profkit.store import spool_files
 from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_spool
 from profkit.store.journal import Lines as JournalLines
 from profkit.store.journal import append_records
-from profkit.store.records import UNFINISHED, read_document_in, write_document
+from profkit.store.records import UNFINISHED, read_document, write_document
 from profkit.transforms.unsampled_time import add_awaits
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
 THREADS, CELLS, CAPTURES = "threads.jsonl", "cells.jsonl", "captures.jsonl"
-_JOURNALS = REGIONS, CALLS, RESOURCES, THREADS, CELLS, CAPTURES
-OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, *_JOURNALS, spool_files.NAME})
+_JOURNAL = ".jsonl"
+Record = Region | CallDelta | ResourcePoint | ThreadName | CellName | Capture
+"""Types of the lines of journals."""
+_JOURNALS: Mapping[type, str] = {
+    Region: REGIONS, CallDelta: CALLS, ResourcePoint: RESOURCES, ThreadName: THREADS, CellName: CELLS,
+    Capture: CAPTURES,
+}  # fmt: skip
+OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, *_JOURNALS.values(), spool_files.RESERVE})
 """Files that profkit itself writes into a session's folder."""
-_EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.NAME})
+_EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.RESERVE})
 """Files that exist before a session has data."""
 LARGEST_MANIFEST_BYTES = 64 * 2**20
 
@@ -137,34 +143,18 @@ def write_manifest(folder: Path, manifest: Manifest, *, sync: bool = False) -> N
     write_document(folder / MANIFEST, SCHEMA, manifest, indent=1, sync=sync)
 
 
-def append_regions(folder: Path, regions: Iterable[Region]) -> int:
-    """Append regions that ran for the first time; raises OSError if the disk is full."""
-    return append_records(folder / REGIONS, regions)
+def append(folder: Path, records: Sequence[Record], lines: Lines = NOTHING_LOST) -> Lines:
+    """Append records of one type to their journal, and return `lines` with their number added.
 
-
-def append_calls(folder: Path, deltas: Iterable[CallDelta]) -> int:
-    """Append the counts since the last tick; raises OSError if the disk is full."""
-    return append_records(folder / CALLS, deltas)
-
-
-def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> int:
-    """Append the process's resource usage; raises OSError if the disk is full."""
-    return append_records(folder / RESOURCES, points)
-
-
-def append_threads(folder: Path, names: Iterable[ThreadName]) -> int:
-    """Append names of threads; raises OSError if the disk is full."""
-    return append_records(folder / THREADS, names)
-
-
-def append_cells(folder: Path, cells: Iterable[CellName]) -> int:
-    """Append names of cells; raises OSError if the disk is full."""
-    return append_records(folder / CELLS, cells)
-
-
-def append_captures(folder: Path, captures: Iterable[Capture]) -> int:
-    """Append calls whose memory is tracked; raises OSError if the disk is full."""
-    return append_records(folder / CAPTURES, captures)
+    Raises OSError if the disk is full.
+    """
+    if not records:
+        return lines
+    name = _JOURNALS[type(records[0])]
+    counted, number = name.removesuffix(_JOURNAL), append_records(folder / name, records)
+    if not hasattr(lines, counted):
+        return lines
+    return replace(lines, **{counted: getattr(lines, counted) + number})
 
 
 def remove_segments(folder: Path, segments: Iterable[Segment]) -> None:
@@ -180,7 +170,7 @@ def close_folder(folder: Path, manifest: Manifest) -> None:
 
     Raises OSError.
     """
-    for name in _JOURNALS:
+    for name in _JOURNALS.values():
         with suppress(FileNotFoundError):
             _sync(folder / name, 0)
     write_manifest(folder, manifest, sync=True)
@@ -223,7 +213,7 @@ def read_session_in(folder: OwnedFolder) -> SpoolSession:
 
 def read_manifest_in(folder: OwnedFolder) -> Manifest:
     """Return the manifest of an open folder; raises DamagedFile, and OSError as `read_session_in`."""
-    return read_document_in(folder, MANIFEST, SCHEMA, Manifest, LARGEST_MANIFEST_BYTES)
+    return read_document(folder, MANIFEST, SCHEMA, Manifest, LARGEST_MANIFEST_BYTES)
 
 
 def read_journals(
@@ -234,7 +224,7 @@ def read_journals(
 
     `unwritten` are deltas that should be in the journal of calls.
     """
-    counted = manifest.lines or Lines()
+    counted = manifest.lines or NOTHING_LOST
     regions = JournalLines(folder, REGIONS, Region)
     calls = JournalLines(folder, CALLS, CallDelta)
     resources = JournalLines(folder, RESOURCES, ResourcePoint)
@@ -259,13 +249,10 @@ def read_journals(
         threads=_lost(threads, counted.threads, ended),
     )
     problems = (
-        _problem(folder, REGIONS, regions, lost.regions),
-        _problem(folder, CALLS, calls, lost.calls),
-        _problem(folder, RESOURCES, resources, lost.resources),
-        _problem(folder, THREADS, threads, lost.threads),
-        _problem(folder, CELLS, cells, _lost(cells, 0, ended)),
-        _problem(folder, CAPTURES, captures, _lost(captures, 0, ended)),
-    )
+        _problem(regions, lost.regions), _problem(calls, lost.calls), _problem(resources, lost.resources),
+        _problem(threads, lost.threads), _problem(cells, _lost(cells, 0, ended)),
+        _problem(captures, _lost(captures, 0, ended)),
+    )  # fmt: skip
     found = tuple(problem for problem in problems if problem is not None)
     return replace(session, damaged=(*damaged, *found), lost=lost)
 
@@ -276,7 +263,7 @@ def _lost(lines: JournalLines[_T], counted: int, ended: bool) -> int:
     return max(seen, counted - lines.read)
 
 
-def _problem(folder: OwnedFolder, name: str, lines: JournalLines[_T], lost: int) -> DamagedFile | None:
+def _problem(lines: JournalLines[_T], lost: int) -> DamagedFile | None:
     if lines.damage is None and not lost:
         return None
     if isinstance(lines.damage, RefusedFile):
@@ -284,7 +271,7 @@ def _problem(folder: OwnedFolder, name: str, lines: JournalLines[_T], lost: int)
     what = "it is missing" if lines.missing else "it ends early"
     number = f"{lost} {'line is' if lost == 1 else 'lines are'} lost" if lost > lines.unreadable else ""
     detail = lines.damage.detail if lines.damage is not None else what
-    return DamagedFile(folder.path / name, "; ".join(filter(None, (detail, number))))
+    return DamagedFile(lines.path, "; ".join(filter(None, (detail, number))))
 
 
 def session_folders(spool: Path, owner: int | None = None) -> tuple[Path, ...]:
@@ -293,11 +280,19 @@ def session_folders(spool: Path, owner: int | None = None) -> tuple[Path, ...]:
     A folder without a session's files is left out: its process is about to write the manifest, or never will.
     Raises SpoolUnavailable if the spool cannot be read, or belongs to another user than `owner`.
     """
+    return in_spool(spool, owner, lambda opened: tuple(spool / name for name in session_names(opened)), ())
+
+
+def in_spool(spool: Path, owner: int | None, work: Callable[[OwnedFolder], _T], nothing: _T) -> _T:
+    """Return what `work` returns for an open spool, or `nothing` if there is no spool.
+
+    Raises SpoolUnavailable if it cannot be read, or belongs to another user than `owner` (None: this one).
+    """
     try:
         with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
-            return tuple(spool / name for name in session_names(opened))
+            return work(opened)
     except (FileNotFoundError, NotADirectoryError):
-        return ()
+        return nothing
     except OSError as error:
         raise SpoolUnavailable(spool, error.strerror or str(error)) from error
 

@@ -1,9 +1,10 @@
-"""Reserved space of a session, and the spool's journal of processes that were not profiled."""
+"""Small files of the spool: a session's reserved space and traces, and a journal of unprofiled processes."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -15,12 +16,9 @@ from profkit.model.session import Ending, Manifest, Unprofiled
 from profkit.regular_files import open_own
 from profkit.store.files import OwnedFolder, own_file
 from profkit.store.journal import append_records, read_records
-from profkit.store.records import (
-    document_bytes,
-    parse_document,
-)
+from profkit.store.records import document_bytes, parse_document
 
-NAME = "reserve.json"
+RESERVE = "reserve.json"
 SIZE_BYTES = 4096
 """Block size of most file systems."""
 _SCHEMA = "profkit.spool-ending/1"
@@ -31,7 +29,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 def make_reserve(folder: Path) -> None:
     """Reserve the space; raises OSError if there is none, and leaves no file behind then."""
-    path = folder / NAME
+    path = folder / RESERVE
     descriptor = open_own(path, _NEW)
     try:
         _take(descriptor)
@@ -53,7 +51,7 @@ def _take(descriptor: int) -> None:
 
 def release_reserve(folder: Path) -> None:
     """Release the space."""
-    (folder / NAME).unlink(missing_ok=True)
+    (folder / RESERVE).unlink(missing_ok=True)
 
 
 def failure_text(error: OSError, at_ns: int) -> str:
@@ -65,7 +63,7 @@ def failure_text(error: OSError, at_ns: int) -> str:
 def note_ending(folder: Path, ending: Ending) -> None:
     """Write the session's ending into the reserve; raises OSError if even that fails."""
     data = _fitting(replace(ending, error=ending.error[:_LONGEST_ERROR]))
-    descriptor = open_own(folder / NAME, os.O_WRONLY)
+    descriptor = open_own(folder / RESERVE, os.O_WRONLY)
     try:
         os.pwrite(descriptor, data.ljust(SIZE_BYTES), 0)
     finally:
@@ -77,12 +75,12 @@ def read_ending(folder: OwnedFolder) -> Ending | None:
 
     An unused reserve is empty, as after a start without space, or has only zeros.
     """
-    if folder.status(NAME) is None:
+    if folder.status(RESERVE) is None:
         return None
     with suppress(ValueError, RecursionError):
-        data = folder.read(NAME, SIZE_BYTES).rstrip(b"\0")
+        data = folder.read(RESERVE, SIZE_BYTES).rstrip(b"\0")
         return parse_document(data, _SCHEMA, Ending) if data else None
-    raise DamagedFile(folder.path / NAME, "it is not a record of how the session ended")
+    raise DamagedFile(folder.path / RESERVE, "it is not a record of how the session ended")
 
 
 def with_ending(manifest: Manifest, ending: Ending) -> Manifest:
@@ -111,7 +109,29 @@ def _fitting(ending: Ending) -> bytes:
     return data
 
 
-FILE = "unprofiled.jsonl"
+UNFINISHED_TRACE = ".new"
+"""Suffix of a trace while it is being written."""
+LARGEST_TRACE_BYTES = 2**30
+_TRACE = re.compile(r"trace-([0-9a-f]+)-(\d{3,})\.json(?:\.new)?")
+
+
+def trace_name(region_id: str, number: int) -> str:
+    """Return the file name of a region's trace by torch.profiler."""
+    return f"trace-{region_id}-{number:03d}.json"
+
+
+def is_trace_file(name: str) -> bool:
+    """Return whether this is the name of a trace, finished or not."""
+    return _TRACE.fullmatch(name) is not None
+
+
+def region_of(name: str) -> str | None:
+    """Return the id of the region whose trace is in a finished file; None for other files."""
+    found = _TRACE.fullmatch(name)
+    return None if found is None or name.endswith(UNFINISHED_TRACE) else found[1]
+
+
+UNPROFILED = "unprofiled.jsonl"
 KEPT_S = 7 * 86400.0
 """Time for which an entry is shown."""
 LARGEST_BYTES = 2**20
@@ -123,7 +143,7 @@ def append_unprofiled(spool: Path, entry: Unprofiled) -> bool:
 
     Raises OSError and SpoolUnavailable if the spool cannot be written.
     """
-    path = own_file(spool, FILE)
+    path = own_file(spool, UNPROFILED)
     with suppress(FileNotFoundError):
         if path.stat().st_size >= LARGEST_BYTES:
             return False
@@ -137,30 +157,28 @@ def read_unprofiled(spool: Path, clock: Clock = SYSTEM_CLOCK) -> tuple[Unprofile
     Lines that cannot be read are left out. Raises OSError if the journal cannot be rewritten.
     """
     oldest_ns = clock.unix_ns() - round(KEPT_S * 1e9)
-    entries = read_records(spool / FILE, Unprofiled).records
+    entries = read_records(spool / UNPROFILED, Unprofiled)
     if _is_ours(spool):
         entries = _without_old(spool, entries, oldest_ns)
     return tuple(entry for entry in entries if entry.at_ns >= oldest_ns)
 
 
 def _without_old(spool: Path, entries: tuple[Unprofiled, ...], oldest_ns: int) -> tuple[Unprofiled, ...]:
-    """Remove old entries from the journal, and return the remaining ones."""
-    path = spool.resolve() / FILE
+    path = spool.resolve() / UNPROFILED
     if any(entry.at_ns < oldest_ns for entry in entries):
         with suppress(FileNotFoundError):
-            path.rename(path.with_name(f".{FILE}.{os.getpid()}"))
+            path.rename(path.with_name(f".{UNPROFILED}.{os.getpid()}"))
     # Others may append meanwhile, to a new file; the entries to keep are appended to it. If a reader is
     # interrupted, the next one handles its old file.
-    for moved in sorted(spool.glob(f".{FILE}.*")):
-        kept = [entry for entry in read_records(moved, Unprofiled).records if entry.at_ns >= oldest_ns]
+    for moved in sorted(spool.glob(f".{UNPROFILED}.*")):
+        kept = [entry for entry in read_records(moved, Unprofiled) if entry.at_ns >= oldest_ns]
         append_records(path, kept)
         moved.unlink(missing_ok=True)
-        entries = read_records(path, Unprofiled).records
+        entries = read_records(path, Unprofiled)
     return entries
 
 
 def _is_ours(spool: Path) -> bool:
-    """Return whether the spool is this user's: a collector makes no files in another user's."""
     try:
         return spool.stat().st_uid == os.geteuid()
     except (FileNotFoundError, NotADirectoryError):

@@ -118,7 +118,7 @@ def session(spool: Path, plan: SamplerPlan, end: str) -> None:
     )
     folder = files.create_folder(spool, manifest.session)
     files.write_manifest(folder, manifest)
-    files.append_regions(folder, REGIONS)
+    files.append(folder, REGIONS)
     # It runs before it is sampled: py-spy has no name for a thread that it first sees while it starts.
     start = threading.Event()
     helper = threading.Thread(target=help_out, args=(start,), name="helper", daemon=True)
@@ -137,7 +137,7 @@ def session(spool: Path, plan: SamplerPlan, end: str) -> None:
     segment = replace(segment, stopped_ns=now_ns())
     await_state(attachment, SessionState.SUCCESS, 60, SYSTEM_CLOCK, "")
     deltas = [CallDelta(one, now_ns(), histogram_of(times)) for one, times in DURATIONS.items()]
-    files.append_calls(folder, deltas)
+    files.append(folder, deltas)
     files.write_manifest(
         folder, replace(manifest, state=SessionState.SUCCESS, segments=(segment,), ended_ns=now_ns())
     )

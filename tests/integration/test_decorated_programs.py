@@ -12,8 +12,9 @@ import pytest
 
 from profkit.model.measurement import MeasuredRun, WarningCode
 from profkit.model.notes import NoteCode
-from profkit.store.measured import measured_files, read_measured
+from profkit.store.measured import measured_files
 from tests.integration.harness import environment, run_program
+from tests.support.spool_folders import read_measured
 
 HEAD = """
 import asyncio, os, sys, threading, time

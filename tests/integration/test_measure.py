@@ -29,7 +29,8 @@ from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.transfer.payload import pack_names
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Measurement, Preload, Timing, WarningCode
-from profkit.store.measured import measured_files, read_measured
+from profkit.store.measured import measured_files
+from tests.support.spool_folders import read_measured
 
 QUICK = {"quick": True, "min_run_time_s": 0.01, "keep": False}
 

@@ -18,8 +18,9 @@ from profkit import measure, work_order
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.runner.counting import callgrind_kind
 from profkit.measuring.runner.jobs import Task
-from profkit.store.measured import measured_files, read_measured
+from profkit.store.measured import measured_files
 from tests.integration.harness import environment, run_program
+from tests.support.spool_folders import read_measured
 
 ENDLESS = """
 import time

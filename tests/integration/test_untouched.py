@@ -43,7 +43,7 @@ CASES = [
     for program, scenarios in SCENARIOS.items()
     for scenario in scenarios
 ]
-OWN_FRAME = re.compile(r'^ +File ".*/profkit/(session|calls|tracing).*\n(^    .*\n)*', re.MULTILINE)
+OWN_FRAME = re.compile(r'^ +File ".*/profkit/(session|calls|torch_tracing).*\n(^    .*\n)*', re.MULTILINE)
 MARKS = re.compile(r"^ +[~^]+\n", re.MULTILINE)
 """Marks below the lines of tracebacks; Python leaves them out if it is interrupted while it prints one."""
 

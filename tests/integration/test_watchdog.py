@@ -24,7 +24,7 @@ from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
 from profkit.samplers.pyspy_attachment import is_whole
-from profkit.session.manager import EARLY_S
+from profkit.session.session import EARLY_S
 from profkit.store.spool import read_session, session_folders
 from tests.integration.harness import await_samplers_end, environment, run_program
 

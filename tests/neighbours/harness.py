@@ -19,7 +19,7 @@ from tests.integration.harness import FORKING, ROOT, await_samplers_end, environ
 
 PROGRAMS = Path(__file__).parent / "programs"
 OWN_FRAME = re.compile(
-    r'^ +File ".*/profkit/(session|calls|tracing|decorators|integrations).*\n(^    .*\n)*', re.MULTILINE
+    r'^ +File ".*/profkit/(session|calls|torch_tracing|decorators|integrations).*\n(^    .*\n)*', re.MULTILINE
 )
 
 

@@ -95,8 +95,8 @@ def session_folder(
     """The folder of a session in the spool."""
     folder = files.create_folder(spool, head.session)
     files.write_manifest(folder, head)
-    files.append_regions(folder, regions)
-    files.append_calls(folder, deltas)
+    files.append(folder, regions)
+    files.append(folder, deltas)
     return folder
 
 

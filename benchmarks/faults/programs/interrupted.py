@@ -121,7 +121,7 @@ def interrupt(call: Callable[[], object], place: int) -> Interrupter:
 def left_behind() -> Iterator[str]:
     """Yield what an interrupted call has left."""
     manager = slow_path._known_manager
-    if manager is not None and (manager.lock_is_mine() or manager._busy_starting):
+    if manager is not None and (manager.lock_is_mine() or manager._is_starting()):
         yield "a lock"
     if OPEN_BLOCKS:
         yield "an open block"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from profkit import tracing
+from profkit import torch_tracing
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
@@ -30,7 +30,7 @@ def see_own_work() -> None:
     def seen(function: Callable[_P, _R], /, *arguments: _P.args, **options: _P.kwargs) -> _R:
         return function(*arguments, **options)
 
-    tracing.unseen = seen
+    torch_tracing.unseen = seen
 
 
 class Interrupter:

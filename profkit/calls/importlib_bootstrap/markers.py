@@ -72,25 +72,25 @@ def distinguish_greenlets(greenlets: ModuleType) -> None:
 
 
 def _named(function: _F, counters: Counters, public: Call | None = None) -> _F:
-    """Return the same function with a code object that is named after the region's marker.
-
-    Its generators and coroutines have the `__name__` of `public`.
-    """
+    """Return the same function as a marker; its generators and coroutines have the name of `public`."""
     marker = counters.region.marker
-    source = cast(FunctionType, function)
     # As of `types.coroutine`: its generators can be awaited.
-    awaitable = getattr(code_of(public), "co_flags", 0) & CO_ITERABLE_COROUTINE
-    flags = source.__code__.co_flags | awaitable
-    code = source.__code__.replace(co_name=marker, co_qualname=marker, co_flags=flags)
-    remember_marker(code, counters)
-    named = FunctionType(code, source.__globals__, marker, source.__defaults__, source.__closure__)
+    named = renamed(function, marker, getattr(code_of(public), "co_flags", 0) & CO_ITERABLE_COROUTINE)
+    remember_marker(named.__code__, counters)
     named.__name__ = getattr(public, "__name__", marker)
     named.__qualname__ = getattr(public, "__qualname__", marker)
     return cast(_F, named)
 
 
+def renamed(function: Call, name: str, flags: int = 0) -> FunctionType:
+    """Return the same function with a code object that has another name, and these flags besides its own."""
+    source = cast(FunctionType, function)
+    code = source.__code__.replace(co_name=name, co_qualname=name, co_flags=source.__code__.co_flags | flags)
+    return FunctionType(code, source.__globals__, name, source.__defaults__, source.__closure__)
+
+
 def _function(counters: Counters, function: Call) -> Marker:
-    now, callers, covers = REAL.perf_counter_ns, counters.callers, counters.covers
+    now, callers, owns_segments = REAL.perf_counter_ns, counters.callers, counters.owns_segments
     record, nested, raised = counters.durations.append, counters.nested.append, counters.raised.append
 
     def marker(called: Call, /, *args: Any, **kwargs: Any) -> Any:
@@ -115,7 +115,7 @@ def _function(counters: Counters, function: Call) -> Marker:
                 finally:
                     record(now() - start)
             finally:
-                if covers or counters.leaves:
+                if owns_segments or counters.leaves:
                     leave(counters)
         finally:
             del callers[caller]
@@ -135,10 +135,11 @@ def _some(counters: Counters, marker: Marker, every: int) -> Marker:
     return choose
 
 
-class _Unstarted:
-    """Holder of a user's coroutine until its wrapper starts; closes it if that never happens.
+class Unstarted:
+    """Holder of a coroutine until its wrapper starts; closes it if that never happens.
 
-    A coroutine that is never awaited then causes one warning, with the user's name, and not two.
+    A coroutine that is never awaited then causes one warning, with the user's name, and not two. A task that
+    is cancelled before its first step closes its coroutine without a warning.
     """
 
     __slots__ = ("coroutine",)
@@ -147,6 +148,7 @@ class _Unstarted:
         self.coroutine: Coroutine[Any, Any, Any] | None = coroutine
 
     def take(self) -> Coroutine[Any, Any, Any]:
+        """Return the coroutine, which the caller awaits."""
         coroutine, self.coroutine = self.coroutine, None
         assert coroutine is not None, "a coroutine starts once"
         return coroutine
@@ -161,7 +163,7 @@ def _coroutine(counters: Counters, function: Call) -> Marker:
     # A sampler that reads tasks follows what a coroutine awaits, but not what it runs in steps.
     in_steps = not counters.options.async_stacks
 
-    async def run(unstarted: _Unstarted) -> Any:
+    async def run(unstarted: Unstarted) -> Any:
         start = now()  # at the recursion limit this raises, before anything is counted
         nested = bool(runs) and _is_nested(sys._getframe())
         try:
@@ -187,7 +189,7 @@ def _coroutine(counters: Counters, function: Call) -> Marker:
     run = _named(run, counters, function)
 
     def call(called: Call, /, *args: Any, **kwargs: Any) -> Any:
-        return run(_Unstarted(called(*args, **kwargs)))
+        return run(Unstarted(called(*args, **kwargs)))
 
     return call
 
@@ -298,5 +300,5 @@ def _record(
         counters.suspended.append(wall_ns - active_ns)
         if awaits:
             counters.awaits.append(awaits)
-    if counters.covers:
+    if counters.owns_segments:
         leave_off_loop(counters)

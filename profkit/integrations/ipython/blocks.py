@@ -99,7 +99,7 @@ class CodeBlock:
             self.counters.raised.append(None)
         if not calls_under_way():
             MANAGER.end_session()
-        if self.counters.covers:
+        if self.counters.owns_segments:
             leave(self.counters, self._tid)
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from profkit.config import CONFIG
 from profkit.integrations.ipython.shell import Shell
 from profkit.model.session import CellName
-from profkit.store.spool import append_cells
+from profkit.store.spool import append
 from profkit.transforms.origin import cell_name, remember_cells
 
 
@@ -41,7 +41,7 @@ class RecordedCells:
             ]
             remember_cells(new)
             with contextlib.suppress(OSError):
-                append_cells(CONFIG.spool / session, new)
+                append(CONFIG.spool / session, new)
             self._written = dict(known)
 
     def record_current(self) -> None:

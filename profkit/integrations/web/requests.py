@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from profkit import tracing
+from profkit import torch_tracing
 from profkit.calls.importlib_bootstrap.carrying import Carrier
 from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
 from profkit.calls.slow_path import results_of
@@ -130,7 +130,7 @@ def _current_segment() -> tuple[str, int]:
 def renew_session() -> None:
     """End a session that has lasted for long, in the background, so that its runs can be stored."""
     try:
-        tracing.unseen(_renew_session)
+        torch_tracing.unseen(_renew_session)
     except Exception as error:  # noqa: BLE001 - logged; raised if it is the program's
         ignore(error, "ending a session")
 
@@ -141,7 +141,7 @@ def end_session() -> None:
         from profkit.session.manager import MANAGER
 
         if MANAGER.session is not None:
-            tracing.unseen(_end, MANAGER.session)
+            torch_tracing.unseen(_end, MANAGER.session)
     except Exception as error:  # noqa: BLE001 - logged; raised if it is the program's
         ignore(error, "ending a session")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import wrapt
 
-from profkit import tracing
+from profkit import torch_tracing
 from profkit.errors import CannotTravel
 from profkit.measuring.decorated.backlog import Backlog, Pending
 from profkit.measuring.decorated.calls import Claim, Kinds, Moment, in_process_run, is_traced, now
@@ -128,7 +128,7 @@ class Watch:
             return None
         order, token = replace(self.plan.order, label=label), UNDER_WAY.set((PACKING,))
         try:
-            return tracing.unseen(self._packed, claim, order, wrapped, args, kwargs)
+            return torch_tracing.unseen(self._packed, claim, order, wrapped, args, kwargs)
         except BaseException:
             self._kinds.release(claim)
             raise

@@ -16,16 +16,16 @@ PATIENCE_S = 20.0
 @profile(label="forking")
 def fork_in_a_tick() -> int:
     """Fork once the ticker's thread is at work, which then lasts for another moment."""
-    from profkit.session import ticker
+    from profkit.session.session import Session
 
-    check, begun = ticker.Ticker._check, threading.Event()
+    tick, begun = Session.tick, threading.Event()
 
-    def check_slowly(self: ticker.Ticker, session: ticker.Session) -> None:
+    def tick_slowly(self: Session) -> None:
         begun.set()
         SYSTEM_CLOCK.sleep(0.2)  # as psutil takes on a busy machine
-        check(self, session)
+        tick(self)
 
-    ticker.Ticker._check = check_slowly  # type: ignore[method-assign]
+    Session.tick = tick_slowly  # type: ignore[method-assign]
     assert begun.wait(PATIENCE_S)
     pid = os.fork()
     if not pid:

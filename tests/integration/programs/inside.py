@@ -21,7 +21,7 @@ from functools import partial
 from profkit import profile, profiled
 from profkit.model.notes import NoteCode
 from profkit.samplers.inprocess import attachment
-from profkit.session import ticker
+from profkit.session import session
 
 SPLIT = {"half": 50, "third": 30, "fifth": 20}
 
@@ -187,7 +187,7 @@ def receiving(_: float) -> dict[str, object]:
 
 def rotated(duration_s: float) -> dict[str, object]:
     """Segments that end in profkit's thread are continued in the same way."""
-    ticker.SEGMENT_S = 1.0
+    session.SEGMENT_S = 1.0
     sampled(duration_s)
     info = sampled.last_run.info
     kinds = [dict(note.figures)["kind"] for note in info.notes if note.code is NoteCode.SAMPLED_INSIDE]

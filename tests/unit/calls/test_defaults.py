@@ -12,6 +12,7 @@ from profkit.calls.defaults import default_options, settings_over_defaults
 from profkit.calls.options import ProfilerOptions, settings
 from profkit.config import CONFIG, Setting
 from profkit.errors import InvalidOption, UsageError
+from profkit.process import guard
 
 FILE = "/work/pyproject.toml"
 
@@ -74,7 +75,7 @@ def test_options_that_need_each_other_are_checked_together() -> None:
 
 @pytest.fixture
 def configured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(defaults, "_said", set())
+    monkeypatch.setattr(guard, "_LOGGED", set())
     profile = given(native=True, rate=200) | given("PROFKIT_PROFILE_EVERY", every="many")
     monkeypatch.setattr(defaults, "CONFIG", replace(CONFIG, profile=profile, problems=()))
 
@@ -106,7 +107,7 @@ def test_a_mistake_in_code_stays_one() -> None:
 
 
 def test_a_wrong_file_is_said_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(defaults, "_said", set())
+    monkeypatch.setattr(guard, "_LOGGED", set())
     problem = UsageError("it cannot be read", "correct it")
     monkeypatch.setattr(defaults, "CONFIG", replace(CONFIG, profile={}, problems=(problem,)))
     with caplog.at_level(logging.WARNING, "profkit"):

@@ -13,6 +13,7 @@ import pytest
 
 from profkit import FunctionProfiler, decorators, profile, profiled
 from profkit.session.counters import Counters
+from tests.support.live_functions import live
 
 TIMES = 10
 
@@ -29,12 +30,6 @@ class LiveProfiler(FunctionProfiler):
 @pytest.fixture(autouse=True)
 def live_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(decorators._PROFILERS, (("label", "hot"),), LiveProfiler(label="hot"))
-
-
-def live(function: Any) -> Any:
-    decorated = profile(function)
-    decorated._self_counters.live = True
-    return decorated
 
 
 def steps(run: Callable[[], object]) -> tuple[int, int]:

@@ -9,9 +9,9 @@ import pytest
 
 from profkit.calls import ranges
 from profkit.calls.ranges import close_range, has_range, open_range
-from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.samplers.options import SamplerOptions
-from profkit.session.counters import Counters, Policy
+from profkit.model.region import RegionKind
+from profkit.session.counters import Counters
+from tests.support.example_counters import counters_of
 
 
 class Recorder:
@@ -36,7 +36,7 @@ class Recorder:
 
 
 def region(label: str, kind: RegionKind = RegionKind.FUNCTION, tracer: Recorder | None = None) -> Counters:
-    counters = Counters(Region(RegionKey("m", label, 1, label), kind, "m.py"), SamplerOptions(), Policy())
+    counters = counters_of(label, kind)
     counters.tracer = tracer
     counters.live = True
     return counters

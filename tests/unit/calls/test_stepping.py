@@ -20,13 +20,7 @@ from profkit import profile
 from profkit.model.region import kind_of
 from profkit.samplers import registry
 from profkit.session import activity
-
-
-def live(function: Any) -> Any:
-    """A decorated function whose calls are counted, with no sampler behind it."""
-    decorated = profile(function)
-    decorated._self_counters.live = True
-    return decorated
+from tests.support.live_functions import live
 
 
 def echo(count: int) -> Generator[Any, Any, Any]:
@@ -82,62 +76,35 @@ STEPS = st.lists(
 )
 
 
-def replay(generator: Generator[Any, Any, Any], steps: list[tuple[str, Any]]) -> list[str]:
-    log = []
-    for name, argument in steps:
+METHODS = {
+    "next": ("__next__", "__anext__"), "send": ("send", "asend"), "throw": ("throw", "athrow"),
+    "close": ("close", "aclose"),
+}  # fmt: skip
+
+
+async def replay(
+    generator: Generator[Any, Any, Any] | AsyncGenerator[Any, Any], steps: list[tuple[str, Any]]
+) -> list[str]:
+    """What a generator returned or raised at each step, and when it was closed at the end."""
+    is_async, log = inspect.isasyncgen(generator), []
+    for name, argument in (*steps, ("close", None)):
+        given = argument("thrown") if name == "throw" else argument
+        arguments = () if name in ("next", "close") else (given,)
         try:
-            if name == "next":
-                log.append(repr(next(generator)))
-            elif name == "throw":
-                log.append(repr(generator.throw(argument("thrown"))))
-            elif name == "send":
-                log.append(repr(generator.send(argument)))
-            else:
-                log.append(repr(generator.close()))
+            result = getattr(generator, METHODS[name][is_async])(*arguments)
+            log.append(repr(await result if is_async else result))
         except BaseException as error:  # noqa: BLE001 - GeneratorExit is among what is compared
             log.append(repr(error))
-    generator.close()
     return log
 
 
-async def replay_async(generator: AsyncGenerator[Any, Any], steps: list[tuple[str, Any]]) -> list[str]:
-    log = []
-    for name, argument in steps:
-        try:
-            if name == "next":
-                log.append(repr(await generator.__anext__()))
-            elif name == "throw":
-                log.append(repr(await generator.athrow(argument("thrown"))))
-            elif name == "send":
-                log.append(repr(await generator.asend(argument)))
-            else:
-                log.append(repr(await generator.aclose()))
-        except BaseException as error:  # noqa: BLE001 - GeneratorExit is among what is compared
-            log.append(repr(error))
-    try:
-        await generator.aclose()
-    except (RuntimeError, StopAsyncIteration) as error:  # it ignored the close before
-        log.append(repr(error))
-    return log
-
-
+@pytest.mark.parametrize("function", [echo, async_echo])
 @given(st.integers(0, 4), STEPS)
-def test_generators_step_alike(count: int, steps: list[tuple[str, Any]]) -> None:
-    plain, decorated = echo(count), live(echo)(count)
-    assert _closing(plain, steps) == _closing(decorated, steps)
-
-
-def _closing(generator: Generator[Any, Any, Any], steps: list[tuple[str, Any]]) -> list[str]:
-    try:
-        return replay(generator, steps)
-    except RuntimeError as error:  # it ignored the last close
-        return [repr(error)]
-
-
-@given(st.integers(0, 4), STEPS)
-def test_async_generators_step_alike(count: int, steps: list[tuple[str, Any]]) -> None:
-    plain = asyncio.run(replay_async(async_echo(count), steps))
-    assert asyncio.run(replay_async(live(async_echo)(count), steps)) == plain
+def test_generators_step_alike(
+    function: Callable[[int], Any], count: int, steps: list[tuple[str, Any]]
+) -> None:
+    plain = asyncio.run(replay(function(count), steps))
+    assert asyncio.run(replay(live(function)(count), steps)) == plain
 
 
 def test_coroutines_return_raise_and_are_cancelled_alike() -> None:

@@ -19,13 +19,7 @@ import pytest
 from profkit import profile
 from profkit.errors import UsageError
 from profkit.session import activity
-
-
-def live(function: Any) -> Any:
-    """A decorated function whose calls are counted, with no sampler behind it."""
-    decorated = profile(function)
-    decorated._self_counters.live = True
-    return decorated
+from tests.support.live_functions import live
 
 
 @pytest.fixture(autouse=True)

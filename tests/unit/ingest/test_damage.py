@@ -123,7 +123,7 @@ def test_markers_of_other_programs_are_no_lost_regions(spool: Path) -> None:
 def test_counts_without_a_region_have_a_run(spool: Path) -> None:
     folder = recorded(spool)
     lost = replace(calls(F, 3, 4), region="0123abcd")
-    files.append_calls(folder, [lost])
+    files.append(folder, [lost])
     infos = by_label(read_runs(folder))
     assert infos["region 0123abcd"].calls == 2
     assert infos["region 0123abcd"].notes[0] == Note(NoteCode.REGION_FROM_CALLS)

@@ -5,14 +5,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from profkit.clock import ManualClock
-from profkit.errors import SpoolUnavailable, StoreUnavailable
+from profkit.clock import SYSTEM_CLOCK, Clock, ManualClock
+from profkit.errors import DamagedFile, SpoolUnavailable, StoreUnavailable
 from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
 from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.notes import Note, NoteCode
@@ -58,11 +58,11 @@ def finished(spool: Path, number: int = 1, weight: int = 5) -> Path:
 
 
 def test_a_finished_session_is_kept_and_its_folder_removed(spool: Path, store: Store) -> None:
-    folder = finished(spool)
+    finished(spool)
     report = ingest(spool, store)
     assert sampled(report.added) == [5]
     assert (report.recording, report.damaged) == ((), ())
-    assert not folder.exists()
+    assert [path.name for path in spool.iterdir()] == [".lock"]
     run = store.load(report.added[0].id)
     assert isinstance(run, Run)
     assert run.profile is not None
@@ -80,6 +80,7 @@ def test_all_sessions_are_kept_in_their_order(spool: Path, store: Store) -> None
 
 def test_no_spool_and_an_empty_one_are_fine(spool: Path, store: Store) -> None:
     assert ingest(spool, store) == IngestReport()
+    assert clear_unfinished(spool) == ()
     assert not spool.exists()
     spool.mkdir()
     assert ingest(spool, store) == IngestReport()
@@ -112,14 +113,17 @@ class _InterruptedStore:
         raise _Interrupted
 
 
-def test_a_crash_between_keeping_and_removing_keeps_nothing_twice(spool: Path, store: Store) -> None:
-    folder = finished(spool)
+@pytest.mark.parametrize("write", [finished, lambda spool: keep_measured(spool, measured_run())])
+def test_a_crash_between_keeping_and_removing_keeps_nothing_twice(
+    spool: Path, store: Store, write: Callable[[Path], Path]
+) -> None:
+    written = write(spool)
     with pytest.raises(_Interrupted):
         ingest(spool, _InterruptedStore(store))  # type: ignore[arg-type]
-    assert folder.exists()
+    assert written.exists()
     assert len(store.runs()) == 1
     assert ingest(spool, store).added == ()
-    assert not folder.exists()
+    assert not written.exists()
     assert len(store.runs()) == 1
 
 
@@ -155,7 +159,7 @@ def test_a_folder_without_a_readable_manifest_is_set_aside_whole_and_its_samples
 
 def test_a_folder_that_has_no_manifest_yet_is_left_alone_at_first(spool: Path, store: Store) -> None:
     folder = files.create_folder(spool, "session-9")
-    files.append_regions(folder, [F])
+    files.append(folder, [F])
     assert ingest(spool, store) == IngestReport()
     assert folder.exists()
     (damage,) = ingest(spool, store, OLD).damaged
@@ -163,39 +167,41 @@ def test_a_folder_that_has_no_manifest_yet_is_left_alone_at_first(spool: Path, s
     assert (damage.kept / "regions.jsonl").exists()
 
 
+Clear = Callable[[Path, Clock], tuple[DamagedFile, ...]]
+
+
+@pytest.fixture(params=["ingest", "clear_unfinished"])
+def clear(request: pytest.FixtureRequest, store: Store) -> Clear:
+    """Clear remains in a spool, with a store or without one; return the damage."""
+    if request.param == "clear_unfinished":
+        return clear_unfinished
+    return lambda spool, clock: ingest(spool, store, clock).damaged
+
+
 @pytest.mark.parametrize("written", [(), ("reserve.json",), ("reserve.json", "manifest.json.new")], ids=str)
 def test_a_session_that_was_killed_before_it_wrote_anything_is_removed(
-    spool: Path, store: Store, written: tuple[str, ...]
+    spool: Path, clear: Clear, written: tuple[str, ...]
 ) -> None:
     folder = files.create_folder(spool, "20261121T114903-4194305-9c1f")
     for name in written:
         (folder / name).write_bytes(bytes(4096))
-    assert ingest(spool, store) == IngestReport()
+    assert clear(spool, SYSTEM_CLOCK) == ()
     assert folder.exists()
-    assert ingest(spool, store, OLD) == IngestReport()
+    assert clear(spool, OLD) == ()
     assert not folder.exists()
 
 
-def test_without_a_store_such_a_session_is_removed_too(spool: Path) -> None:
-    folder = files.create_folder(spool, "20261121T114903-4194305-9c1f")
-    assert clear_unfinished(spool) == ()
-    assert folder.exists()
-    assert clear_unfinished(spool, OLD) == ()
-    assert not folder.exists()
-    assert clear_unfinished(spool / "none", OLD) == ()
-
-
-def test_without_a_store_an_unfinished_run_is_set_aside_too(spool: Path) -> None:
-    spool.mkdir(exist_ok=True)
-    unfinished = spool / "b6c5fac970.measured.json.new"
-    unfinished.write_text("{")
-    assert clear_unfinished(spool) == ()
-    assert unfinished.exists()
-    (damage,) = clear_unfinished(spool, OLD)
+def test_a_measured_run_whose_writer_was_killed_is_set_aside_in_time(spool: Path, clear: Clear) -> None:
+    spool.mkdir()
+    part = spool / "b6c5fac970.measured.json.new"
+    part.write_text("{")
+    assert clear(spool, SYSTEM_CLOCK) == ()
+    assert part.exists()
+    (damage,) = clear(spool, OLD)
     assert "its process ended while it was being written" in str(damage)
     assert damage.kept is not None
     assert damage.kept.read_text() == "{"
-    assert not unfinished.exists()
+    assert not part.exists()
 
 
 def test_what_may_still_be_a_session_or_is_none_is_not_removed(spool: Path, store: Store) -> None:
@@ -251,23 +257,6 @@ def test_measured_runs_are_kept_and_their_files_removed(spool: Path, store: Stor
     assert ingest(spool, store) == IngestReport()
 
 
-def test_sessions_and_measured_runs_are_kept_together(spool: Path, store: Store) -> None:
-    finished(spool)
-    keep_measured(spool, measured_run(id="a1"))
-    assert len(ingest(spool, store).added) == 2
-    assert [path.name for path in spool.iterdir()] == [".lock"]
-
-
-def test_a_crash_between_keeping_and_removing_keeps_no_measured_run_twice(spool: Path, store: Store) -> None:
-    file = keep_measured(spool, measured_run())
-    with pytest.raises(_Interrupted):
-        ingest(spool, _InterruptedStore(store))  # type: ignore[arg-type]
-    assert file.exists()
-    assert ingest(spool, store).added == ()
-    assert not file.exists()
-    assert len(store.runs()) == 1
-
-
 def test_a_removed_measured_run_does_not_come_back(spool: Path, store: Store) -> None:
     keep_measured(spool, measured_run(id="a1"))
     ingest(spool, store)
@@ -288,18 +277,6 @@ def test_a_damaged_measured_run_is_set_aside_and_the_others_kept(spool: Path, st
     assert damage.path == file
     assert damage.kept == spool / "damaged" / file.name / file.name
     assert ingest(spool, store) == IngestReport()
-
-
-def test_a_measured_run_whose_writer_was_killed_is_set_aside_in_time(spool: Path, store: Store) -> None:
-    spool.mkdir()
-    part = spool / "a1.measured.json.new"
-    part.write_text('{"schema"')
-    assert ingest(spool, store) == IngestReport()
-    assert part.exists()
-    (damage,) = ingest(spool, store, OLD).damaged
-    assert damage.kept is not None
-    assert damage.kept.read_text() == '{"schema"'
-    assert not part.exists()
 
 
 def test_one_process_at_a_time(spool: Path, store: Store) -> None:

@@ -18,6 +18,7 @@ from profkit.model.session import (
     CellName,
     ChildUsage,
     Cover,
+    Manifest,
     ProcessInfo,
     ResourcePoint,
     SessionState,
@@ -48,6 +49,14 @@ def read(folder: Path, *recordings: Recording | DamagedFile | None) -> FolderRun
     return read_runs(folder, RecordedSampler(dict(enumerate(recordings))))
 
 
+def read_one(
+    tmp_path: Path, *recordings: Recording | DamagedFile | None, head: Manifest | None = None
+) -> Run:  # fmt: skip
+    """The only run of a session with one call of `f`, by default with a segment for each recording."""
+    head = head or manifest(*map(segment, range(len(recordings))))
+    return only(read(session_folder(tmp_path, head, deltas=(calls(F, 5),)), *recordings))
+
+
 def only(found: FolderRuns) -> Run:
     (run,) = found.runs
     return run
@@ -60,7 +69,7 @@ def this_process() -> ProcessInfo:
 def test_a_run_has_what_its_region_did_and_what_the_session_was(tmp_path: Path) -> None:
     deltas = (calls(F, 5, 7, raised=1), calls(F, 9, skipped=2, suspended_ns=4, first_call_ns=None))
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=deltas)
-    files.append_resources(folder, [ResourcePoint(START_NS, 1.0, 10, 2)])
+    files.append(folder, [ResourcePoint(START_NS, 1.0, 10, 2)])
     found = read(folder, recording(("main !f f work", 30), ("main", 70), errors=3))
     run, info = only(found), only(found).info
     assert not found.live
@@ -84,7 +93,7 @@ def test_children_that_were_not_sampled_are_noted(tmp_path: Path) -> None:
         )
         for second, used_s in enumerate((0.0, 3.0, 7.0))
     ]
-    files.append_resources(folder, points)
+    files.append(folder, points)
     (note,) = only(read(folder, recording(("main !f f work", 30)))).info.notes
     assert note == Note.of(NoteCode.CHILDREN_UNSAMPLED, processes=2, cpu_s=7.0)
 
@@ -93,7 +102,7 @@ def test_threads_have_their_whole_names(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     long = "connection-pool-worker-3"
     names = [ThreadName(tid, long[:15], f"{long}{tid}") for tid in (8, 9, 10)]
-    files.append_threads(folder, [*names, ThreadName(8, long[:15], long), ThreadName(11, "", "worker")])
+    files.append(folder, [*names, ThreadName(8, long[:15], long), ThreadName(11, "", "worker")])
     builder = ProfileBuilder()
     frames = [Frame(name, file, 3) for name, file in ((F.marker, MARKERS), ("f", USER))]
     seen = [(0, 8, long[:15]), (GONE.pid, 9, long[:15]), (77, 10, long[:15]), (0, 10, "reused"), (0, 11, "")]
@@ -111,7 +120,7 @@ def test_cells_have_names(tmp_path: Path) -> None:
         RegionKey("__main__", "<module>", 2, "x = f()"), RegionKind.BLOCK, file, body=(2, 3), code="aa"
     )
     folder = session_folder(tmp_path, manifest(segment(0)), regions=(cell,), deltas=(calls(cell, 5),))
-    files.append_cells(folder, [CellName(file, "In [1]"), CellName(file, "In [4]")])
+    files.append(folder, [CellName(file, "In [1]"), CellName(file, "In [4]")])
     builder = ProfileBuilder()
     builder.add(
         [Frame("run_code", "/lib/python3/IPython.py", 1), Frame("<module>", file, 3)], Thread(0, 8, "t")
@@ -140,9 +149,8 @@ def test_the_rate_achieved_is_that_of_the_whole_session(tmp_path: Path) -> None:
 )
 def test_time_that_was_not_seen_is_a_gap(tmp_path: Path, unseen_s: float, gap_s: float) -> None:
     long = segment(0, stopped_ns=START_NS + 3 * SECOND_NS)
-    folder = session_folder(tmp_path, manifest(long), deltas=(calls(F, 5),))
     unseen_ns = round(unseen_s * SECOND_NS)
-    found = only(read(folder, recording(("!f f", 90), rounds=100, unseen_ns=unseen_ns)))
+    found = read_one(tmp_path, recording(("!f f", 90), rounds=100, unseen_ns=unseen_ns), head=manifest(long))
     assert (found.info.session_s, found.info.gap_s) == (pytest.approx(3 - gap_s), pytest.approx(gap_s))
     assert found.profile is not None
     assert 90 * found.profile.period_ns == pytest.approx(0.9 * (3 - gap_s) * SECOND_NS)
@@ -156,8 +164,8 @@ def test_a_clock_that_is_set_changes_no_duration(tmp_path: Path, set_s: int) -> 
     second = segment(
         1, running_ns=START_NS + set_s * SECOND_NS, stopped_ns=START_NS, asleep_ns=5 * SECOND_NS, **times
     )
-    folder = session_folder(tmp_path, manifest(first, second), deltas=(calls(F, 5),))
-    info = only(read(folder, recording(("!f f", 1)), recording(("!f f", 1)))).info
+    one = recording(("!f f", 1))
+    info = read_one(tmp_path, one, one, head=manifest(first, second)).info
     assert (info.session_s, info.gap_s, info.achieved_hz) == (4.0, 1.0, pytest.approx(50))
 
 
@@ -177,8 +185,7 @@ def test_a_recording_that_is_too_short_has_no_rate(
     tmp_path: Path, sampled_ns: int, rate_hz: float | None
 ) -> None:
     short = segment(0, offset_ns=0, sampled_ns=sampled_ns)
-    folder = session_folder(tmp_path, manifest(short), deltas=(calls(F, 5),))
-    run = only(read(folder, recording(("!f f", 1), rounds=8)))
+    run = read_one(tmp_path, recording(("!f f", 1), rounds=8), head=manifest(short))
     assert run.info.achieved_hz == rate_hz
     assert run.profile is not None
     assert run.profile.period_ns == (8e6 if rate_hz is None else 12.5e6)
@@ -194,8 +201,7 @@ def test_samples_of_later_segments_are_found_by_their_numbers(tmp_path: Path) ->
 
 
 def test_rounds_that_nobody_counted_leave_the_rate_that_was_requested(tmp_path: Path) -> None:
-    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
-    run = only(read(folder, recording(("!f f", 1), rounds=None)))
+    run = read_one(tmp_path, recording(("!f f", 1), rounds=None))
     assert run.info.achieved_hz is None
     assert run.profile is not None
     assert run.profile.period_ns == 8e6
@@ -229,17 +235,15 @@ def test_a_segment_belongs_to_the_regions_that_cover_it(tmp_path: Path) -> None:
 
 
 def test_many_torn_samples_are_reported_with_the_fix(tmp_path: Path) -> None:
-    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
-    many = only(read(folder, recording(("!f f", 97), ("!f g", 3)))).info
+    many = read_one(tmp_path / "many", recording(("!f f", 97), ("!f g", 3))).info
     assert (many.samples, many.torn) == (97, 3)
     assert many.notes == (Note.of(NoteCode.TORN, torn=3, samples=100),)
-    assert only(read(folder, recording(("!f f", 98), ("!f g", 2)))).info.notes == ()
+    assert read_one(tmp_path / "few", recording(("!f f", 98), ("!f g", 2))).info.notes == ()
 
 
 def test_what_runs_above_a_marker_is_kept_if_the_program_was_stopped(tmp_path: Path) -> None:
     head = manifest(segment(0), plan=replace(PLAN, blocking=True))
-    folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
-    info = only(read(folder, recording(("!f f", 9), ("!f __del__", 1)))).info
+    info = read_one(tmp_path, recording(("!f f", 9), ("!f __del__", 1)), head=head).info
     assert (info.samples, info.torn, info.notes) == (10, 0, ())
 
 
@@ -393,8 +397,7 @@ def test_an_error_of_one_segment_is_reported(tmp_path: Path) -> None:
 def test_a_sampler_that_keeps_the_samples_leaves_links(tmp_path: Path) -> None:
     link = ("icicle view", "https://profiles.example/1")
     head = manifest(segment(0, remote_id="1", links=(link,)), segment(1, links=(link,)))
-    found = read(session_folder(tmp_path, head, deltas=(calls(F, 5),)), None, None)
-    run = only(found)
+    run = read_one(tmp_path, None, None, head=head)
     assert (run.profile, run.info.links, run.info.samples) == (None, (link,), 0)
     assert (run.info.achieved_hz, run.info.session_s) == (None, 2.0)
 
@@ -426,11 +429,10 @@ def test_reading_needs_no_database() -> None:
 
 
 def test_starts_count_from_the_first_segment(tmp_path: Path) -> None:
-    folder = session_folder(tmp_path, manifest(segment(0), segment(1)), deltas=(calls(F, 5),))
     first, second = recording(("main !f f work", 30), ("main", 70)), recording(("main !f f work", 100))
     timed = [replace(one, profile=replace(one.profile, starts=starts))
              for one, starts in ((first, (0, 30)), (second, (0,)))]  # fmt: skip
-    profile = only(read(folder, *timed)).profile
+    profile = read_one(tmp_path, *timed).profile
     assert profile is not None
     # The second segment begins after 1.5 s, and a round takes 10 ms.
     assert profile.starts == (0, 150)

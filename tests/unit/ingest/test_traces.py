@@ -14,7 +14,7 @@ from profkit.ingest.read import read_runs
 from profkit.model.run import Run
 from profkit.store.run_files import decode_runs, encode_runs
 from profkit.store.runs import open_store
-from profkit.store.trace_files import is_trace_file, region_of, trace_name
+from profkit.store.spool_files import is_trace_file, region_of, trace_name
 from tests.support.cli_runs import Profkit, finished_session
 from tests.support.example_sessions import F
 from tests.support.torch_traces import CPU

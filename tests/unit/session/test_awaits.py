@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from types import coroutine
 from typing import Any
 
 import pytest
 
-from profkit import profile
+from profkit.model.session import CallDelta
 from profkit.session import awaits
 from profkit.session.awaits import AwaitLooks, Awaits, place_of
-from profkit.session.counters import Counters
+from tests.support.live_functions import live
 
 Found = set[tuple[str, str, int]]
 """Function, what it awaited, and how often."""
@@ -41,19 +41,27 @@ class Wrapped:
         return query().__await__()
 
 
-def counters_of(function: Callable[..., Any]) -> Counters:
-    counters: Counters = function._self_counters  # type: ignore[attr-defined]
-    return counters
+@pytest.fixture
+def suspended() -> Iterator[Coroutine[Any, Any, None]]:
+    """A coroutine that is suspended."""
+    running = query()
+    running.send(None)
+    yield running
+    running.close()
+
+
+def counted(decorated: Any) -> CallDelta:
+    """What a decorated coroutine has counted."""
+    delta = decorated._self_counters.drain(1)
+    assert isinstance(delta, CallDelta)
+    return delta
 
 
 def found_in(work: Callable[[], Coroutine[Any, Any, object]]) -> Found:
     """Return the lines at which a decorated coroutine is suspended in a real event loop."""
-    decorated = profile(work)
-    counters = counters_of(decorated)
-    counters.live = True
+    decorated = live(work)
     asyncio.run(decorated())
-    delta = counters.drain(1)
-    assert delta is not None
+    delta = counted(decorated)
     assert {one.file for one in delta.awaits} == {__file__}
     assert 0 <= sum(one.suspended_ns for one in delta.awaits) <= delta.suspended_ns
     return {(one.function.rpartition(".")[2], one.awaited, one.times) for one in delta.awaits}
@@ -150,35 +158,26 @@ def test_an_async_generator_is_suspended_where_it_awaits() -> None:
     async def consume() -> list[int]:
         return [number async for number in decorated()]
 
-    decorated = profile(rows)
-    counters = counters_of(decorated)
-    counters.live = True
+    decorated = live(rows)
     assert asyncio.run(consume()) == [0, 1]
-    delta = counters.drain(1)
-    assert delta is not None
-    assert [(one.function, one.awaited, one.times) for one in delta.awaits] == [("query", "sleep", 2)]
+    found = [(one.function, one.awaited, one.times) for one in counted(decorated).awaits]
+    assert found == [("query", "sleep", 2)]
 
 
 def test_a_decorated_function_of_a_library_has_its_own_line() -> None:
-    sleep = profile(asyncio.sleep)
-    counters = counters_of(sleep)
-    counters.live = True
+    sleep = live(asyncio.sleep)
     asyncio.run(sleep(0))
     asyncio.run(sleep(0))
-    delta = counters.drain(1)
-    assert delta is not None
-    assert [(one.function, one.times) for one in delta.awaits] == [("sleep", 2)]
+    assert [(one.function, one.times) for one in counted(sleep).awaits] == [("sleep", 2)]
 
 
 def test_a_call_without_suspension_counts_nothing() -> None:
     async def work() -> int:
         return 1
 
-    decorated = profile(work)
-    counters = counters_of(decorated)
-    counters.live = True
+    decorated = live(work)
     asyncio.run(decorated())
-    assert not counters.awaits
+    assert counted(decorated).awaits == ()
 
 
 def test_nested_runs_count_as_parts_of_the_outermost_one() -> None:
@@ -187,23 +186,17 @@ def test_nested_runs_count_as_parts_of_the_outermost_one() -> None:
         if depth:
             await decorated(depth - 1)
 
-    decorated = profile(down)
-    counters = counters_of(decorated)
-    counters.live = True
+    decorated = live(down)
     asyncio.run(decorated(2))
-    delta = counters.drain(1)
-    assert delta is not None
-    assert sorted((one.awaited.rpartition(".")[2], one.times) for one in delta.awaits) == [
-        ("down", 2),
-        ("sleep", 1),
-    ]
+    found = [(one.awaited.rpartition(".")[2], one.times) for one in counted(decorated).awaits]
+    assert sorted(found) == [("down", 2), ("sleep", 1)]
 
 
-def test_of_very_many_suspensions_the_longer_ones_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_suspensions_the_longer_ones_are_looked_at(
+    suspended: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(awaits, "_LOOKS", 3)
     looks, spent = AwaitLooks(), Awaits()
-    suspended = query()
-    suspended.send(None)
     thresholds_ns = []
     for _ in range(9):
         looks.count(suspended, spent, 90_000)
@@ -215,24 +208,19 @@ def test_of_very_many_suspensions_the_longer_ones_are_looked_at(monkeypatch: pyt
     looks.renew()
     looks.renew()
     assert looks.threshold_ns == 0
-    suspended.close()
 
 
-def test_a_chosen_suspension_stands_for_shorter_ones() -> None:
+def test_a_chosen_suspension_stands_for_shorter_ones(suspended: object) -> None:
     looks, spent = AwaitLooks(), Awaits()
     looks.threshold_ns = 80_000
-    suspended = query()
-    suspended.send(None)
     looks.count(suspended, spent, 20_000)
     assert list(spent.values()) == [[80_000, 4]]
-    suspended.close()
 
 
 @pytest.mark.parametrize(("chance", "runs"), [(0.0, 1), (0.999, 0)])
 def test_chance_decides_about_short_suspensions(chance: float, runs: int) -> None:
-    decorated = profile(_sleeps)
-    counters = counters_of(decorated)
-    counters.live = True
+    decorated = live(_sleeps)
+    counters = decorated._self_counters
     counters.looks.threshold_ns, counters.looks.random = 10**15, lambda: chance
     asyncio.run(decorated())
     assert len(counters.awaits) == runs
@@ -250,9 +238,7 @@ def test_an_interrupt_during_a_look_is_thrown_into_the_coroutine(monkeypatch: py
         return "not interrupted"
 
     monkeypatch.setattr(AwaitLooks, "count", interrupt)
-    decorated = profile(work)
-    counters_of(decorated).live = True
-    assert asyncio.run(decorated()) == "interrupted"
+    assert asyncio.run(live(work)()) == "interrupted"
 
 
 def test_code_made_again_and_again_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,13 +255,10 @@ def test_code_made_again_and_again_is_forgotten(monkeypatch: pytest.MonkeyPatch)
     assert len(awaits._CODES) <= 3
 
 
-def test_a_failure_is_logged_and_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_logged_and_not_raised(suspended: object, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_chain: list[object], _inner: object) -> object:
         raise LookupError
 
     monkeypatch.setattr(awaits, "_follow", fail)
     monkeypatch.setattr(awaits, "_CODES", {})
-    suspended = query()
-    suspended.send(None)
     assert place_of(suspended) is None
-    suspended.close()

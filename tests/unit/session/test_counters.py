@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.samplers.options import SamplerOptions
-from profkit.session.counters import Counters, Policy, forget_gone
-
-
-def counters_of(label: str, policy: Policy = Policy()) -> Counters:  # noqa: B008 - frozen
-    region = Region(RegionKey("m", label, 1, label), RegionKind.FUNCTION, "m.py")
-    return Counters(region, SamplerOptions(), policy)
+from profkit.session.counters import Counters, forget_gone
+from tests.support.example_counters import counters_of
 
 
 def labels(known: list[Counters]) -> list[str]:
@@ -27,7 +21,7 @@ def test_only_counters_without_a_function_are_dropped() -> None:
 
 
 def test_counters_with_counts_or_a_callback_stay() -> None:
-    known = [counters_of("first"), counters_of("counted"), counters_of("callback", Policy(on_run=print))]
+    known = [counters_of("first"), counters_of("counted"), counters_of("callback", on_run=print)]
     known[1].durations.append(5)
     forget_gone(known)
     assert labels(known) == ["first", "counted", "callback"]

@@ -19,16 +19,16 @@ from profkit.model.region import CALLS_ONLY, Region, RegionKey, RegionKind, dige
 from profkit.model.session import Manifest, Segment, SessionState, UnprofiledReason, segment_stem
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions
 from profkit.samplers.registry import AUTO
-from profkit.session import ticker
 from profkit.session.counters import Counters, OnBusy, Policy
 from profkit.session.failures import RETRY_AFTER_S
-from profkit.session.manager import EARLY_S, SessionManager
-from profkit.session.thread_names import no_name
-from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
+from profkit.session.manager import SessionManager
+from profkit.session.resources import no_name
+from profkit.session.session import EARLY_S, IDLE_END_S, SAMPLER_BYTES, SEGMENT_S
 from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
 from profkit.store.spool_files import read_unprofiled
 from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.support.example_counters import counters_of
 
 Make = Callable[..., Counters]
 
@@ -40,14 +40,12 @@ class Stage:
         self.clock, self.script = ManualClock(), Script()
         self.config = read_config({}, folder)
         self.manager = SessionManager(self.config, self.clock, scripted_rungs(self.script))
-        self.ticker = Ticker(self.manager, self.clock)
 
     def counters(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
                  sampler: str = AUTO, all_threads: bool = False, longest_s: float = UNLIMITED_S,
                  **policy: object) -> Counters:  # fmt: skip
-        region = Region(RegionKey("m", name, 1, name), RegionKind.FUNCTION, "m.py", all_threads=all_threads)
         options = SamplerOptions(sampler, rate, scope=scope, max_duration_s=longest_s)  # type: ignore[arg-type]
-        return Counters(region, options, Policy(**policy))  # type: ignore[arg-type]
+        return counters_of(name, options=options, all_threads=all_threads, **policy)
 
     @property
     def manifest(self) -> Manifest:
@@ -145,7 +143,7 @@ def ended_by_itself(stage: Stage, counters: Counters, after_s: float) -> None:
     assert stage.call(counters)
     stage.clock.advance(after_s)
     stage.script.attachments[-1].state = SessionState.SUCCESS
-    assert not stage.ticker.tick()
+    assert not stage.manager.tick()
     assert read_session(stage.folder).manifest.error == "the sampler ended unexpectedly"
 
 
@@ -182,14 +180,14 @@ def test_names_of_threads_are_written_for_a_sampler_that_does_not_see_them(
     thread.start()
     try:
         stage.call(stage.counters())
-        assert stage.ticker.tick()
+        assert stage.manager.tick()
         assert not (stage.folder / "threads.jsonl").exists()
-        monkeypatch.setattr(ticker, "SEEN", {"scripted": no_name})
+        monkeypatch.setattr("profkit.session.session.SEEN", {"scripted": no_name})
         for _ in range(2):
-            assert stage.ticker.tick()
+            assert stage.manager.tick()
         stage.manager.end_session()
         stage.call(stage.counters())
-        assert stage.ticker.tick()
+        assert stage.manager.tick()
     finally:
         done.set()
         thread.join()
@@ -254,10 +252,24 @@ def test_nested_calls_join_whatever_their_options(stage: Stage) -> None:
         assert stage.call(inner, own=2)
 
 
-def test_the_whole_process_is_shared_with_nobody(stage: Stage) -> None:
-    stage.call(stage.counters("holder"))
+@pytest.mark.parametrize(
+    ("scope", "other", "on_busy"),
+    [
+        ("call", "process", "share"),
+        ("process", "process", "share"),
+        ("process", "call", "share"),
+        ("process", "call", "wait"),
+    ],
+)
+def test_the_whole_process_is_shared_with_nobody(
+    stage: Stage, scope: str, other: str, on_busy: OnBusy
+) -> None:
+    stage.call(stage.counters("holder", scope=scope))
     with stage.call_elsewhere():
-        assert not stage.call(stage.counters("whole", scope="process", all_threads=True))
+        busy = stage.counters("other", scope=other, on_busy=on_busy, running_timeout_s=0.5)
+        assert not stage.call(busy)
+    assert stage.call(stage.counters("later", scope=scope))
+    assert stage.script.attached == 1
 
 
 def test_a_failed_start_is_kept_said_and_not_tried_at_every_call(
@@ -273,7 +285,7 @@ def test_a_failed_start_is_kept_said_and_not_tried_at_every_call(
     assert stage.manifest.plan.sampler == CALLS_ONLY
     (note,) = stage.manifest.plan.notes
     assert note.code is NoteCode.NOT_SAMPLED
-    stage.ticker.tick()
+    stage.manager.tick()
     assert read_session(stage.folder).calls[counters.region.id].durations.count == 2
 
 
@@ -296,11 +308,11 @@ def test_without_samples_a_sampler_is_tried_again_later_and_later(stage: Stage) 
     def sessions_after(wait_s: float) -> int:
         stage.clock.advance(wait_s)
         assert stage.call(counters)
-        stage.ticker.tick()
+        stage.manager.tick()
         with stage.call_elsewhere():
             assert stage.call(counters)
         before = len(counters.sessions)
-        stage.ticker.tick()
+        stage.manager.tick()
         assert stage.call(counters)
         return len(counters.sessions) - before
 
@@ -341,7 +353,7 @@ def test_resources_are_written_at_the_beginning_each_second_and_at_the_end(stage
     stage.call(counters)
     began_ns = stage.clock.unix_ns()
     stage.clock.sleep(1.0)
-    stage.ticker.tick()
+    stage.manager.tick()
     stage.clock.sleep(0.5)
     stage.manager.end_session()
     points = read_session(stage.folder).resources
@@ -352,9 +364,9 @@ def test_resources_are_written_at_the_beginning_each_second_and_at_the_end(stage
 def test_idle_sessions_end(stage: Stage) -> None:
     counters = stage.counters()
     stage.call(counters)
-    assert stage.ticker.tick()
+    assert stage.manager.tick()
     stage.clock.advance(IDLE_END_S)
-    assert not stage.ticker.tick()
+    assert not stage.manager.tick()
     assert not counters.live
     assert read_session(stage.folder).manifest.state is SessionState.SUCCESS
 
@@ -363,9 +375,9 @@ def test_an_active_region_keeps_its_session(stage: Stage) -> None:
     stage.call(stage.counters())
     with stage.call_elsewhere():
         stage.clock.advance(IDLE_END_S)
-        assert stage.ticker.tick()
+        assert stage.manager.tick()
         stage.clock.advance(IDLE_END_S - 1)
-    assert stage.ticker.tick()
+    assert stage.manager.tick()
 
 
 @pytest.mark.parametrize("why", ["age", "memory"])
@@ -376,7 +388,7 @@ def test_segments_rotate(stage: Stage, why: str) -> None:
             stage.clock.advance(SEGMENT_S)
         else:
             stage.script.resident = SAMPLER_BYTES
-        assert stage.ticker.tick()
+        assert stage.manager.tick()
     assert stage.script.attached == 2
 
 
@@ -385,7 +397,7 @@ def test_the_longest_duration_truncates_but_goes_on_counting(stage: Stage) -> No
     stage.call(counters)
     with stage.call_elsewhere():
         stage.clock.advance(600)
-        assert stage.ticker.tick()
+        assert stage.manager.tick()
     stage.call(counters)
     stage.manager.settle(counters)
     session = read_session(stage.folder)
@@ -401,7 +413,7 @@ def segments_after(stage: Stage, minutes: int, longest_s: float = UNLIMITED_S) -
         for number in range(minutes):
             (stage.folder / f"{segment_stem(number)}.stacks").touch()
             stage.clock.advance(SEGMENT_S)
-            assert stage.ticker.tick()
+            assert stage.manager.tick()
     *kept, running = stage.manifest.segments
     files = {path.stem for path in stage.folder.glob("*.stacks")}
     assert files == {segment_stem(segment.index) for segment in kept}
@@ -424,7 +436,7 @@ def test_a_dead_sampler_fails_the_session(stage: Stage, caplog: pytest.LogCaptur
     counters = stage.counters()
     stage.call(counters)
     stage.script.died = True
-    assert not stage.ticker.tick()
+    assert not stage.manager.tick()
     assert not counters.live
     assert "it died" in caplog.text
     assert read_session(stage.folder).manifest.state is SessionState.FAILED
@@ -513,7 +525,7 @@ def test_an_interrupt_at_the_end_of_a_segment_is_no_failure_of_the_sampler(stage
     stage.script.interrupts = 1
     with pytest.raises(KeyboardInterrupt):
         stage.manager.settle(counters)
-    stage.ticker.tick()
+    stage.manager.tick()
     assert stage.call(counters)
     assert stage.script.attached == 2
 

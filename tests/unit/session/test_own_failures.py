@@ -16,16 +16,15 @@ from profkit.calls import slow_path
 from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import InternalError, ProfkitError, SamplerFailed
-from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.process import guard as shared_guard
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import Rung
 from profkit.session import ticker as ticker_module
-from profkit.session.counters import Counters, Policy
 from profkit.session.manager import SessionManager
 from profkit.session.tasks import TaskLooks
 from profkit.session.ticker import Ticker
 from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.support.example_counters import counters_of
 from tests.support.folders import ROOT
 
 
@@ -66,11 +65,6 @@ def host_that_meets(tmp_path: Path) -> Iterator[Make]:
     for manager in made:
         assert not manager.lock_is_mine()
         manager.close()
-
-
-def counters_of(**policy: bool) -> Counters:
-    region = Region(RegionKey("m", "f", 1, "f"), RegionKind.FUNCTION, "m.py")
-    return Counters(region, SamplerOptions(), Policy(**policy))
 
 
 def test_a_call_within_the_import_system_runs_unprofiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +148,7 @@ def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCa
     session = manager.session
     assert session is not None
     counters.durations.append("no number")  # type: ignore[arg-type]
-    assert not Ticker(manager, clock).tick()
+    assert not manager.tick()
     assert session.manifest.error is not None
     assert "profkit failed while profiling" in session.manifest.error
     assert not counters.live
@@ -173,7 +167,7 @@ def test_a_duty_that_fails_leaves_the_others(
     monkeypatch.setattr(manager.deliveries, "call_in_background", fail)
     counters = counters_of()
     assert manager.enter(counters, 1)
-    ticker = Ticker(manager, clock)
+    ticker = Ticker(manager.tick, lambda: manager.session, manager.deliveries)
     ticker.start()
     for _ in range(3):
         counters.durations.append(1)

@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 from profkit.clock import ManualClock
+from profkit.config import read_config
 from profkit.errors import SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.counters import Policy
-from profkit.session.ladder import Refusals
-from profkit.session.opening import open_session
+from profkit.session.failures import Failures
+from profkit.session.manager import SessionManager
 from profkit.session.session import Session
 from profkit.session.starting import socket_message
 from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.support.example_counters import counters_of
 from tests.unit.process.test_sockets import TIMEOUT, timed_socket
 
 Open = Callable[..., Session]
@@ -31,22 +33,22 @@ def script() -> Script:
 
 
 @pytest.fixture
-def said() -> list[str]:
-    return []
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    messages: list[str] = []
+    monkeypatch.setattr(Failures, "say_once", lambda self, message: messages.append(message))
+    return messages
 
 
 @pytest.fixture
-def opened(tmp_path: Path, script: Script, said: list[str]) -> Open:
-    def open_it(blocking: Blocking = "auto", *, native: bool = False) -> Session:
+def manager(tmp_path: Path, script: Script, said: list[str]) -> SessionManager:
+    return SessionManager(read_config({}, tmp_path), ManualClock(), scripted_rungs(script))
+
+
+@pytest.fixture
+def opened(manager: SessionManager) -> Open:
+    def open_it(blocking: Blocking = "auto", *, native: bool = False, strict: bool = True) -> Session:
         options = SamplerOptions(blocking=blocking, native=native)
-        return open_session(
-            tmp_path / "spool",
-            options,
-            scripted_rungs(script),
-            ManualClock(),
-            Refusals(ManualClock(), said.append),
-            strict=True,
-        )
+        return manager._new_session(counters_of(options=options, strict=strict))
 
     return open_it
 
@@ -86,7 +88,7 @@ def test_a_sampler_that_was_stopped_is_the_reason_of_the_end(
     session = opened()
     session.begin_segment(Policy())
     script.warning = "somebody stopped it"
-    session.end(Policy(), "the sampler ended unexpectedly")
+    session.end("the sampler ended unexpectedly")
     assert session.manifest.error == "the sampler ended unexpectedly: somebody stopped it"
     assert session.manifest.notes == (Note.of(NoteCode.SAMPLER_INTERRUPTED, detail="somebody stopped it"),)
     assert said == ["sampling was interrupted: somebody stopped it"]
@@ -141,13 +143,10 @@ def test_blocking_that_was_requested_is_not_kept_from_the_start(opened: Open, sa
 
 
 def test_blocking_that_calls_alone_do_not_need_is_no_matter_of_sockets(
-    tmp_path: Path, script: Script, said: list[str]
+    opened: Open, manager: SessionManager, said: list[str]
 ) -> None:
-    options, clock = SamplerOptions(blocking=True), ManualClock()
-    refusals = Refusals(clock, said.append)
-    for rung in scripted_rungs(script)(options):
-        refusals.note(rung, SamplerFailed("scripted", "sampling", "it ended", "try later"))
-    session = open_session(tmp_path / "spool", options, scripted_rungs(script), clock, refusals, strict=False)
+    opened(blocking=True).fallbacks.refuse(SamplerFailed("scripted", "sampling", "it ended", "try later"))
+    session = opened(blocking=True, strict=False)
     assert session.plan.sampler == CALLS_ONLY
     assert not [line for line in said if "sockets" in line], said
 

@@ -11,19 +11,18 @@ from typing import TypeVar, cast
 
 import pytest
 
-from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.samplers.options import SamplerOptions
+from profkit.model.region import RegionKind
 from profkit.session import tasks
-from profkit.session.counters import Counters, Policy
+from profkit.session.counters import Counters
 from profkit.session.session import Session
 from profkit.session.tasks import IDLE_S, LOOK_S, SEARCH_S, TaskLooks, suspended_tasks
+from tests.support.example_counters import counters_of
 
 _T = TypeVar("_T")
 
 
 def session_of(kind: RegionKind) -> tuple[Session, Counters]:
-    region = Region(RegionKey("__main__", "app.py", 0, "app.py"), kind, "app.py")
-    counters = Counters(region, SamplerOptions(), Policy())
+    counters = counters_of("app.py", kind)
     return cast(Session, SimpleNamespace(counters=[counters])), counters
 
 

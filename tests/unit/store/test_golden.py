@@ -13,12 +13,12 @@ import pytest
 
 from profkit.errors import DamagedFile
 from profkit.model.run import Imported, RunInfo
-from profkit.store.measured import read_measured
 from profkit.store.records import to_json
 from profkit.store.rows import info_of
 from profkit.store.spool import read_session
 from profkit.units import Unit
 from tests.support.folders import GOLDEN
+from tests.support.spool_folders import read_measured
 
 LATER: dict[str, dict[str, object]] = {
     "region": {"compilation": None},

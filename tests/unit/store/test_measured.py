@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import DamagedFile
-from profkit.store.measured import keep_measured, measured_files, read_measured, unfinished_names
+from profkit.store.measured import keep_measured, measured_files, unfinished_names
 from profkit.store.spool import session_folders
 from tests.support.example_measured_runs import failed_run, measured_run
 from tests.support.example_measurements import INFO
-from tests.support.spool_folders import open_folder, set_aside
+from tests.support.spool_folders import open_folder, read_measured, set_aside
 
 
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -28,11 +28,6 @@ def test_the_file_has_the_id_and_is_for_the_owner_alone(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["schema"] == "profkit.measured/1"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == [path.name]
-
-
-def test_a_spool_in_a_profkit_folder_is_kept_out_of_git(tmp_path: Path) -> None:
-    keep_measured(tmp_path / ".profkit" / "spool", measured_run())
-    assert (tmp_path / ".profkit" / ".gitignore").read_text() == "*\n"
 
 
 def test_files_are_found_beside_everything_else(tmp_path: Path) -> None:
@@ -86,10 +81,3 @@ except OSError as error:
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
     assert "File too large" in done.stdout
     assert list(tmp_path.iterdir()) == []
-
-
-def test_keeping_loads_nothing_heavy() -> None:
-    """Every program that measures imports it."""
-    code = "import sys, profkit.store.measured; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"sqlalchemy", "rich", "click", "torch", "numpy", "zlib"} & set(done.stdout.split())

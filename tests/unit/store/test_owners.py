@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from profkit.cli.output import save
-from profkit.clock import SYSTEM_CLOCK
 from profkit.config import HOME
-from profkit.errors import DamagedFile, SpoolUnavailable, StoreUnavailable, UsageError
+from profkit.errors import SpoolUnavailable, StoreUnavailable, UsageError
 from profkit.regular_files import open_own
 from profkit.store import spool
 from profkit.store.files import open_spool
@@ -175,12 +174,3 @@ def test_another_programs_database_stays_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="another program's, with a table 'customers'"):
         open_store(f"sqlite:///{tmp_path}/runs.db")
     assert (tmp_path / "app.db").read_bytes() == before
-
-
-def test_a_sparse_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
-    with (tmp_path / "segment").open("wb") as file:
-        file.truncate(2**40)
-    began_s = SYSTEM_CLOCK.monotonic_s()
-    with open_spool(tmp_path, None) as folder, pytest.raises(DamagedFile, match="larger than the limit"):
-        folder.read("segment", 2**35)
-    assert SYSTEM_CLOCK.monotonic_s() - began_s < 60

@@ -68,13 +68,19 @@ def own_ticks() -> int:
     return ticks
 
 
-def test_a_session_is_read_as_it_was_written(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path / "spool", "s1")
-    spool.write_manifest(folder, manifest_of())
-    spool.append_regions(folder, [region_of("a"), region_of("sur\udc80")])
-    spool.append_calls(folder, [CallDelta("a", 5, histogram_of([10, 20]), skipped=1, first_call_ns=3)])
-    spool.append_resources(folder, [point(1)])
-    spool.append_resources(folder, [point(2), point(3)])
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a session that has written its manifest."""
+    made = spool.create_folder(tmp_path / "spool", "s1")
+    spool.write_manifest(made, manifest_of())
+    return made
+
+
+def test_a_session_is_read_as_it_was_written(folder: Path) -> None:
+    spool.append(folder, [region_of("a"), region_of("sur\udc80")])
+    spool.append(folder, [CallDelta("a", 5, histogram_of([10, 20]), skipped=1, first_call_ns=3)])
+    spool.append(folder, [point(1)])
+    spool.append(folder, [point(2), point(3)])
     session = spool.read_session(folder)
     assert session.manifest == manifest_of()
     assert session.regions == (region_of("a"), region_of("sur\udc80"))
@@ -87,8 +93,8 @@ def test_a_session_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_names_of_threads_are_read_in_their_order(tmp_path: Path) -> None:
     names = [ThreadName(7, "connection-pool", f"connection-pool-{number}") for number in range(3)]
     spool.write_manifest(tmp_path, replace(manifest_of(), lines=Lines(threads=3)))
-    spool.append_threads(tmp_path, names[:1])
-    spool.append_threads(tmp_path, names[1:])
+    spool.append(tmp_path, names[:1])
+    spool.append(tmp_path, names[1:])
     assert spool.read_session(tmp_path).threads == tuple(names)
     assert spool.read_session(tmp_path).damaged == ()
     (tmp_path / "threads.jsonl").unlink()
@@ -97,21 +103,19 @@ def test_names_of_threads_are_read_in_their_order(tmp_path: Path) -> None:
     assert [damage.path.name for damage in session.damaged] == ["threads.jsonl"]
 
 
-def test_names_of_cells(tmp_path: Path) -> None:
+def test_names_of_cells(folder: Path) -> None:
     names = [CellName("/tmp/ipykernel_7/8.py", f"In [{number}]") for number in range(2)]
-    spool.write_manifest(tmp_path, manifest_of())
-    spool.append_cells(tmp_path, names)
-    session = spool.read_session(tmp_path)
+    spool.append(folder, names)
+    session = spool.read_session(folder)
     assert (session.cells, session.damaged) == (tuple(names), ())
-    (tmp_path / "cells.jsonl").write_text("{}\n")
-    session = spool.read_session(tmp_path)
+    (folder / "cells.jsonl").write_text("{}\n")
+    session = spool.read_session(folder)
     assert session.cells == ()
     assert [damage.path.name for damage in session.damaged] == ["cells.jsonl"]
 
 
-def test_only_the_owner_may_read_a_folder(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path / "spool", "s1")
-    spool.append_resources(folder, [point(1)])
+def test_only_the_owner_may_read_a_folder(folder: Path) -> None:
+    spool.append(folder, [point(1)])
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "resources.jsonl").stat().st_mode) == 0o600
 
@@ -137,45 +141,37 @@ def test_a_session_has_one_folder(tmp_path: Path) -> None:
         spool.create_folder(tmp_path, "s1")
 
 
-def test_a_session_that_wrote_only_a_manifest_is_whole(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path, "s1")
-    spool.write_manifest(folder, manifest_of())
+def test_a_session_that_wrote_only_a_manifest_is_whole(folder: Path) -> None:
     session = spool.read_session(folder)
     assert (session.regions, dict(session.calls), session.resources, session.damaged) == ((), {}, (), ())
 
 
-def test_a_manifest_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path, "s1")
-    spool.write_manifest(folder, manifest_of())
+def test_a_manifest_takes_the_place_of_the_one_before(folder: Path) -> None:
     ended = replace(manifest_of(), state=SessionState.SUCCESS, ended_ns=9)
     spool.write_manifest(folder, ended)
     assert spool.read_session(folder).manifest == ended
     assert [path.name for path in folder.iterdir()] == ["manifest.json"]
 
 
-def test_calls_are_summed_by_region(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path, "s1")
-    spool.write_manifest(folder, manifest_of())
+def test_calls_are_summed_by_region(folder: Path) -> None:
     one = CallDelta("a", 5, histogram_of([10, 500]), 1, 2, 3, 4)
     two = CallDelta("a", 7, histogram_of([20]), 10, 20, 30, 40, first_call_ns=6)
     three = CallDelta("a", 6, raised=1, first_call_ns=4)
     other = CallDelta("b", 9, histogram_of([7]))
-    spool.append_calls(folder, [one, other])
-    spool.append_calls(folder, [two])
-    spool.append_calls(folder, [three])
+    spool.append(folder, [one, other])
+    spool.append(folder, [two])
+    spool.append(folder, [three])
     total = CallDelta("a", 7, histogram_of([10, 500, 20]), 11, 23, 33, 44, first_call_ns=4)
     assert spool.read_session(folder).calls == {"a": total, "b": other}
 
 
-def test_regions_are_reported_once_in_the_order_of_their_first_run(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path, "s1")
-    spool.write_manifest(folder, manifest_of())
-    spool.append_regions(folder, [region_of("b"), region_of("a"), region_of("b")])
+def test_regions_are_reported_once_in_the_order_of_their_first_run(folder: Path) -> None:
+    spool.append(folder, [region_of("b"), region_of("a"), region_of("b")])
     assert [region.key.label for region in spool.read_session(folder).regions] == ["b", "a"]
 
 
 def test_nothing_to_append_makes_no_file(tmp_path: Path) -> None:
-    spool.append_calls(tmp_path, [])
+    spool.append(tmp_path, [])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -207,7 +203,7 @@ def test_a_torn_last_line_is_nothing_special(
 ) -> None:
     folder = tmp_path_factory.mktemp("torn")
     spool.write_manifest(folder, manifest_of())
-    spool.append_resources(folder, [point(n) for n in range(3)])
+    spool.append(folder, [point(n) for n in range(3)])
     text = (folder / "resources.jsonl").read_bytes()
     end = data.draw(st.integers(0, len(text)))
     (folder / "resources.jsonl").write_bytes(text[:end])
@@ -217,24 +213,22 @@ def test_a_torn_last_line_is_nothing_special(
 
 
 @pytest.mark.parametrize("line", ["", "not json", '{"at_ns": 1}', "[" * 100_000, "7", "\xff"])
-def test_a_damaged_line_is_reported_and_the_others_are_read(tmp_path: Path, line: str) -> None:
-    spool.write_manifest(tmp_path, manifest_of())
-    spool.append_resources(tmp_path, [point(1)])
-    with (tmp_path / "resources.jsonl").open("ab") as file:
+def test_a_damaged_line_is_reported_and_the_others_are_read(folder: Path, line: str) -> None:
+    spool.append(folder, [point(1)])
+    with (folder / "resources.jsonl").open("ab") as file:
         file.write(line.encode("latin-1") + b"\n")
-    spool.append_resources(tmp_path, [point(2)])
-    session = spool.read_session(tmp_path)
+    spool.append(folder, [point(2)])
+    session = spool.read_session(folder)
     assert session.resources == (point(1), point(2))
     (damage,) = session.damaged
-    assert damage.path == tmp_path / "resources.jsonl"
+    assert damage.path == folder / "resources.jsonl"
     assert damage.detail.startswith("line 2: ")
 
 
-def test_of_many_damaged_lines_the_first_is_reported(tmp_path: Path) -> None:
-    spool.write_manifest(tmp_path, manifest_of())
-    (tmp_path / "calls.jsonl").write_text("a\nb\nc\n")
-    (tmp_path / "regions.jsonl").mkdir()
-    regions, calls = spool.read_session(tmp_path).damaged
+def test_of_many_damaged_lines_the_first_is_reported(folder: Path) -> None:
+    (folder / "calls.jsonl").write_text("a\nb\nc\n")
+    (folder / "regions.jsonl").mkdir()
+    regions, calls = spool.read_session(folder).damaged
     assert calls.detail.startswith("line 1: ")
     assert calls.detail.endswith("(and 2 more)")
     assert "Is a directory" in regions.detail
@@ -261,12 +255,11 @@ def test_a_manifest_that_cannot_be_read_is_reported(tmp_path: Path, text: str, p
     assert told.value.path == tmp_path / "manifest.json"
 
 
-def test_a_field_that_this_version_does_not_know_is_reported(tmp_path: Path) -> None:
-    spool.write_manifest(tmp_path, manifest_of())
-    document = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps({**document, "later": 1}))
+def test_a_field_that_this_version_does_not_know_is_reported(folder: Path) -> None:
+    document = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**document, "later": 1}))
     with pytest.raises(DamagedFile, match=r"Manifest has unknown \['later'\]"):
-        spool.read_session(tmp_path)
+        spool.read_session(folder)
 
 
 def test_folders_come_oldest_first(tmp_path: Path) -> None:
@@ -361,32 +354,30 @@ def test_a_removed_folder_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_threads_that_append_at_once_tear_nothing(tmp_path: Path) -> None:
-    spool.write_manifest(tmp_path, manifest_of())
+def test_threads_that_append_at_once_tear_nothing(folder: Path) -> None:
     start = threading.Barrier(4)
 
     def append(thread: int) -> None:
         start.wait()
         for n in range(50):
-            spool.append_resources(tmp_path, [point(1000 * thread + n), point(1000 * thread + n)])
+            spool.append(folder, [point(1000 * thread + n), point(1000 * thread + n)])
 
     threads = [threading.Thread(target=append, args=(n,)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    session = spool.read_session(tmp_path)
+    session = spool.read_session(folder)
     assert session.damaged == ()
     assert len(session.resources) == 4 * 50 * 2
 
 
-def test_the_spool_loads_nothing_heavy() -> None:
-    """Every profiled program imports it."""
-    code = "import sys, profkit.store.spool; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert not {"sqlalchemy", "rich", "click", "torch", "numpy", "shutil", "zlib"} & set(loaded)
+@pytest.mark.parametrize("module", ["spool", "measured"])
+def test_writing_loads_nothing_heavy(module: str) -> None:
+    """Every program that is profiled or measures imports it."""
+    code = f"import sys, profkit.store.{module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"sqlalchemy", "rich", "click", "torch", "numpy", "shutil", "zlib"} & set(done.stdout.split())
 
 
 REFUSES_SYNC = """
@@ -397,7 +388,7 @@ from tests.unit.store.test_spool import manifest_of
 
 folder = Path(sys.argv[1])
 spool.write_manifest(folder, manifest_of())
-spool.append_resources(folder, [])
+spool.append(folder, [])
 # Berkeley packet filter of seccomp(2): fsync fails with EIO, everything else is allowed.
 number = {"x86_64": 74, "aarch64": 82}[os.uname().machine]
 code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050005), (0x06, 0, 0, 0x7FFF0000)]
@@ -423,19 +414,17 @@ def test_only_the_end_of_a_session_is_synced(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("close_folder Input/output error\n", "")
 
 
-def test_a_session_that_counted_its_lines_notices_that_one_is_lost(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path, "s1")
+def test_a_session_that_counted_its_lines_notices_that_one_is_lost(folder: Path) -> None:
     spool.write_manifest(folder, replace(manifest_of(), lines=Lines(regions=3, calls=1, resources=2)))
-    spool.append_regions(folder, [region_of("a")])
-    spool.append_calls(folder, [CallDelta("a", 5), CallDelta("a", 6)])  # one after the manifest
-    spool.append_resources(folder, [point(1), point(2)])
+    spool.append(folder, [region_of("a")])
+    spool.append(folder, [CallDelta("a", 5), CallDelta("a", 6)])  # one after the manifest
+    spool.append(folder, [point(1), point(2)])
     session = spool.read_session(folder)
     assert session.lost == Lines(regions=2)
     assert [damage.detail for damage in session.damaged] == ["it ends early; 2 lines are lost"]
 
 
-def test_how_a_session_ended_is_kept_without_any_space(tmp_path: Path) -> None:
-    folder = spool.create_folder(tmp_path, "s1")
+def test_how_a_session_ended_is_kept_without_any_space(folder: Path) -> None:
     spool_files.make_reserve(folder)
     manifest = replace(manifest_of(), segments=(Segment(0, 1),))
     spool.write_manifest(folder, manifest)
@@ -444,7 +433,7 @@ def test_how_a_session_ended_is_kept_without_any_space(tmp_path: Path) -> None:
     deltas = tuple(CallDelta("a", number, histogram_of([number])) for number in range(3))
     ending = Ending(7, SessionState.FAILED, "no space \U0001f4a5", 9, segments=segments, calls=deltas)
     spool_files.note_ending(folder, ending)
-    assert (folder / spool_files.NAME).stat().st_size == spool_files.SIZE_BYTES
+    assert (folder / spool_files.RESERVE).stat().st_size == spool_files.SIZE_BYTES
     session = spool.read_session(folder)
     found = session.manifest
     assert (found.state, found.error, found.ended_ns) == (SessionState.FAILED, "no space \U0001f4a5", 9)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from profkit.clock import ManualClock
 from profkit.model.session import Unprofiled, UnprofiledGroup, UnprofiledReason, grouped
-from profkit.store.spool_files import FILE, KEPT_S, LARGEST_BYTES, append_unprofiled, read_unprofiled
+from profkit.store.spool_files import KEPT_S, LARGEST_BYTES, UNPROFILED, append_unprofiled, read_unprofiled
 
 CLOCK = ManualClock()
 NOW_NS = CLOCK.unix_ns()
@@ -29,21 +29,21 @@ def test_old_entries_leave_the_journal(tmp_path: Path) -> None:
     for entry in (old, WORKER, OTHER):
         append_unprofiled(tmp_path, entry)
     assert read_unprofiled(tmp_path, CLOCK) == (WORKER, OTHER)
-    assert (tmp_path / FILE).read_text("ascii").count("\n") == 2
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert (tmp_path / UNPROFILED).read_text("ascii").count("\n") == 2
+    assert [path.name for path in tmp_path.iterdir()] == [UNPROFILED]
 
 
 def test_what_an_interrupted_reader_left_is_read(tmp_path: Path) -> None:
     append_unprofiled(tmp_path, WORKER)
-    (tmp_path / FILE).rename(tmp_path / f".{FILE}.99")
+    (tmp_path / UNPROFILED).rename(tmp_path / f".{UNPROFILED}.99")
     append_unprofiled(tmp_path, OTHER)
     assert set(read_unprofiled(tmp_path, CLOCK)) == {WORKER, OTHER}
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [UNPROFILED]
 
 
 def test_a_damaged_line_hides_no_other(tmp_path: Path) -> None:
     append_unprofiled(tmp_path, WORKER)
-    with (tmp_path / FILE).open("ab") as file:
+    with (tmp_path / UNPROFILED).open("ab") as file:
         file.write(b"\xff not JSON\n")
     append_unprofiled(tmp_path, OTHER)
     assert read_unprofiled(tmp_path, CLOCK) == (WORKER, OTHER)

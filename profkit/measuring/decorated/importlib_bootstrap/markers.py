@@ -11,7 +11,7 @@ from contextvars import Token
 from types import TracebackType
 from typing import Any
 
-from profkit import measuring, tracing
+from profkit import measuring, torch_tracing
 from profkit.measuring.decorated.calls import Moment, now
 from profkit.measuring.decorated.watch import UNDER_WAY, Chosen, Watch
 from profkit.process.guard import ignore
@@ -68,7 +68,7 @@ class _Call:
             self._begun = False
             self._watch.end()
             if self._chosen is not None and self._start is not None and error is None:
-                tracing.unseen(self._watch.enqueue, self._chosen, self._start)
+                torch_tracing.unseen(self._watch.enqueue, self._chosen, self._start)
                 self._chosen = None
         if self._chosen is not None:
             self._abandon()
@@ -149,4 +149,4 @@ def _coroutine(watch: Watch, function: Callable[..., Any]) -> Marker:
     return marker
 
 
-tracing.skip_frames_of(measuring.__name__)
+torch_tracing.skip_frames_of(measuring.__name__)

@@ -27,7 +27,8 @@ from profkit.process.launch import CommandNotStarted
 from profkit.render.json.measured import measured_json
 from profkit.render.registry import MEASURED
 from profkit.stats.ranks import median_interval
-from profkit.store.measured import keep_measured, read_measured
+from profkit.store.measured import keep_measured
+from tests.support.spool_folders import read_measured
 from tests.unit.measuring.runner.test_durations import Steps
 from tests.unit.measuring.runner.test_run import timing_in
 

@@ -48,7 +48,7 @@ from profkit.samplers.pyspy import PySpySampler
 from profkit.samplers.pyspy_plan import plan
 from profkit.samplers.registry import Rung
 from profkit.samplers.strobeclient import StrobeclientSampler
-from profkit.session.ladder import Ladder, Refusals
+from profkit.session.fallbacks import Fallbacks, RecentFailures
 from profkit.store.files import open_spool
 from profkit.store.spool import read_session
 from profkit.transforms.unsampled_time import children_note
@@ -157,12 +157,12 @@ def of_insiders(folder: Path) -> Iterator[Note]:
             yield from InProcessSampler().read(opened, segment(0), manifest().plan).notes
 
 
-def of_ladders(folder: Path) -> Iterator[Note]:
+def of_fallbacks(folder: Path) -> Iterator[Note]:
     rung = Rung(ScriptedSampler(Script()), SamplerOptions())
-    refusals = Refusals(ManualClock(), lambda _: None)
-    ladder = Ladder(lambda _: (rung, rung), SamplerOptions(), refusals, strict=False)
-    ladder.step_down(AttachDenied("scripted", 1, "let it read"), folder)
-    yield from ladder.plan(LiveStacks(1, 5)).notes
+    refusals = RecentFailures(ManualClock(), lambda _: None)
+    fallbacks = Fallbacks(lambda _: (rung, rung), SamplerOptions(), refusals, strict=False)
+    fallbacks.step_down(AttachDenied("scripted", 1, "let it read"), folder)
+    yield from fallbacks.plan(LiveStacks(1, 5)).notes
 
 
 def of_files(_: Path) -> Iterator[Note]:
@@ -233,7 +233,7 @@ def of_merged_runs(_: Path) -> Iterator[Note]:
 
 
 PRODUCERS = (
-    of_settings, of_a_manager, of_sessions, of_damage, of_journals, of_insiders, of_ladders, of_files,
+    of_settings, of_a_manager, of_sessions, of_damage, of_journals, of_insiders, of_fallbacks, of_files,
     of_other_runs, of_reports, of_merged_runs, of_measurements, of_programs,
 )  # fmt: skip
 

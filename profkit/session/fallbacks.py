@@ -1,7 +1,7 @@
-"""Ways to sample a session, best first: if one cannot be started, the next is taken, with a warning.
+"""Fallbacks of a session: if a sampler cannot be started, the next one is taken, with a warning.
 
-The last way takes no samples: calls and wall times are recorded even if every sampler fails. A strict policy
-has no last way; the failure is raised.
+The last one takes no samples: calls and wall times are recorded even if every sampler fails. A strict policy
+has no such last one; the failure is raised.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
 
 from profkit.clock import Clock
 from profkit.errors import AttachDenied, SamplerError, SamplerTimeout
@@ -25,48 +24,40 @@ from profkit.samplers.registry import AUTO, Rung
 from profkit.session.failures import RETRY_AFTER_S
 
 Rungs = Callable[[SamplerOptions], Sequence[Rung]]
-"""Function that returns the ways to sample, best first; raises UsageError."""
+"""Function that returns the samplers to try, best first; raises UsageError."""
 
 LONGEST_WAIT_S = 3600.0
-"""Maximum time until a way is tried again: the wait doubles with each failure."""
+"""Maximum time until a sampler is tried again: the wait doubles with each failure."""
 
-_Way = tuple[str, SamplerOptions]
+_Key = tuple[str, SamplerOptions]
 _CALLS_ONLY = CallsOnlySampler()
 
 
-class LadderFacts(TypedDict):
-    """Fields of `Manifest` that depend on the sampler in use."""
-
-    plan: SamplerPlan
-    sampler_version: str | None
-    error: str | None
-
-
-class Refusals:
-    """Ways to sample that failed in this process recently, and are not tried again yet."""
+class RecentFailures:
+    """Samplers that failed in this process recently, by their options, and are not tried again yet."""
 
     def __init__(self, clock: Clock, say: Callable[[str], None]) -> None:
         self._clock, self.say = clock, say
-        self._seen: dict[_Way, tuple[float, float, SamplerError]] = {}
-        """By way: when it may be tried again, the wait until then, and why."""
+        self._seen: dict[_Key, tuple[float, float, SamplerError]] = {}
+        """When each may be tried again, the wait until then, and why."""
 
     def note(self, rung: Rung, error: SamplerError) -> None:
-        """Remember why a way could not be taken."""
-        _, waited_s, _ = self._seen.get(_way(rung), (0.0, RETRY_AFTER_S / 2, error))
+        """Remember why a sampler failed."""
+        _, waited_s, _ = self._seen.get(_key(rung), (0.0, RETRY_AFTER_S / 2, error))
         wait_s = min(LONGEST_WAIT_S, 2 * waited_s)
-        self._seen[_way(rung)] = self._clock.monotonic_s() + wait_s, wait_s, error
+        self._seen[_key(rung)] = self._clock.monotonic_s() + wait_s, wait_s, error
 
     def drop(self, rung: Rung) -> None:
-        """Forget that a way failed, because it works now."""
-        self._seen.pop(_way(rung), None)
+        """Forget that a sampler failed, because it works now."""
+        self._seen.pop(_key(rung), None)
 
     def recent(self, rung: Rung) -> SamplerError | None:
-        """Return why a way is not tried again yet, None if it may be."""
-        until_s, _, error = self._seen.get(_way(rung), (0.0, 0.0, None))
+        """Return why a sampler is not tried again yet, None if it may be."""
+        until_s, _, error = self._seen.get(_key(rung), (0.0, 0.0, None))
         return error if self._clock.monotonic_s() < until_s else None
 
     def over_at_s(self) -> float:
-        """Return when the next way may be tried again; if there is none, when a missing one may be."""
+        """Return when the next one may be tried again; if there is none, when a missing program may be."""
         now_s = self._clock.monotonic_s()
         left = [until_s for until_s, _, _ in self._seen.values() if until_s > now_s]
         return min(left, default=now_s + RETRY_AFTER_S)
@@ -76,16 +67,19 @@ class Refusals:
         return self._clock.monotonic_s() >= at_s
 
     def forget(self) -> None:
-        """Forget all, so that every way is tried again."""
+        """Forget all, so that every sampler is tried again."""
         self._seen.clear()
 
 
-class Ladder:
-    """The ways to sample one session; the first one left is in use."""
+class Fallbacks:
+    """Samplers that one session can use, with their options, best first; the first one left is in use."""
 
-    def __init__(self, rungs: Rungs, options: SamplerOptions, refusals: Refusals, *, strict: bool) -> None:
-        """Find the ways; raises UsageError, and for a strict policy the failure if there is none."""
-        self._refusals, self._chosen = refusals, options.sampler != AUTO
+    def __init__(
+        self, rungs: Rungs, options: SamplerOptions, recent: RecentFailures, *, strict: bool
+    ) -> None:
+        """Find the samplers; raises UsageError, and for a strict policy the failure if there is none."""
+        self._recent, self.say = recent, recent.say
+        self._chosen = options.sampler != AUTO
         self._steps: list[Note] = []
         self.failure: str | None = None
         """Why the sampler that the user chose is not in use, if so."""
@@ -105,22 +99,16 @@ class Ladder:
         plan = self.sampler.plan(self._rungs[0].options, live)
         return replace(plan, notes=(*self._steps, *plan.notes))
 
-    def facts(self, live: LiveStacks) -> LadderFacts:
-        """Return what the manifest says about the sampler in use."""
-        return {
-            "plan": self.plan(live), "sampler_version": self.sampler.version(), "error": self.failure
-        }  # fmt: skip
-
     def refuse(self, failure: SamplerError) -> None:
-        """Remember that the sampler in use failed: the next session begins with another way."""
-        self._refusals.note(self._rungs[0], failure)
+        """Remember that the sampler in use failed: the next session begins with another one."""
+        self._recent.note(self._rungs[0], failure)
 
     def succeed(self) -> None:
         """Remember that the sampler in use works: if it fails again, the next wait is short."""
-        self._refusals.drop(self._rungs[0])
+        self._recent.drop(self._rungs[0])
 
     def step_down(self, failure: SamplerError, folder: Path) -> None:
-        """Take the next way because a start failed; raise the failure if there is none.
+        """Take the next sampler because a start failed; raise the failure if there is none.
 
         None is taken if the folder is the cause, as others would fail too.
         """
@@ -140,15 +128,15 @@ class Ladder:
 
     def may_retry(self) -> bool:
         """Return whether no sampler is in use because all failed, and one may be tried again now."""
-        return self._retry_at_s is not None and self._refusals.is_over(self._retry_at_s)
+        return self._retry_at_s is not None and self._recent.is_over(self._retry_at_s)
 
     def _leave_unusable(self) -> None:
-        """Take the next way until one may be tried now; raise the last failure if there is none."""
-        while (error := self._rungs[0].missing or self._refusals.recent(self._rungs[0])) is not None:
+        """Take the next sampler until one may be tried now; raise the last failure if there is none."""
+        while (error := self._rungs[0].missing or self._recent.recent(self._rungs[0])) is not None:
             self._leave(error)
 
     def _leave(self, failure: SamplerError) -> None:
-        """Take the next way that may not fail as well, and say so; raise the failure if there is none."""
+        """Take the next sampler that may not fail as well, and say so; raise the failure if there is none."""
         left = self._rungs.pop(0).sampler.name
         while self._rungs and _is_hopeless(self._rungs[0], left, failure):
             del self._rungs[0]
@@ -158,24 +146,24 @@ class Ladder:
         detail = str(failure)
         taken = self.sampler.name
         if taken == CALLS_ONLY:
-            self._retry_at_s = self._refusals.over_at_s()
-            self._refusals.say(f"{detail}; recording calls and wall times without samples")
+            self._retry_at_s = self._recent.over_at_s()
+            self.say(f"{detail}; recording calls and wall times without samples")
             if self._chosen:
                 self.failure = detail
             else:
                 self._steps.append(Note.of(NoteCode.NOT_SAMPLED, detail=detail))
         else:
             taken += " with blocking=False" if taken == left else ""
-            self._refusals.say(f"{detail}; sampling with {taken} instead")
+            self.say(f"{detail}; sampling with {taken} instead")
             self._steps.append(Note.of(NoteCode.SAMPLER_REPLACED, sampler=left, by=taken, detail=detail))
 
 
 def _is_hopeless(rung: Rung, failed: str, failure: SamplerError) -> bool:
-    """Return whether a way would fail as sampler `failed` did: it needs what was denied, or its program."""
+    """Return whether one would fail as sampler `failed` did: it needs what was denied, or its program."""
     if isinstance(failure, AttachDenied):
         return bool(rung.needs & failure.refused)
     return rung.sampler.name == failed
 
 
-def _way(rung: Rung) -> _Way:
+def _key(rung: Rung) -> _Key:
     return rung.sampler.name, rung.options

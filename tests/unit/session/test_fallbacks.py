@@ -1,0 +1,223 @@
+"""The ways to sample a session: which is next after a failure, what is said, and when it is tried again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.errors import AttachDenied, SamplerError, SamplerFailed, SamplerMissing, SamplerTimeout
+from profkit.model.notes import Note, NoteCode
+from profkit.model.region import CALLS_ONLY
+from profkit.samplers.base import PTRACE, READ, LiveStacks
+from profkit.samplers.options import SamplerOptions
+from profkit.samplers.registry import Rung
+from profkit.session.failures import RETRY_AFTER_S
+from profkit.session.fallbacks import LONGEST_WAIT_S, Fallbacks, RecentFailures
+from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
+
+AUTO = SamplerOptions()
+LIVE = LiveStacks(1, 5)
+
+
+def rung(name: str, *needs: str, options: SamplerOptions = AUTO) -> Rung:
+    sampler = ScriptedSampler(Script())
+    sampler.name = name
+    return Rung(sampler, options, frozenset(needs))
+
+
+RUNGS = (rung("reader", READ), rung("stopper", READ, PTRACE),
+          rung("stopper", READ, options=SamplerOptions(blocking=False)), rung("insider"))  # fmt: skip
+
+
+@dataclass
+class Process:
+    """A process whose sessions begin one after another."""
+
+    clock: ManualClock = field(default_factory=ManualClock)
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.recent = RecentFailures(self.clock, self.said.append)
+
+    def fallbacks(
+        self, rungs: Sequence[Rung] = RUNGS, options: SamplerOptions = AUTO, *, strict: bool = False
+    ) -> Fallbacks:
+        return Fallbacks(lambda _: rungs, options, self.recent, strict=strict)
+
+
+@pytest.fixture
+def process() -> Process:
+    return Process()
+
+
+def denied(*refused: str) -> AttachDenied:
+    return AttachDenied("sampler", 1, "ask", frozenset(refused))
+
+
+def failed() -> SamplerFailed:
+    return SamplerFailed("sampler", "start", "it is tired", "let it rest")
+
+
+def reached(fallbacks: Fallbacks) -> tuple[str, bool]:
+    plan = fallbacks.plan(LIVE)
+    return fallbacks.sampler.name, bool(plan.blocking)
+
+
+@pytest.mark.parametrize(
+    ("failure", "names"),
+    [
+        (lambda: denied(PTRACE), ["reader", "stopper", "insider", CALLS_ONLY]),
+        (lambda: denied(READ), ["reader", "insider", CALLS_ONLY]),
+        (lambda: denied(READ, PTRACE), ["reader", "insider", CALLS_ONLY]),
+        (lambda: denied(), ["reader", "stopper", "stopper", "insider", CALLS_ONLY]),
+        (failed, ["reader", "stopper", "insider", CALLS_ONLY]),
+    ],
+    ids=["ptrace", "read", "both", "unknown", "failed"],
+)
+def test_ways_that_would_fail_as_well_are_left_out(
+    process: Process, tmp_path: Path, failure: Callable[[], SamplerError], names: list[str]
+) -> None:
+    fallbacks = process.fallbacks()
+    climbed = [fallbacks.sampler.name]
+    while fallbacks.sampler.name != CALLS_ONLY:
+        fallbacks.step_down(failure(), tmp_path)
+        climbed.append(fallbacks.sampler.name)
+    assert climbed == names
+    notes = fallbacks.plan(LIVE).notes
+    assert len(notes) == len(process.said) == len(names) - 1
+    assert notes[-1].code is NoteCode.NOT_SAMPLED
+    assert {note.code for note in notes[:-1]} == {NoteCode.SAMPLER_REPLACED}
+    assert process.said[-1].endswith("; recording calls and wall times without samples")
+
+
+def test_the_same_sampler_without_stops_is_said_so(process: Process, tmp_path: Path) -> None:
+    fallbacks = process.fallbacks(RUNGS[1:])
+    fallbacks.step_down(denied(PTRACE), tmp_path)
+    said = "sampler may not read process 1; ask"
+    assert process.said == [f"{said}; sampling with stopper with blocking=False instead"]
+    assert fallbacks.plan(LIVE).notes == (
+        Note.of(NoteCode.SAMPLER_REPLACED, sampler="stopper", by="stopper with blocking=False", detail=said),
+    )
+
+
+def test_a_chosen_sampler_has_no_replacement_and_its_failure_is_an_error(
+    process: Process, tmp_path: Path
+) -> None:
+    fallbacks = process.fallbacks(RUNGS[:1], SamplerOptions("reader"))
+    assert fallbacks.failure is None
+    fallbacks.step_down(failed(), tmp_path)
+    assert fallbacks.sampler.name == CALLS_ONLY
+    assert fallbacks.failure == str(failed())
+    assert fallbacks.plan(LIVE).notes == ()
+
+
+def test_a_strict_policy_raises_the_last_failure_at_once_and_until_the_next_try(
+    process: Process, tmp_path: Path
+) -> None:
+    fallbacks = process.fallbacks(RUNGS[:1], strict=True)
+    with pytest.raises(SamplerFailed, match="tired"):
+        fallbacks.step_down(failed(), tmp_path)
+    with pytest.raises(SamplerFailed, match="tired"):
+        process.fallbacks(RUNGS[:1], strict=True)
+    process.clock.advance(RETRY_AFTER_S)
+    assert process.fallbacks(RUNGS[:1], strict=True).sampler.name == "reader"
+    assert process.said == []
+
+
+def test_a_strict_call_does_not_join_a_session_without_samples(process: Process, tmp_path: Path) -> None:
+    fallbacks = process.fallbacks(RUNGS[:1])
+    fallbacks.raise_if_unsampled()
+    fallbacks.step_down(failed(), tmp_path)
+    with pytest.raises(SamplerFailed, match="tired"):
+        fallbacks.raise_if_unsampled()
+
+
+def test_missing_programs(process: Process) -> None:
+    stopper = rung("stopper", READ)
+    missing = replace(stopper, missing=SamplerMissing("stopper", "stopper", "install it"))
+    fallbacks = process.fallbacks([missing, RUNGS[-1]])
+    assert fallbacks.sampler.name == "insider"
+    fallbacks = process.fallbacks([missing])
+    assert fallbacks.sampler.name == CALLS_ONLY
+    assert [line.partition("install it; ")[2] for line in process.said] == [
+        "sampling with insider instead",
+        "recording calls and wall times without samples",
+    ]
+    with pytest.raises(SamplerMissing):
+        process.fallbacks([missing], strict=True)
+    assert not fallbacks.may_retry()
+    process.clock.advance(RETRY_AFTER_S)
+    assert fallbacks.may_retry()
+
+
+def test_later_fallbacks_begin_below_and_the_wait_doubles(process: Process, tmp_path: Path) -> None:
+    waits: list[float] = []
+    for _ in range(9):
+        fallbacks = process.fallbacks(RUNGS[:1])
+        fallbacks.step_down(failed(), tmp_path)
+        start_s = process.clock.monotonic_s()
+        while not fallbacks.may_retry():
+            assert process.fallbacks(RUNGS[:1]).sampler.name == CALLS_ONLY
+            process.clock.advance(RETRY_AFTER_S / 2)
+        waits.append(process.clock.monotonic_s() - start_s)
+    assert waits[:4] == [RETRY_AFTER_S, 2 * RETRY_AFTER_S, 4 * RETRY_AFTER_S, 8 * RETRY_AFTER_S]
+    assert waits[-1] == LONGEST_WAIT_S
+    process.recent.forget()
+    assert process.fallbacks(RUNGS[:1]).sampler.name == "reader"
+
+
+def test_the_deadline_of_a_start_is_that_of_all_samplers(process: Process, tmp_path: Path) -> None:
+    fallbacks = process.fallbacks()
+    fallbacks.step_down(SamplerTimeout("reader", "RUNNING", 0.1, "timeout_wait_for_running_sec"), tmp_path)
+    assert reached(fallbacks) == (CALLS_ONLY, False)
+    (line,) = process.said
+    assert "raise timeout_wait_for_running_sec" in line
+    assert line.endswith("; recording calls and wall times without samples")
+    assert reached(process.fallbacks())[0] == "stopper", "the next start has time for it"
+    with pytest.raises(SamplerTimeout):
+        process.fallbacks(strict=True).step_down(
+            SamplerTimeout("stopper", "RUNNING", 0.1, "option"), tmp_path
+        )
+
+
+def test_a_session_that_still_samples_needs_no_other_try(process: Process, tmp_path: Path) -> None:
+    fallbacks = process.fallbacks()
+    fallbacks.step_down(failed(), tmp_path)
+    process.clock.advance(10 * LONGEST_WAIT_S)
+    assert not fallbacks.may_retry()
+
+
+def test_a_failure_of_other_options_is_none_of_these(process: Process, tmp_path: Path) -> None:
+    process.fallbacks(RUNGS[:1]).step_down(failed(), tmp_path)
+    other = rung("reader", READ, options=SamplerOptions(rate_hz=7.0))
+    assert process.fallbacks((other,)).sampler.name == "reader"
+
+
+def test_a_folder_that_cannot_be_written_is_no_failure_of_the_sampler(
+    process: Process, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    fallbacks = process.fallbacks()
+    with pytest.raises(SamplerFailed):
+        fallbacks.step_down(failed(), gone)
+    assert not os.path.exists(gone)
+    assert fallbacks.sampler.name == "reader"
+    assert process.said == []
+
+
+def test_a_way_that_works_again_is_retried_soon_when_it_fails_next(process: Process, tmp_path: Path) -> None:
+    for _ in range(8):  # the wait doubles each time
+        fallbacks = process.fallbacks(RUNGS[:1])
+        fallbacks.step_down(failed(), tmp_path)
+        process.clock.advance(LONGEST_WAIT_S)
+    process.fallbacks(RUNGS[:1]).succeed()
+    fallbacks = process.fallbacks(RUNGS[:1])
+    fallbacks.step_down(failed(), tmp_path)
+    assert not fallbacks.may_retry()
+    process.clock.advance(RETRY_AFTER_S)
+    assert fallbacks.may_retry()
