@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -21,43 +20,24 @@ _DEVICE = re.compile(r"nvidia\d+")
 _REINSTALL = "pip install --force-reinstall torch"
 
 
-@dataclass(frozen=True, slots=True)
-class TorchFacts:
-    """Facts about torch and CUDA, found without importing torch."""
-
-    folder: Path | None = None
-    """Folder of torch's files; None if it is not installed."""
-    version: str | None = None
-    """None if its files do not show it."""
-    cuda: str | None = None
-    """Version of CUDA for which torch is built; None for a build without CUDA."""
-    driver: str | None = None
-    """Version of NVIDIA's driver in the kernel; None if there is none."""
-    devices: int = 0
-    """Number of GPUs in /dev."""
-
-
-def torch_facts(root: Path = Path("/")) -> TorchFacts:
-    """Return the facts from the files of torch and of NVIDIA's driver."""
-    folder = _torch_folder()
+def torch_checks(system: SystemFacts, root: Path = Path("/")) -> tuple[Check, ...]:
+    """Return the checks of torch and of CUDA, from the files of torch and of NVIDIA's driver."""
+    folder = torch_folder()
     text = "" if folder is None else text_of(folder / "version.py")
-    version, cuda = _VERSION.search(text), _CUDA.search(text)
+    version, cuda = (found[1] if (found := one.search(text)) else None for one in (_VERSION, _CUDA))
     driver = _DRIVER.search(text_of(root / "proc/driver/nvidia/version"))
-    return TorchFacts(
-        folder=folder,
-        version=version[1] if version else None,
-        cuda=cuda[1] if cuda else None,
-        driver=driver[1] if driver else None,
-        devices=sum(bool(_DEVICE.fullmatch(name)) for name in _names_in(root / "dev")),
+    try:
+        devices = sum(bool(_DEVICE.fullmatch(name)) for name in os.listdir(root / "dev"))
+    except OSError:
+        devices = 0
+    lacks_cuda = version is not None and cuda is None
+    return (
+        torch_check(folder, version, cuda),
+        cuda_check(driver[1] if driver else None, devices, system, lacks_cuda=lacks_cuda),
     )
 
 
-def torch_checks(facts: TorchFacts, system: SystemFacts) -> tuple[Check, ...]:
-    """Return the checks of torch and of CUDA."""
-    return _torch_check(facts), _cuda_check(facts, system)
-
-
-def _torch_folder() -> Path | None:
+def torch_folder() -> Path | None:
     """Return the folder from which torch would be imported, None if there is none."""
     try:
         spec = importlib.util.find_spec("torch")
@@ -71,37 +51,32 @@ def _torch_folder() -> Path | None:
     return Path(folders[0]) if folders else None
 
 
-def _names_in(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def _torch_check(facts: TorchFacts) -> Check:
+def torch_check(folder: Path | None, version: str | None, cuda: str | None) -> Check:
+    """Return the check of torch, by its folder, its version and that of CUDA for which it is built."""
     cost = "no statements that use torch"
-    if facts.folder is None:
+    if folder is None:
         return Check(_GROUP, "torch", Status.SHORTFALL, "not installed", cost, "pip install torch")
-    if facts.version is None:
-        found = f"files in {facts.folder} without a version: the installation is incomplete"
+    if version is None:
+        found = f"files in {folder} without a version: the installation is incomplete"
         return Check(_GROUP, "torch", Status.SHORTFALL, found, cost, _REINSTALL)
-    build = "without CUDA" if facts.cuda is None else f"for CUDA {facts.cuda}"
-    found = f"{facts.version}, built {build}; files found, not imported"
-    return Check(_GROUP, "torch", Status.OK, found)
+    build = "without CUDA" if cuda is None else f"for CUDA {cuda}"
+    return Check(_GROUP, "torch", Status.OK, f"{version}, built {build}; files found, not imported")
 
 
-def _cuda_check(facts: TorchFacts, system: SystemFacts) -> Check:
-    if not facts.devices and facts.driver is None:
+def cuda_check(driver: str | None, devices: int, system: SystemFacts, *, lacks_cuda: bool) -> Check:
+    """Return the check of CUDA, by the version of NVIDIA's driver in the kernel and the number of GPUs.
+
+    `lacks_cuda` says whether torch is built without it.
+    """
+    if not devices and driver is None:
         return Check(_GROUP, "CUDA", Status.NOT_APPLICABLE, "no NVIDIA driver, no GPU")
-    gpus = f"{facts.devices} GPU{'' if facts.devices == 1 else 's'}"
-    found = f"{gpus}, driver {facts.driver or 'unknown'}"
     cost = "torch does not use the GPU"
-    if not facts.devices:
-        found = f"no GPU in /dev, driver {facts.driver}"
+    if not devices:
+        found = f"no GPU in /dev, driver {driver}"
         return Check(_GROUP, "CUDA", Status.SHORTFALL, found, cost, _show_gpus(system))
-    if facts.version is not None and facts.cuda is None:
-        found += ", torch without CUDA"
-        return Check(_GROUP, "CUDA", Status.SHORTFALL, found, cost, _REINSTALL)
+    found = f"{devices} GPU{'' if devices == 1 else 's'}, driver {driver or 'unknown'}"
+    if lacks_cuda:
+        return Check(_GROUP, "CUDA", Status.SHORTFALL, f"{found}, torch without CUDA", cost, _REINSTALL)
     return Check(_GROUP, "CUDA", Status.OK, found)
 
 
