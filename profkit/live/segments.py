@@ -11,9 +11,17 @@ from profkit.clock import Clock
 from profkit.errors import DamagedFile, SamplerError
 from profkit.live.samples import Batch
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import Attachment, Recording, Sampler, log_path, output_path, rounds_path
+from profkit.samplers.base import (
+    Attachment,
+    Recording,
+    Sampler,
+    await_state,
+    kill_stopped,
+    log_path,
+    output_path,
+    rounds_path,
+)
 from profkit.samplers.cpython import CPythonSampler, recording_of
-from profkit.samplers.polling import await_state, kill_stopped
 from profkit.samplers.stack_journal import DamagedJournal, JournalReader
 from profkit.store.files import open_spool
 from profkit.transforms.simplify import fold_addresses

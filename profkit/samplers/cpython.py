@@ -74,15 +74,12 @@ class CPythonSampler:
         return self._version or platform.python_version()
 
     def check(self, options: SamplerOptions) -> None:
-        """See `Sampler.check`."""
         cpython_plan.check(options, *self._versions)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """See `Sampler.plan`."""
         return cpython_plan.plan(options, live, *self._versions)
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        """See `Sampler.attach`."""
         return cpython_process.attach(self.find(), pid, plan, folder, index, clock)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:

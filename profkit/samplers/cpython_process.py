@@ -12,20 +12,21 @@ from profkit.errors import SamplerError
 from profkit.model.session import SamplerPlan
 from profkit.process.watched import Watched
 from profkit.samplers import helper
-from profkit.samplers.attempts import (
+from profkit.samplers.base import log_path, output_path
+from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
+from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU, TOO_DEEP
+from profkit.samplers.process_attachment import (
     KILLED_BY_FILTER,
     START,
     Attempt,
+    ProcessAttachment,
+    attach_process,
     denied,
     disk_full,
     log_size,
     stopped_failure,
     unknown_failure,
 )
-from profkit.samplers.base import log_path, output_path
-from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
-from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU, TOO_DEEP
-from profkit.samplers.process_attachment import ProcessAttachment, attach_process
 from profkit.samplers.stack_journal import has_ended
 
 NAME = "cpython"
@@ -76,8 +77,6 @@ def attach(
 
 
 class CPythonProgram:
-    """See `Program`."""
-
     name = NAME
     any_name = True
 
@@ -102,7 +101,6 @@ class CPythonProgram:
             return False
 
     def failure(self, attempt: Attempt, stage: str) -> SamplerError:
-        """See `Program.failure`."""
         text = attempt.text()
         found = _SAID.search(text)
         word, detail = found.groups() if found else ("", "")

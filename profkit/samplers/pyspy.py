@@ -18,7 +18,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.guard import reraise_signal_error
 from profkit.process.redaction import SecretRule, secret_rule
-from profkit.samplers import pyspy_attachment, pyspy_plan
+from profkit.samplers import pyspy_plan, pyspy_process
 from profkit.samplers.base import (
     LARGEST_LOG_BYTES,
     LARGEST_OUTPUT_BYTES,
@@ -31,7 +31,7 @@ from profkit.samplers.base import (
     rounds_name,
 )
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.pyspy_log import log_facts
+from profkit.samplers.pyspy_process import log_facts
 from profkit.samplers.pyspy_states import Measured, with_states
 from profkit.samplers.thread_rounds import read_rounds
 from profkit.transforms.simplify import (
@@ -83,8 +83,6 @@ _NOTABLY_LATE_S = 1.0
 
 
 class PySpySampler:
-    """See `Sampler`."""
-
     name = "pyspy"
 
     def find(self) -> str:
@@ -103,16 +101,13 @@ class PySpySampler:
             return None
 
     def check(self, options: SamplerOptions) -> None:
-        """See `Sampler.check`."""
         pyspy_plan.check(options)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """See `Sampler.plan`."""
         return pyspy_plan.plan(options, live)
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        """See `Sampler.attach`."""
-        return pyspy_attachment.attach(self.find(), pid, plan, folder, index, clock)
+        return pyspy_process.attach(self.find(), pid, plan, folder, index, clock)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""

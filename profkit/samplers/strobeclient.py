@@ -15,9 +15,8 @@ from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
-from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, log_path
+from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, backed_off_s, log_path
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions, check_common, cpu_frequency
-from profkit.samplers.polling import backed_off_s
 
 _RUN_ID = re.compile(r"INFO Run Id: (-?\d+)")
 _STATUS = re.compile(r"Profile run status: (\w+)")
@@ -115,7 +114,7 @@ def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...
     )
 
 
-class StrobeclientRun:
+class StrobeclientRun(Attachment):
     """Attachment of one strobelight run; not thread-safe."""
 
     def __init__(self, client: Strobeclient, run_id: str, index: int) -> None:
@@ -124,7 +123,6 @@ class StrobeclientRun:
         self._finished = self._stop_sent = False
 
     def segment(self) -> Segment:
-        """See `Attachment.segment`."""
         return Segment(self._index, started_ns=0, remote_id=self._run_id, links=self._links)
 
     def poll(self) -> SessionState:
@@ -140,7 +138,6 @@ class StrobeclientRun:
         return status.state
 
     def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`."""
         return backed_off_s(attempt, first_s=0.05, growth=1.5, longest_s=1.0)
 
     def request_stop(self) -> None:
@@ -154,15 +151,7 @@ class StrobeclientRun:
             raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _FIX)
 
     def stop_timeout_s(self) -> float:
-        """See `Attachment.stop_timeout_s`."""
         return _FINISH_TIMEOUT_S
-
-    def resident_bytes(self) -> int:
-        """See `Attachment.resident_bytes`: the sampler runs elsewhere."""
-        return 0
-
-    def warning(self) -> None:
-        """See `Attachment.warning`: remote interruptions are not visible here."""
 
     def kill(self) -> None:
         """See `Attachment.kill`: a run that cannot be stopped ends after its duration."""
@@ -178,8 +167,6 @@ DEFAULT_SAMPLE_EACH = 1e7
 
 
 class StrobeclientSampler:
-    """See `Sampler`."""
-
     name = "strobeclient"
 
     def find(self) -> str:
@@ -237,7 +224,6 @@ class StrobeclientSampler:
         )
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        """See `Sampler.attach`."""
         return start_run(Strobeclient(self.find(), log_path(folder, index)), pid, plan, index)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> None:

@@ -29,9 +29,8 @@ from profkit.model.session import (
 from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks
+from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks, await_state, kill_stopped
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.activity import is_worker
 from profkit.session.call_journal import CallJournal, RegionJournal
 from profkit.session.counters import Counters, Policy, forget_gone

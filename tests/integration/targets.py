@@ -31,7 +31,7 @@ from profkit.clock import SYSTEM_CLOCK as CLOCK
 from profkit.errors import ProfkitError
 from profkit.model.session import SessionState
 from profkit.samplers.base import LiveStacks, SamplerOptions
-from profkit.samplers.polling import await_state
+from profkit.samplers.base import await_state
 from profkit.samplers.pyspy import PySpySampler
 FOLDER = Path(sys.argv[1])
 SAMPLER = PySpySampler()

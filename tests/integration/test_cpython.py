@@ -23,11 +23,10 @@ from profkit.model.notes import NoteCode
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
-from profkit.samplers.base import Attachment, LiveStacks, Recording, output_path
+from profkit.samplers.base import Attachment, LiveStacks, Recording, await_state, output_path
 from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, fastest
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.stack_journal import read_journal
 from tests.integration.harness import PROGRAMS, run_program
 from tests.integration.targets import run_attaching, running_target

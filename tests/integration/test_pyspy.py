@@ -19,9 +19,8 @@ from profkit.errors import AttachDenied, DamagedFile, SamplerFailed, SamplerMiss
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
-from profkit.samplers.base import Attachment, LiveStacks, Recording
+from profkit.samplers.base import Attachment, LiveStacks, Recording, await_state
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
 from tests.integration.harness import await_samplers_end
 from tests.integration.pool_jobs import await_true

@@ -15,9 +15,8 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.model.profile import Profile, ThreadState
 from profkit.model.session import Segment, SessionState
-from profkit.samplers.base import LiveStacks, Recording
+from profkit.samplers.base import LiveStacks, Recording, await_state
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
 from tests.support.spool_folders import open_folder
 

@@ -13,9 +13,8 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption, SamplerFailed, SamplerMissing, SamplerTimeout
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import LiveStacks
+from profkit.samplers.base import LiveStacks, await_state
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.registry import resolve, rungs
 from profkit.samplers.strobeclient import Strobeclient, StrobeclientRun, StrobeclientSampler, start_run
 

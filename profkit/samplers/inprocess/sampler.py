@@ -11,7 +11,6 @@ from profkit.clock import Clock
 from profkit.errors import DamagedFile, InvalidOption, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment
-from profkit.samplers.attempts import START
 from profkit.samplers.base import (
     LARGEST_OUTPUT_BYTES,
     LiveStacks,
@@ -24,7 +23,7 @@ from profkit.samplers.base import (
 from profkit.samplers.inprocess.attachment import NAME, InProcessAttachment
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
-from profkit.samplers.process_attachment import check_folder
+from profkit.samplers.process_attachment import START, check_folder
 from profkit.samplers.stack_journal import (
     DamagedJournal,
     Inside,
@@ -42,20 +41,15 @@ _OUTSIDE = "leave it out, or use a sampler outside the process"
 
 
 class InProcessSampler:
-    """See `Sampler`."""
-
     name = NAME
 
     def find(self) -> str:
-        """See `Sampler.find`."""
         return sys.executable
 
     def version(self) -> str:
-        """See `Sampler.version`."""
         return platform.python_version()
 
     def check(self, options: SamplerOptions, version: Version = sys.version_info[:2]) -> None:
-        """See `Sampler.check`."""
         check_common(options)
         for name, value in (
             ("blocking", options.blocking is True), ("native", options.native),
@@ -70,7 +64,6 @@ class InProcessSampler:
         _check_rate(options, version)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """See `Sampler.plan`."""
         return SamplerPlan(
             sampler=NAME,
             rate_hz=_rate_hz(options) or DEFAULT_RATE_HZ,

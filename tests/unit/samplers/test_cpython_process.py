@@ -13,10 +13,9 @@ from profkit.errors import AttachDenied, SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.watched import watch
 from profkit.samplers import cpython_process, helper
-from profkit.samplers.attempts import SAMPLING, START, STOP, Attempt
 from profkit.samplers.cpython_process import CPythonProgram
 from profkit.samplers.helper.program import PREFIX
-from profkit.samplers.process_attachment import ProcessAttachment
+from profkit.samplers.process_attachment import SAMPLING, START, STOP, Attempt, ProcessAttachment
 
 PLAN = replace(SamplerPlan.unknown("cpython", scope="call", rate_hz=1000.0), max_duration_s=600.0)
 OUTPUT = Path("/spool/session/segment-000.stacks")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from profkit.process import watchdog
-from profkit.samplers.attempts import (
+from profkit.samplers.process_attachment import (
     STOP,
     Attempt,
     disk_full,

@@ -1,4 +1,4 @@
-"""py-spy as a process that samples: its command line, when it is RUNNING, and whether its file is complete.
+"""py-spy 0.4 as a process: its command line, when it is RUNNING, whether its file is complete, and its log.
 
 RUNNING is read from its signal handlers, not from its output: it prints its line before it can be stopped.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import posix
+import re
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -15,16 +17,39 @@ from profkit.errors import SamplerError
 from profkit.model.session import SamplerPlan
 from profkit.process import procfs, watchdog
 from profkit.process.watched import Watched
-from profkit.samplers import helper, pyspy_log
-from profkit.samplers.attempts import Attempt, log_size
+from profkit.samplers import helper
 from profkit.samplers.base import log_path, output_path, rounds_path
-from profkit.samplers.process_attachment import ProcessAttachment, attach_process
+from profkit.samplers.process_attachment import (
+    KILLED_BY_FILTER,
+    START,
+    Attempt,
+    ProcessAttachment,
+    attach_process,
+    denied,
+    disk_full,
+    ended_how,
+    log_size,
+    stopped_failure,
+    unknown_failure,
+)
 
 BACKSTOP_S = 5
 """Time after the longest duration at which a sampler ends by itself if the program cannot stop it."""
 _TAIL = 512
 _PROGRAM = "py-spy"
 _HELPER = helper.__path__[0]
+_COUNTS = re.compile(r"Samples: (\d+) Errors: (\d+)")
+_BEHIND = re.compile(r"([\d.]+)s behind in sampling")
+_ERROR = re.compile(r"^(?:Error|error): (.+)$", re.MULTILINE)
+# With --subprocesses, py-spy reports a denial as "no python processes found". A seccomp filter may also
+# answer ENOSYS, or kill the caller by SIGSYS.
+_DENIED = re.compile(
+    "permission denied|operation not permitted|function not implemented|no python processes found in process"
+    f"|{KILLED_BY_FILTER}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NOT_PYTHON = ("Failed to find python version", "Failed to get process executable name")
+_WRONG_USE = "with exit status 2"
 
 
 def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:
@@ -57,8 +82,6 @@ def attach(
 
 
 class PySpyProgram:
-    """See `Program`."""
-
     name = _PROGRAM
     any_name = False
 
@@ -80,12 +103,24 @@ class PySpyProgram:
         return procfs.catches_signal(process.pid, signal.SIGINT) and _is_pyspy(process, attempt)
 
     def is_whole(self, output: Path) -> bool:
-        """See `Program.is_whole`."""
         return is_whole(output)
 
     def failure(self, attempt: Attempt, stage: str) -> SamplerError:
-        """See `Program.failure`."""
-        return pyspy_log.failure(attempt, stage)
+        text = attempt.text()
+        if stage == START and _DENIED.search(text):
+            return denied(attempt)
+        if "No space left" in text:
+            return disk_full(attempt, stage)
+        if any(words in text for words in _NOT_PYTHON):
+            return attempt.failed(
+                stage, f"process {attempt.pid} has ended, or is not a Python program that it supports",
+                "make sure that it still runs Python (not another program after exec), or update py-spy",
+            )  # fmt: skip
+        found = _ERROR.search(text)
+        passing = stage == START and ended_how(text) != _WRONG_USE
+        return stopped_failure(attempt, stage) or unknown_failure(
+            attempt, stage, found.group(1) if found else None, passing=passing
+        )
 
     def stop_timeout_s(self) -> float:
         """See `Program.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
@@ -109,4 +144,23 @@ def _is_pyspy(process: Watched, attempt: Attempt) -> bool:
         return bool(procfs.command_line(process.pid))
     if program.rpartition("/")[2].startswith(_PROGRAM):
         return True
-    return pyspy_log.is_sampling(attempt)
+    return "Sampling process" in attempt.text()
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """Facts about a recording in its log; 0 if the log does not contain them."""
+
+    errors: int
+    """Number of rounds in which a process could not be read."""
+    behind_s: float
+    """Maximum delay of the sampling."""
+
+
+def log_facts(text: str) -> LogFacts:
+    """Return the error count and the maximum delay that a log reports."""
+    counts = _COUNTS.search(text)
+    return LogFacts(
+        errors=int(counts.group(2)) if counts else 0,
+        behind_s=max((float(late) for late in _BEHIND.findall(text)), default=0.0),
+    )
