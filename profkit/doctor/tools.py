@@ -18,7 +18,7 @@ from profkit.measuring.api import measure
 from profkit.measuring.cpp.cache import default_folder, open_cache
 from profkit.model.checkup import Check, Group, Status
 from profkit.model.measurement import Measurement
-from profkit.process.captured import capture
+from profkit.process.child import capture
 from profkit.units import format_duration
 
 _GROUP = Group.MEASURING

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from profkit.errors import InternalError
 from profkit.process import meter
-from profkit.process.launch import CommandNotStarted
+from profkit.process.foreground import CommandNotStarted
 from profkit.process.signals import signals_delayed
 from profkit.process.tree import end_tree
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import SamplerError
 from profkit.model.session import SamplerPlan
-from profkit.process.watched import Watched
+from profkit.process.detached import Watched
 from profkit.samplers import helper
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE

@@ -18,10 +18,9 @@ from profkit.clock import Clock
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.model.session import Segment, SessionState
 from profkit.process import procfs, watchdog
-from profkit.process.detach import Detached, kill_marked, start_detached
+from profkit.process.detached import Detached, Watched, kill_marked, start_detached, watch
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
-from profkit.process.watched import Watched, watch
 from profkit.samplers.base import PTRACE, READ, backed_off_s
 
 _START_TIMEOUT_S = 10.0

@@ -16,7 +16,7 @@ from profkit.clock import Clock
 from profkit.errors import SamplerError
 from profkit.model.session import SamplerPlan
 from profkit.process import procfs, watchdog
-from profkit.process.watched import Watched
+from profkit.process.detached import Watched
 from profkit.samplers import helper
 from profkit.samplers.base import log_path, output_path, rounds_path
 from profkit.samplers.process_attachment import (

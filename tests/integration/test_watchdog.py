@@ -18,7 +18,7 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process import procfs, watchdog
-from profkit.process.detach import Detached, kill_marked, start_detached
+from profkit.process.detached import Detached, kill_marked, start_detached
 from profkit.samplers.base import Attachment, LiveStacks, await_state, log_path, output_path
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler

@@ -171,8 +171,8 @@ def _profile(
     compilations: bool,
 ) -> int:
     """Sample a program or track its memory, and show its run; return its exit code."""
-    from profkit.process.launch import end_as
-    from profkit.process.launch import run_command as run_in_terminal
+    from profkit.process.foreground import end_as
+    from profkit.process.foreground import run_command as run_in_terminal
     from profkit.program.environment import launching
 
     launch = secrets.token_hex(8)

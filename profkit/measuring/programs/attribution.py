@@ -18,7 +18,7 @@ from profkit.measuring.runner.attribution import too_old
 from profkit.measuring.worker.trampoline import map_path, named_stubs
 from profkit.model.function_counts import PythonCounts, PythonFunctionCount
 from profkit.model.measurement import InstructionCounts
-from profkit.process.launch import CommandNotStarted
+from profkit.process.foreground import CommandNotStarted
 from profkit.regular_files import open_regular, read_regular
 from profkit.transforms.python_counts import Stub, add_python_counts, python_counts_of_run
 

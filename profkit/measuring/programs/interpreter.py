@@ -9,8 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from profkit.process.captured import capture
-from profkit.process.child import plain_python
+from profkit.process.child import capture, plain_python
 from profkit.regular_files import read_regular
 
 _VERSION = "import platform; print(platform.python_version())"

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from profkit.originals import REAL
-from profkit.process.frames import current_frames
+from profkit.process.background import current_frames
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import Frames, Journal

@@ -23,7 +23,7 @@ from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors
 from profkit.model.checkup import Group, Status
 from profkit.model.comparison import GateResult
-from profkit.process import launch
+from profkit.process import foreground
 from profkit.pytorch import errors as pytorch_errors
 from profkit.render.json.checkup import checkup_json
 from profkit.render.json.gate import gate_json
@@ -42,7 +42,7 @@ from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_run, with_sources
 from tests.support.folders import GOLDEN, ROOT
 
-ERROR_MODULES = (errors, measuring_errors, memray_errors, pytorch_errors, launch)
+ERROR_MODULES = (errors, measuring_errors, memray_errors, pytorch_errors, foreground)
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
 )

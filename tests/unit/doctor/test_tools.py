@@ -19,7 +19,7 @@ from profkit.doctor.tools import (
 )
 from profkit.errors import ToolMissing, UsageError, WorkerTimeout
 from profkit.model.checkup import Check, Status
-from profkit.process.captured import capture
+from profkit.process.child import capture
 
 DEBIAN = SystemFacts(manager=Manager.APT)
 REINSTALL = "sudo apt-get install --reinstall"

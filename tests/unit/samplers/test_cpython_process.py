@@ -11,7 +11,7 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import AttachDenied, SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
-from profkit.process.watched import watch
+from profkit.process.detached import watch
 from profkit.samplers import cpython_process, helper
 from profkit.samplers.cpython_process import CPythonProgram
 from profkit.samplers.helper.program import PREFIX

@@ -1,4 +1,4 @@
-"""When an attached py-spy counts as running, when its file is whole, and what py-spy 0.4.3 was seen to say."""
+"""py-spy as a process: when it counts as running, when its file is whole, and what 0.4.3 was seen to say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.model.session import SessionState
 from profkit.process import procfs
-from profkit.process.watched import watch
+from profkit.process.detached import watch
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.process_attachment import Attempt, ProcessAttachment, read_log

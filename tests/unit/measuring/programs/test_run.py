@@ -18,7 +18,7 @@ from profkit.measuring.runner.progress import Counted, Silent
 from profkit.model.measurement import MeasuredRun, WarningCode
 from profkit.model.notes import NoteCode
 from profkit.model.workorder import Mode
-from profkit.process.launch import CommandNotStarted
+from profkit.process.foreground import CommandNotStarted
 from profkit.render.json.measured import measured_json
 from profkit.render.markdown.measured import measured_markdown
 from profkit.render.text.measured import measured_text
