@@ -105,7 +105,6 @@ def symbols_check(
 
 
 def _install_symbols(code: Path, release: str, system: SystemFacts) -> str:
-    """Return how to install the symbols of a package, else a Python that has its symbols."""
     is_packaged = str(code).startswith(_PACKAGED)
     if is_packaged and system.manager is Manager.APT:
         return system.install(f"python{release}-dbg")
@@ -145,7 +144,6 @@ def symbol_file(path: Path, root: Path = Path("/")) -> Path | None:
 
 
 def _sections(file: BinaryIO) -> Iterator[tuple[int, int, int]]:
-    """Yield the kind, offset and size of each section."""
     file.seek(0)
     header = _HEADER.unpack(file.read(_HEADER.size))
     start, size, number = header[6], header[11], header[12]

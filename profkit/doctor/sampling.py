@@ -118,7 +118,6 @@ def _words(candidate: Candidate) -> str:
 
 
 def _use(candidate: Candidate) -> str:
-    """Return the options that need a candidate."""
     if candidate == _BLOCKING:
         return "blocking=True and native=True"
     blocking = "" if candidate.blocking is None else f", blocking={candidate.blocking}"

@@ -62,7 +62,6 @@ def spool_check(config: Config, environ: Mapping[str, str] = os.environ) -> Chec
 
 
 def _contents_check(path: Path, limit: int | None) -> Check:
-    """Return the check of the files in a spool that can be written."""
     size = sum(_sizes(path))
     of_limit = ", no limit" if limit is None else f" of {format_bytes(limit)}"
     found = f"{path}, writable, {format_bytes(size)}{of_limit}"
@@ -77,7 +76,6 @@ def _contents_check(path: Path, limit: int | None) -> Check:
 
 
 def _spool_problem(path: Path, owner: int) -> SpoolUnavailable | None:
-    """Return why a spool cannot be written, or created."""
     detail = write_problem(path)
     if detail is not None:
         return SpoolUnavailable(path, detail)

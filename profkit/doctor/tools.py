@@ -126,8 +126,6 @@ def machine_check(machine: str | None = None) -> Check:
 
 
 class _NoVersion(Exception):
-    """A program does not report its version; the message says why."""
-
     def __init__(self, problem: str, *, is_broken: bool = True) -> None:
         super().__init__(problem)
         self._is_broken = is_broken
@@ -139,7 +137,6 @@ class _NoVersion(Exception):
 
 
 def _version_of(*command: str) -> str:
-    """Return the first line of the version that a program prints; raises _NoVersion."""
     try:
         said = capture((*command, "--version"))
     except TimeoutError as error:

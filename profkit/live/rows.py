@@ -101,7 +101,6 @@ def costs(weights: Weights, chosen: Chosen = ALL) -> dict[int, Cost]:
 
 
 def _sums(by_key: Mapping[FunctionKey, int], chosen: Chosen) -> tuple[Counter[int], Counter[int]]:
-    """Return the chosen weight of each function, and the part of it that waited."""
     sums, waiting = Counter[int](), Counter[int]()
     for (function, thread, waits), weight in by_key.items():
         if chosen.has(thread, waits=waits):

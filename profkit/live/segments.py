@@ -125,8 +125,6 @@ def _batch(began_s: float, ended_s: float, recording: Recording) -> Batch:
 
 
 class _Tail:
-    """End of a journal that is being written."""
-
     def __init__(self, path: Path) -> None:
         self._path, self._reader, self._position = path, JournalReader(), 0
         self.rounds = 0

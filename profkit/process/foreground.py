@@ -96,7 +96,6 @@ def _blocked_signals() -> Iterator[set[signal.Signals | int]]:
 
 
 def _await_end(pid: int, witness: Witness) -> int:
-    """Pass signals on until the command ends; return its wait status."""
     while True:
         received = signal.sigwaitinfo(signal.valid_signals() - _UNTOUCHABLE)
         if received.si_signo == signal.SIGCHLD:

@@ -137,7 +137,6 @@ def _is_option(argument: str) -> bool:
 
 
 def _url(match: re.Match[str]) -> str:
-    """Hide the password or token in a URL."""
     scheme, mark, rest = match[0].partition("://")
     user_info, at, host = rest.rpartition("@")
     user, colon, _ = user_info.partition(":")

@@ -166,10 +166,8 @@ def _mask(status: Mapping[str, str], name: str) -> int:
 
 
 def _numbers(status: Mapping[str, str], name: str) -> tuple[int, ...]:
-    """Return the real, effective and saved number of a line such as "Uid"."""
     return tuple(int(number) for number in status.get(name, "").split()[:3])
 
 
 def _name(code: int) -> str:
-    """Return the name of an error number, or of the signal with the negative number."""
     return signal.Signals(-code).name if code < 0 else errorcode.get(code, str(code))

@@ -120,7 +120,6 @@ def _with_children(profile: Profile, journal: StackJournal) -> Profile:
 
 
 def _roots(builder: ProfileBuilder, commands: Mapping[int, str]) -> dict[int, tuple[int]]:
-    """Return the frame of each child process by its pid, as a stack."""
     rule = secret_rule()
     return {
         pid: (builder.frame(child_frame(pid, " ".join(rule.argv(command.split())))),)

@@ -60,7 +60,6 @@ def command(
 
 
 def _only(plan: SamplerPlan) -> str:
-    """Return which threads are sampled."""
     if plan.gil:
         return HOLDS_GIL
     return ALL_THREADS if plan.idle else ON_CPU

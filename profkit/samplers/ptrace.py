@@ -148,7 +148,6 @@ def _cause_of_refusals(facts: AttachFacts, refusals: Mapping[str, str]) -> Denia
 
 
 def _has_other_ids(facts: AttachFacts) -> bool:
-    """Return whether a user or group of the process is not the sampler's."""
     other_users = set(facts.users) - {facts.sampler_user}
     other_groups = set(facts.groups) - {facts.sampler_group}
     return bool(other_users or other_groups)
@@ -238,7 +237,6 @@ def _text_of_seccomp(refusals: Mapping[str, str]) -> str:
 
 
 def _listed(refusals: Mapping[str, str]) -> str:
-    """Return calls with how they fail, such as "ptrace (EPERM)"."""
     return " and ".join(f"{call} ({failure})" for call, failure in refusals.items())
 
 

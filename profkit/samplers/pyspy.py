@@ -67,7 +67,6 @@ def with_child_processes(profile: Profile) -> Profile:
 
 
 def _child(frame: Frame, rule: SecretRule) -> Frame | None:
-    """Return the short frame for a process frame of py-spy, None for a function's frame."""
     match = _PROCESS.fullmatch(frame.name) if not frame.file and frame.name.startswith("process ") else None
     if match is None:
         return None
@@ -176,7 +175,6 @@ def _rounds(profile: Profile) -> int:
 
 
 def _seen(profile: Profile) -> list[int]:
-    """Return the number of rounds in which each thread was seen."""
     seen = [0] * len(profile.threads)
     for sample in profile.samples:
         seen[sample.thread] += sample.weight
@@ -204,7 +202,6 @@ def with_starts(profile: Profile, rounds: int) -> Profile:
 
 
 def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
-    """Return the profile without profkit's threads, with readable names."""
     program = fold_addresses(without_own_threads(profile))
     return with_child_processes(program) if plan.subprocesses else program
 

@@ -152,7 +152,6 @@ class JournalReader:
 
 
 def _parse(parsed: _Parsed, lines: Sequence[str], first: int) -> None:
-    """Add lines to the tables; `first` is the number of the first one."""
     for place, line in enumerate(lines):
         number = first + place
         if line.startswith(_HEADER):
@@ -167,7 +166,6 @@ def _parse(parsed: _Parsed, lines: Sequence[str], first: int) -> None:
 
 
 def _header(line: str, number: int = 1) -> tuple[int, int]:
-    """Return the pid and the period of a part; raises DamagedJournal."""
     word, version, *numbers = [*line.split(" "), ""]
     if word != _HEADER:
         raise DamagedJournal("it is not a journal of stacks")
@@ -193,8 +191,6 @@ def _ends_part(parsed: _Parsed, number: int, line: str, following: str = "") -> 
 
 @dataclass(slots=True)
 class _Parsed:
-    """Tables of the lines that have been parsed."""
-
     builder: ProfileBuilder = field(default_factory=ProfileBuilder)
     functions: list[tuple[str, str]] = field(default_factory=list)
     stacks: list[tuple[int, int]] = field(default_factory=list)
@@ -271,7 +267,6 @@ def _stack(parsed: _Parsed, text: str) -> None:
 
 
 def _whole(parsed: _Parsed, stack: int) -> tuple[int, ...]:
-    """Return the frames of a stack, root first."""
     known = parsed.whole.get(stack)
     if known is None:
         frames, number = list[int](), stack

@@ -32,7 +32,6 @@ class Gil:
 
 
 def _variables_of_python(pid: int) -> list[tuple[int, int]]:
-    """Return the addresses of the interpreter's variables: of its executable or library."""
     found, end_before = list[tuple[int, int]](), -1
     maps = proc_files.read(f"{proc_files.PROC}/{pid}/maps", _MOST_BYTES)
     for line in maps.rpartition(b"\n")[0].splitlines():

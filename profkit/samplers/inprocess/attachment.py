@@ -162,7 +162,6 @@ class InProcessAttachment(Attachment):
 
 
 def _step(left: Kind, taken: Kind, failure: WayFailed) -> str:
-    """Return the message about a way that failed, with the fix, if there is one."""
     reason = "; ".join(filter(None, (str(failure), failure.fix)))
     return f"{NAMES[left]} cannot sample this program: {reason}; sampling with {NAMES[taken]} instead"
 

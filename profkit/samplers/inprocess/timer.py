@@ -198,7 +198,6 @@ def _signal_is_used() -> WayFailed:
 
 
 def _is_free() -> bool:
-    """Return whether the program does nothing with the signal."""
     if int(procfs.status("self").get("SigBlk", "0"), 16) >> (SIGNAL - 1) & 1:
         return False
     handler = signal.getsignal(SIGNAL)
