@@ -163,4 +163,4 @@ def _detaching_command() -> list[str]:
     setsid = shutil.which("setsid")
     if setsid is not None and "busybox" not in os.path.realpath(setsid):
         return [setsid, "--fork"]
-    return [child.own_python(), "-I", "-S", setsid.__file__]
+    return [child.own_python(), "-I", "-S", new_session.__file__]

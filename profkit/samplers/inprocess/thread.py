@@ -11,7 +11,7 @@ from functools import partial
 from profkit.originals import REAL
 from profkit.process.background import BackgroundThread
 from profkit.samplers.helper.journal import ASKED
-from profkit.samplers.inprocess.background import FrameRounds
+from profkit.samplers.inprocess.frames import FrameRounds
 from profkit.samplers.inprocess.ways import (
     FASTEST_HZ,
     Kind,

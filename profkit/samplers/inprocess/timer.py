@@ -22,7 +22,7 @@ from profkit.process.background import is_main_thread
 from profkit.process.guard import reraise_program_error
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.helper.journal import ASKED
-from profkit.samplers.inprocess.background import FrameRounds
+from profkit.samplers.inprocess.frames import FrameRounds
 from profkit.samplers.inprocess.ways import (
     FASTEST_HZ,
     Kind,

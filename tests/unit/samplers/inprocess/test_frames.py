@@ -16,7 +16,7 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.samplers.inprocess import frames
-from profkit.samplers.inprocess.background import FrameRounds
+from profkit.samplers.inprocess.frames import FrameRounds
 from profkit.samplers.inprocess.ways import Kind, Request, WayFailed, is_gil_enabled
 from profkit.samplers.stack_journal import Inside, StackJournal, read_journal
 
