@@ -16,7 +16,7 @@ from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.worker.processes import is_stopped, kill
 from profkit.measuring.worker.protocol import send_descriptors
-from profkit.process import child
+from profkit.process import child, new_session
 
 POLL_S = 1.0
 """Polling interval for helpers. One that is stopped at two polls in a row counts as dead, so within 2 s:
