@@ -34,7 +34,7 @@ DEBUG_FOLDER = Path("usr/lib/debug/.build-id")
 """Folder of separate debug files, below the root folder."""
 
 
-def interpreter_checks(system: SystemFacts, root: Path = Path("/")) -> tuple[Check, ...]:
+def interpreter_checks(system: SystemFacts) -> tuple[Check, ...]:
     """Return the checks of the interpreter of this process."""
     release = sys.version_info[:2]
     return (
@@ -44,7 +44,7 @@ def interpreter_checks(system: SystemFacts, root: Path = Path("/")) -> tuple[Che
             free_threaded=bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
             has_gil=getattr(sys, "_is_gil_enabled", lambda: True)(),
         ),
-        symbols_check(code_file(root / "proc"), release, system, root),
+        symbols_check(code_file(Path("/proc")), release, system),
     )
 
 

@@ -47,16 +47,16 @@ def current_use(root: Path = Path("/")) -> Use:
     return Use(load, sum(fields[:_TOTAL]), fields[_STEAL]) if len(fields) >= _TOTAL else Use(load)
 
 
-def noise_checks(before: Use, system: SystemFacts, root: Path = Path("/")) -> tuple[Check, ...]:
+def noise_checks(before: Use, system: SystemFacts) -> tuple[Check, ...]:
     """Return the checks; the load is that of `before`, and time is stolen since then."""
     cores = len(os.sched_getaffinity(0))
     return (
-        cores_check(cores, os.cpu_count() or 1, quota_of_process(root), system),
+        cores_check(cores, os.cpu_count() or 1, quota_of_process(), system),
         load_check(before.load, cores),
-        steal_check(before, current_use(root)),
-        governor_check(system, root),
-        turbo_check(system, root),
-        layout_check(system, root),
+        steal_check(before, current_use()),
+        governor_check(system),
+        turbo_check(system),
+        layout_check(system),
     )
 
 
@@ -144,7 +144,7 @@ def layout_check(system: SystemFacts, root: Path = Path("/")) -> Check:
     return Check(_GROUP, "ASLR", Status.SHORTFALL, found, cost, fix)
 
 
-def quota_of_process(root: Path) -> float | None:
+def quota_of_process(root: Path = Path("/")) -> float | None:
     """Return the CPU quota of this process in cores: the smallest of its control group and all above it."""
     quotas = (_quota_of(folder) for folder in _groups_with_quotas(root))
     return min((quota for quota in quotas if quota is not None), default=None)

@@ -197,10 +197,3 @@ def line_rows(
         if tables.stacks[stack] and tables.stacks[stack][-1] in frames:
             own[tables.frames[tables.stacks[stack][-1]].line] += weight
     return {line: LineRow(line, own[line], weight) for line, weight in total.items()}
-
-
-def heaviest_line(tables: Tables, weights: Weights, function: int) -> int:
-    """Return the line of a function with the most total weight; its first known one if it has no samples."""
-    rows = line_rows(tables, weights, function)
-    lines = [tables.frames[frame].line for frame in tables.frames_of[function]]
-    return max(rows.values(), key=lambda row: (row.total, -row.number)).number if rows else min(lines)

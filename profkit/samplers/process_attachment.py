@@ -94,15 +94,13 @@ class Program(Protocol):
         """Return the default time limit for the end after SIGINT."""
 
 
-def attach_process(
-    program: Program, attempt: Attempt, index: int, clock: Clock, timeout_s: float = _START_TIMEOUT_S
-) -> ProcessAttachment:
+def attach_process(program: Program, attempt: Attempt, index: int, clock: Clock) -> ProcessAttachment:
     """Start a sampler on a process; raises `SamplerError` and then leaves nothing running."""
     check_folder(program.name, attempt.output.parent, any_name=program.any_name)
     if attempt.pid == posix.getpid() and (procfs.is_of_other_namespace() or procfs.has_foreign_children()):
         raise denied(attempt)  # it could not be found; what has its number here may be another process
     try:
-        started = _start(program, attempt, clock, timeout_s)
+        started = _start(program, attempt, clock)
         process = None if started is None else watch(started.pid)
         if started is None or process is None:
             if started is not None and started.watchdog_pid is not None:
@@ -217,11 +215,13 @@ def _await_report(watchdog: Watched | None, clock: Clock, timeout_s: float) -> N
         clock.sleep(_REPORT_PAUSE_S)
 
 
-def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -> Detached | None:
+def _start(program: Program, attempt: Attempt, clock: Clock) -> Detached | None:
     folder = f"{watchdog.FOLDER}{attempt.output.parent}"
     options = (folder, *program.watchdog_options(attempt))
     try:
-        return start_detached(attempt.command, str(attempt.output), attempt.log, clock, timeout_s, options)
+        return start_detached(
+            attempt.command, str(attempt.output), attempt.log, clock, _START_TIMEOUT_S, options
+        )
     except OSError as error:
         raise attempt.failed(
             START, str(error), f"make sure that {attempt.command[0]} is executable"
