@@ -9,8 +9,9 @@ import math
 import posix
 import re
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from profkit.clock import Clock
 from profkit.errors import SamplerError
@@ -25,12 +26,8 @@ from profkit.samplers.process_attachment import (
     Attempt,
     ProcessAttachment,
     attach_process,
-    denied,
-    disk_full,
     ended_how,
     log_size,
-    stopped_failure,
-    unknown_failure,
 )
 
 BACKSTOP_S = 5
@@ -75,56 +72,58 @@ def attach(
 ) -> ProcessAttachment:
     """Start py-spy on a process; raises `SamplerError` and then leaves nothing running."""
     output, log = output_path(folder, index, "pyspy"), log_path(folder, index)
-    attempt = Attempt(_PROGRAM, pid, command(program, pid, plan, output), output, log, log_size(log))
     rounds = rounds_path(folder, index)
     rounds.unlink(missing_ok=True)  # of an earlier try
-    return attach_process(PySpyProgram(plan, rounds), attempt, index, clock)
+    words = command(program, pid, plan, output)
+    attempt = PySpyAttempt(_PROGRAM, pid, words, output, log, log_size(log), plan=plan, rounds=rounds)
+    return attach_process(attempt, index, clock)
 
 
-class PySpyProgram:
-    name = _PROGRAM
-    any_name = False
+@dataclass(frozen=True, slots=True)
+class PySpyAttempt(Attempt):
+    """One start of py-spy."""
 
-    def __init__(self, plan: SamplerPlan, rounds: Path) -> None:
-        """Take the plan and the path of the journal of rounds."""
-        self._plan, self._rounds = plan, rounds
+    any_name: ClassVar[bool] = False
+    plan: SamplerPlan = field(kw_only=True)
+    rounds: Path = field(kw_only=True)
+    """Journal of rounds."""
 
-    def watchdog_options(self, attempt: Attempt) -> tuple[str, ...]:
-        """See `Program.watchdog_options`: states are known of all threads or of none."""
-        target = f"{watchdog.TARGET}{attempt.pid}"
-        if not self._plan.idle:
+    def watchdog_options(self) -> tuple[str, ...]:
+        """See `Attempt.watchdog_options`: states are known of all threads or of none."""
+        target = f"{watchdog.TARGET}{self.pid}"
+        if not self.plan.idle:
             return (target,)
-        given = {watchdog.STOPS: self._plan.blocking, watchdog.CHILDREN: self._plan.subprocesses}
+        given = {watchdog.STOPS: self.plan.blocking, watchdog.CHILDREN: self.plan.subprocesses}
         flags = (flag for flag, is_given in given.items() if is_given)
-        return target, f"{watchdog.ROUNDS}{self._rounds}", f"{watchdog.HELPER}{_HELPER}", *flags
+        return target, f"{watchdog.ROUNDS}{self.rounds}", f"{watchdog.HELPER}{_HELPER}", *flags
 
-    def is_running(self, process: Watched, attempt: Attempt) -> bool:
-        """See `Program.is_running`: it handles SIGINT, and is no longer a script's shell, as pyenv's."""
-        return procfs.catches_signal(process.pid, signal.SIGINT) and _is_pyspy(process, attempt)
+    def is_running(self, process: Watched) -> bool:
+        """See `Attempt.is_running`: it handles SIGINT, and is no longer a script's shell, as pyenv's."""
+        return procfs.catches_signal(process.pid, signal.SIGINT) and _is_pyspy(process, self)
 
-    def is_whole(self, output: Path) -> bool:
-        return is_whole(output)
+    def is_whole(self) -> bool:
+        return is_whole(self.output)
 
-    def failure(self, attempt: Attempt, stage: str) -> SamplerError:
-        text = attempt.text()
+    def failure(self, stage: str) -> SamplerError:
+        text = self.text()
         if stage == START and _DENIED.search(text):
-            return denied(attempt)
+            return self.denied()
         if "No space left" in text:
-            return disk_full(attempt, stage)
+            return self.disk_full(stage)
         if any(words in text for words in _NOT_PYTHON):
-            return attempt.failed(
-                stage, f"process {attempt.pid} has ended, or is not a Python program that it supports",
+            return self.failed(
+                stage, f"process {self.pid} has ended, or is not a Python program that it supports",
                 "make sure that it still runs Python (not another program after exec), or update py-spy",
             )  # fmt: skip
         found = _ERROR.search(text)
         passing = stage == START and ended_how(text) != _WRONG_USE
-        return stopped_failure(attempt, stage) or unknown_failure(
-            attempt, stage, found.group(1) if found else None, passing=passing
+        return self.stopped_failure(stage) or self.unknown_failure(
+            stage, found.group(1) if found else None, passing=passing
         )
 
     def stop_timeout_s(self) -> float:
-        """See `Program.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
-        return 2 + 12 / self._plan.rate_hz
+        """See `Attempt.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
+        return 2 + 12 / self.plan.rate_hz
 
 
 def is_whole(output: Path) -> bool:
