@@ -13,7 +13,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.host_share import SLOWEST_HZ, default_rate
-from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
+from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
 
 Version = tuple[int, int]
 
@@ -44,13 +44,8 @@ def check(options: SamplerOptions, version: Version = sys.version_info[:2]) -> N
         raise InvalidOption("native", True, f"sampler='cpython' sees Python frames only: {_USE_PYSPY}")
     if version < STATES_SINCE:
         _check_states(options)
-    rate_hz, fastest_hz = _requested_rate(options), fastest(version)
-    if rate_hz is not None and not 1 <= rate_hz <= fastest_hz:
-        name = "rate" if options.sample_each is None else "sample_each"
-        value = options.rate_hz if options.sample_each is None else options.sample_each
-        raise InvalidOption(
-            name, value, f"sampler='cpython' supports 1 to {fastest_hz} Hz with Python {_name(version)}"
-        )
+    fastest_hz, name = fastest(version), ".".join(map(str, version))
+    check_rate(options, fastest_hz, f"sampler='cpython' supports 1 to {fastest_hz} Hz with Python {name}")
 
 
 def _check_states(options: SamplerOptions) -> None:
@@ -77,7 +72,7 @@ def plan(
     options: SamplerOptions, live: LiveStacks, version: Version = sys.version_info[:2]
 ) -> SamplerPlan:  # fmt: skip
     """Resolve defaults of options that passed `check`."""
-    requested_hz, notes = _requested_rate(options), tuple[Note, ...]()
+    requested_hz, notes = requested_rate(options), tuple[Note, ...]()
     if requested_hz is None:
         cost_s = round_cost_s(live) * (_TASKS_COST if options.async_stacks else 1)
         affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / cost_s))
@@ -103,13 +98,3 @@ def plan(
 def round_cost_s(live: LiveStacks) -> float:
     """Return the processor time of one round."""
     return _ROUND_S + _FRAME_S * live.frames
-
-
-def _requested_rate(options: SamplerOptions) -> float | None:
-    if options.sample_each is None:
-        return options.rate_hz
-    return cpu_frequency("sample_each", options.sample_each) / options.sample_each
-
-
-def _name(version: Version) -> str:
-    return ".".join(map(str, version))

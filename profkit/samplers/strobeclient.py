@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -32,41 +31,22 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatus:
-    """State of a run; SUCCESS has `links` as (what, value)."""
-
-    state: SessionState
-    links: tuple[tuple[str, str], ...] = ()
-
-
-def parse_run_id(reply: str) -> str | None:
-    """Return the id of the run that `run` started, None if it started none."""
-    match = _RUN_ID.search(reply)
-    return match.group(1) if match else None
-
-
-def parse_status(reply: str) -> RunStatus | None:
-    """Return the status in a reply of `getRunStatus`, None if it has no known state."""
-    finished = _FINISHED.search(reply)
-    if finished is not None:
-        if finished.group(1) != "SUCCESS":
-            return RunStatus(SessionState.FAILED)
-        return RunStatus(SessionState.SUCCESS, tuple(_LINK.findall(reply)))
-    status = _STATUS.search(reply)
-    state = _STATES.get(status.group(1)) if status else None
-    return RunStatus(state) if state else None
-
-
-def is_stopped(reply: str) -> bool:
-    """Return whether a reply of `stopRun` says that the run was stopped."""
-    return _STOPPED.search(reply) is not None
-
-
 _COMMAND_TIMEOUT_S = 30.0
 _FINISH_TIMEOUT_S = 60.0
 _FIX = "see its replies in the session's log in the spool"
 _logger = logging.getLogger("profkit")
+
+
+def parse_status(reply: str) -> tuple[SessionState, tuple[tuple[str, str], ...]] | None:
+    """Return the state in a reply of `getRunStatus`, None if unknown, and links (what, value)."""
+    finished = _FINISHED.search(reply)
+    if finished is not None:
+        if finished.group(1) != "SUCCESS":
+            return SessionState.FAILED, ()
+        return SessionState.SUCCESS, tuple(_LINK.findall(reply))
+    status = _STATUS.search(reply)
+    state = _STATES.get(status.group(1)) if status else None
+    return (state, ()) if state else None
 
 
 class Strobeclient:
@@ -94,10 +74,10 @@ class Strobeclient:
 def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> StrobeclientRun:
     """Start a run on a process; raises `SamplerFailed` if that fails."""
     reply = client.run_command("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
-    run_id = parse_run_id(reply)
-    if run_id is None:
+    found = _RUN_ID.search(reply)
+    if found is None:
         raise SamplerFailed("strobeclient", "start", f"no run id in {reply.strip()!r}", _FIX)
-    return StrobeclientRun(client, run_id, index)
+    return StrobeclientRun(client, found.group(1), index)
 
 
 def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...]:
@@ -132,10 +112,11 @@ class StrobeclientRun(Attachment):
         stage = "stop" if self._stop_sent else "run"
         reply = self._client.run_command(stage, "getRunStatus", "--run-id", self._run_id)
         status = parse_status(reply)
-        if status is None or status.state is SessionState.FAILED:
+        if status is None or status[0] is SessionState.FAILED:
             raise SamplerFailed("strobeclient", stage, reply.strip() or "an empty reply", _FIX)
-        self._finished, self._links = status.state is SessionState.SUCCESS, status.links
-        return status.state
+        state, self._links = status
+        self._finished = state is SessionState.SUCCESS
+        return state
 
     def poll_interval_s(self, attempt: int) -> float:
         return backed_off_s(attempt, first_s=0.05, growth=1.5, longest_s=1.0)
@@ -147,7 +128,7 @@ class StrobeclientRun(Attachment):
         reply = self._client.run_command("stop", "stopRun", "--run-id", self._run_id)
         self._stop_sent = True
         # A run that has reached its duration can no longer be stopped, which is no failure.
-        if not is_stopped(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
+        if not _STOPPED.search(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
             raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _FIX)
 
     def stop_timeout_s(self) -> float:

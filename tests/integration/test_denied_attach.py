@@ -26,8 +26,8 @@ started_s = time.monotonic()
 denial = diagnose(int(sys.argv[2]) or os.getpid(), Path(sys.argv[1], "log"))
 duration_s = time.monotonic() - started_s
 {after}
-print(json.dumps([denial.cause.value, denial.cause_and_fix, dict(denial.refusals), "ptrace" not in denial.denied,
-                  "read" not in denial.denied, duration_s]))
+print(json.dumps([denial.cause.value, denial.cause_and_fix, dict(denial.refusals),
+                  "ptrace" not in denial.denied, "read" not in denial.denied, duration_s]))
 """
 TRACED = """
 import subprocess

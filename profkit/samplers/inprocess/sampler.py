@@ -22,7 +22,7 @@ from profkit.samplers.base import (
 )
 from profkit.samplers.inprocess.attachment import NAME, InProcessAttachment
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
-from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
+from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
 from profkit.samplers.process_attachment import START, check_folder
 from profkit.samplers.stack_journal import (
     DamagedJournal,
@@ -61,12 +61,13 @@ class InProcessSampler:
         if not options.idle and version < _READER_SINCE:
             fix = f"sampler='{NAME}' knows which threads wait since Python 3.15: {_OUTSIDE}"
             raise InvalidOption("idle", False, fix)
-        _check_rate(options, version)
+        fastest_hz = FASTEST_HZ[Kind.INTERPRETER if version >= _READER_SINCE else Kind.TIMER]
+        check_rate(options, fastest_hz, f"sampler='{NAME}' supports 1 to {fastest_hz:g} Hz with this Python")
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         return SamplerPlan(
             sampler=NAME,
-            rate_hz=_rate_hz(options) or DEFAULT_RATE_HZ,
+            rate_hz=requested_rate(options) or DEFAULT_RATE_HZ,
             blocking=False,
             idle=options.idle,
             native=False,
@@ -122,20 +123,3 @@ def _rarity_notes(journal: StackJournal) -> tuple[Note, ...]:
         return ()
     rate_hz = 1e9 / journal.profile.period_ns
     return (Note.of(NoteCode.SAMPLED_RARELY, rate_hz=rate_hz / journal.rarest, requested_hz=rate_hz),)
-
-
-def _check_rate(options: SamplerOptions, version: Version) -> None:
-    rate_hz = _rate_hz(options)
-    kind = Kind.INTERPRETER if version >= _READER_SINCE else Kind.TIMER
-    if rate_hz is not None and not 1 <= rate_hz <= FASTEST_HZ[kind]:
-        name, value = ("rate", options.rate_hz) if options.sample_each is None else (
-            "sample_each", options.sample_each
-        )  # fmt: skip
-        fix = f"sampler='{NAME}' supports 1 to {FASTEST_HZ[kind]:g} Hz with this Python"
-        raise InvalidOption(name, value, fix)
-
-
-def _rate_hz(options: SamplerOptions) -> float | None:
-    if options.sample_each is None:
-        return options.rate_hz
-    return cpu_frequency("sample_each", options.sample_each) / options.sample_each
