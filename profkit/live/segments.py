@@ -21,7 +21,7 @@ from profkit.samplers.base import (
     output_path,
     rounds_path,
 )
-from profkit.samplers.cpython import CPythonSampler, recording_of
+from profkit.samplers.cpython import CPythonSampler, recorded
 from profkit.samplers.stack_journal import DamagedJournal, JournalReader
 from profkit.store.files import open_spool
 from profkit.transforms.simplify import fold_addresses
@@ -144,4 +144,4 @@ class _Tail:
         if journal is None:
             return None
         self.rounds += journal.rounds
-        return recording_of(journal, plan)
+        return recorded(journal, plan)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import DamagedFile, SamplerMissing
+from profkit.errors import SamplerMissing
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
@@ -17,7 +17,6 @@ from profkit.process.child import plain_python
 from profkit.process.redaction import secret_rule
 from profkit.samplers import cpython_plan, cpython_process
 from profkit.samplers.base import (
-    LARGEST_OUTPUT_BYTES,
     Attachment,
     LiveStacks,
     Recording,
@@ -27,11 +26,11 @@ from profkit.samplers.base import (
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.stack_journal import (
     FEWEST_ROUNDS,
-    DamagedJournal,
     StackJournal,
     of_one_process,
     partial_notes,
-    read_journal,
+    read_segment,
+    recording_of,
 )
 from profkit.transforms.simplify import build_like, child_frame, without_own_threads
 
@@ -84,25 +83,14 @@ class CPythonSampler:
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; a journal without an end is read, too: its sampler was killed."""
-        name = output_name(segment.index, self.name)
-        try:
-            journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
-        except DamagedJournal as damage:
-            raise DamagedFile(files.path / name, str(damage)) from damage
-        return recording_of(journal, plan)
+        return recorded(read_segment(files, output_name(segment.index, self.name)), plan)
 
 
-def recording_of(journal: StackJournal, plan: SamplerPlan) -> Recording:
+def recorded(journal: StackJournal, plan: SamplerPlan) -> Recording:
     """Return the content of a journal, or of a part of it, as a recording."""
     profile = without_own_threads(journal.profile)
-    return Recording(
-        profile=_with_children(profile, journal) if plan.subprocesses else of_one_process(profile),
-        rounds=journal.rounds,
-        errors=sum(journal.dropped.values()),
-        notes=tuple(_notes(journal)),
-        unseen_ns=journal.unseen_ns,
-        complete=journal.end is not None,
-    )
+    shown = _with_children(profile, journal) if plan.subprocesses else of_one_process(profile)
+    return recording_of(journal, shown, _notes(journal))
 
 
 def _with_children(profile: Profile, journal: StackJournal) -> Profile:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from profkit.errors import DamagedFile
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
+from profkit.samplers.base import LARGEST_OUTPUT_BYTES, Recording, SegmentFiles
 from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, LETTERS, VERSION
 
 _HEADER = "profkit-stacks"
@@ -79,6 +81,26 @@ def partial_notes(journal: StackJournal) -> tuple[Note, ...]:
     if journal.rounds < FEWEST_ROUNDS or journal.partial <= _NOTABLY_PARTIAL * journal.rounds:
         return ()
     return (Note.of(NoteCode.ROUNDS_PARTIAL, partial=journal.partial, rounds=journal.rounds),)
+
+
+def read_segment(files: SegmentFiles, name: str) -> StackJournal:
+    """Return the journal in a segment's file, also one without an end; raises DamagedFile."""
+    try:
+        return read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
+    except DamagedJournal as damage:
+        raise DamagedFile(files.path / name, str(damage)) from damage
+
+
+def recording_of(journal: StackJournal, profile: Profile, notes: Iterable[Note]) -> Recording:
+    """Return the content of a journal, or of a part of it, with a profile made of its own."""
+    return Recording(
+        profile=profile,
+        rounds=journal.rounds,
+        errors=sum(journal.dropped.values()),
+        notes=tuple(notes),
+        unseen_ns=journal.unseen_ns,
+        complete=journal.end is not None,
+    )
 
 
 def has_ended(tail: bytes) -> bool:

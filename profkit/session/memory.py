@@ -22,8 +22,7 @@ from profkit.process.fork_hooks import HOOKS, Hooks
 from profkit.process.guard import guarded, reraise_program_error
 from profkit.process.locks import new_rlock
 from profkit.samplers.memray.captures import capture_name
-from profkit.samplers.memray.errors import TrackerBusy
-from profkit.samplers.memray.tracker import Tracking, start_tracking, stop_all
+from profkit.samplers.memray.tracker import TrackerBusy, Tracking, start_tracking, stop_all
 from profkit.session import activity
 from profkit.session.activity import OPEN_BLOCKS, is_spawned
 from profkit.session.counters import Counters

@@ -43,7 +43,7 @@ from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.program.environment import MODE
-from profkit.samplers.memray.errors import TrackerMissing
+from profkit.samplers.memray.tracker import TrackerMissing
 
 if TYPE_CHECKING:
     from profkit.program.environment import ProgramOptions

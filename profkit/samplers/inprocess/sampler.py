@@ -12,7 +12,6 @@ from profkit.errors import DamagedFile, InvalidOption, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment
 from profkit.samplers.base import (
-    LARGEST_OUTPUT_BYTES,
     LiveStacks,
     Recording,
     SegmentFiles,
@@ -25,12 +24,12 @@ from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
 from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
 from profkit.samplers.process_attachment import START, check_folder
 from profkit.samplers.stack_journal import (
-    DamagedJournal,
     Inside,
     StackJournal,
     of_one_process,
     partial_notes,
-    read_journal,
+    read_segment,
+    recording_of,
 )
 from profkit.transforms.simplify import without_own_threads
 
@@ -94,21 +93,15 @@ class InProcessSampler:
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; a journal without an end is read, too: the program was killed."""
         name = output_name(segment.index, NAME)
+        journal = read_segment(files, name)
         try:
-            journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
             notes = tuple(map(_note_of, journal.inside))
-        except (DamagedJournal, ValueError) as damage:
+        except ValueError as damage:
             raise DamagedFile(files.path / name, str(damage)) from damage
         if not notes:
             raise DamagedFile(files.path / name, "it does not say how it was sampled")
-        return Recording(
-            profile=of_one_process(without_own_threads(journal.profile)),
-            rounds=journal.rounds,
-            errors=sum(journal.dropped.values()),
-            notes=(*notes, *_rarity_notes(journal), *partial_notes(journal)),
-            unseen_ns=journal.unseen_ns,
-            complete=journal.end is not None,
-        )
+        profile = of_one_process(without_own_threads(journal.profile))
+        return recording_of(journal, profile, (*notes, *_rarity_notes(journal), *partial_notes(journal)))
 
 
 def _note_of(inside: Inside) -> Note:

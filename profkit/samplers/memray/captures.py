@@ -15,7 +15,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, Value
 from profkit.model.session import SEGMENT_PREFIX, Capture, segment_stem
 from profkit.process.child import plain_python, run_child
 from profkit.samplers.memray import reader
-from profkit.samplers.memray.errors import TrackerMissing
+from profkit.samplers.memray.tracker import TrackerMissing
 
 _ENDING = ".memray"
 _READER = str(Path(reader.__file__))

@@ -34,7 +34,7 @@ from profkit.render.json.sampled import runs_json, sampled_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.views.gate import GateReport
-from profkit.samplers.memray import errors as memray_errors
+from profkit.samplers.memray import tracker
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_checkups import contained
 from tests.support.example_measured_comparisons import one_order
@@ -42,7 +42,7 @@ from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_run, with_sources
 from tests.support.folders import GOLDEN, ROOT
 
-ERROR_MODULES = (errors, measuring_errors, memray_errors, pytorch_errors, foreground)
+ERROR_MODULES = (errors, measuring_errors, tracker, pytorch_errors, foreground)
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
 )
