@@ -23,7 +23,7 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process import procfs, watchdog
 from profkit.process.child import plain_python, run_child
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import reraise_signal_error, suppressed
 
 _NEARBY = 64
 _RESERVED_PIDS = 300
@@ -270,11 +270,9 @@ class Watched:
         if self._closed:
             return
         self._closed = True
-        try:
+        with suppressed(OSError):  # it is not our child
             if procfs.start_ticks(self.pid) == self.start_ticks:
                 posix.waitid(posix.P_PID, self.pid, posix.WEXITED | posix.WNOHANG)
-        except OSError as error:  # it is not our child
-            reraise_signal_error(error)
 
 
 def watch(pid: int) -> Watched | None:

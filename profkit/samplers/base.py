@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from profkit.errors import SamplerTimeout
 from profkit.model.sampler_names import CALLS_ONLY
-from profkit.model.session import SEGMENT_PREFIX, SessionState, segment_stem
+from profkit.model.session import SEGMENT_PREFIX, SamplerPlan, SessionState, segment_stem
 from profkit.samplers.options import SamplerOptions
 
 if TYPE_CHECKING:
     from profkit.clock import Clock
     from profkit.model.notes import Note
     from profkit.model.profile import Profile
-    from profkit.model.session import SamplerPlan, Segment
+    from profkit.model.session import Segment
 
 
 READ, PTRACE = "read", "ptrace"
@@ -124,6 +124,22 @@ class Sampler(Protocol):
 
         Raises `DamagedFile` if the output is missing or cannot be read.
         """
+
+
+def plain_plan(sampler: str, options: SamplerOptions, rate_hz: float) -> SamplerPlan:
+    """Return the plan of a sampler that does not stop the program and reads Python's stacks only."""
+    return SamplerPlan(
+        sampler=sampler,
+        rate_hz=rate_hz,
+        blocking=False,
+        idle=options.idle,
+        native=False,
+        subprocesses=False,
+        scope=options.scope,
+        max_duration_s=options.max_duration_s,
+        tags=options.tags,
+        sample_each=options.sample_each,
+    )
 
 
 LARGEST_OUTPUT_BYTES = 2**30

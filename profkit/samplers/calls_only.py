@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import InvalidOption
 from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import Attachment, LiveStacks, Recording, SegmentFiles
+from profkit.samplers.base import Attachment, LiveStacks, Recording, SegmentFiles, plain_plan
 from profkit.samplers.options import SamplerOptions, check_common
 
 _FIX = "leave it out, or choose another sampler: sampler='none' takes no samples"
@@ -36,17 +37,7 @@ class CallsOnlySampler:
                 raise InvalidOption(option, value, _FIX)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        return SamplerPlan(
-            sampler=CALLS_ONLY,
-            rate_hz=0.0,
-            blocking=False,
-            idle=True,
-            native=False,
-            subprocesses=False,
-            scope=options.scope,
-            max_duration_s=options.max_duration_s,
-            tags=options.tags,
-        )
+        return replace(plain_plan(CALLS_ONLY, options, 0.0), idle=True, sample_each=None)
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> NoAttachment:
         """See `Sampler.attach`; starts nothing."""

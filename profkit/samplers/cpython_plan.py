@@ -7,11 +7,12 @@ about 0.07 ms and 1 µs for each frame (measured, CPython 3.15).
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
-from profkit.samplers.base import LiveStacks
+from profkit.samplers.base import LiveStacks, plain_plan
 from profkit.samplers.host_share import SLOWEST_HZ, default_rate
 from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
 
@@ -78,17 +79,10 @@ def plan(
         affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / cost_s))
         rate_hz, notes = default_rate(DEFAULT_RATE_HZ, affordable_hz, live, cost_s)
         requested_hz = float(rate_hz)
-    return SamplerPlan(
-        sampler="cpython",
-        rate_hz=requested_hz,
-        blocking=False,
+    return replace(
+        plain_plan("cpython", options, requested_hz),
         idle=options.idle and not options.gil,
-        native=False,
         subprocesses=options.subprocesses,
-        scope=options.scope,
-        max_duration_s=options.max_duration_s,
-        tags=options.tags,
-        sample_each=options.sample_each,
         notes=(*notes, *([Note(NoteCode.STACKS_CUT)] if version < WHOLE_SINCE else [])),
         gil=options.gil,
         async_stacks=options.async_stacks,

@@ -16,7 +16,7 @@ from profkit.formats.speedscope import read_speedscope
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import suppressed
 from profkit.process.redaction import SecretRule, secret_rule
 from profkit.samplers import pyspy_plan, pyspy_process
 from profkit.samplers.base import (
@@ -124,13 +124,10 @@ class PySpySampler:
 
 def _measured(profile: Profile, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Measured:
     """Return the profile with states, if there is a journal of rounds, and with starts."""
-    try:
+    with suppressed(DamagedFile):
         processes = read_rounds(files.read(rounds_name(segment.index), LARGEST_OUTPUT_BYTES))
-    except DamagedFile as damage:
-        reraise_signal_error(damage)
-        processes = {}
-    if processes:
-        return with_states(profile, processes, stops=plan.blocking)
+        if processes:
+            return with_states(profile, processes, stops=plan.blocking)
     rounds = _rounds(profile)
     return Measured(with_starts(profile, rounds), rounds, 0)
 
@@ -150,11 +147,9 @@ def _read_profile(files: SegmentFiles, name: str) -> Profile:
 
 def _read_log(files: SegmentFiles, name: str) -> str:
     """Return the text of a log, empty if it cannot be read: samples are valid without it."""
-    try:
+    with suppressed(DamagedFile):
         return files.read(name, LARGEST_LOG_BYTES).decode("utf-8", "replace")
-    except DamagedFile as damage:
-        reraise_signal_error(damage)
-        return ""
+    return ""
 
 
 @cache

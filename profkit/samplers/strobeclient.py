@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -14,7 +15,7 @@ from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
-from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, backed_off_s, log_path
+from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, backed_off_s, log_path, plain_plan
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions, check_common, cpu_frequency
 
 _RUN_ID = re.compile(r"INFO Run Id: (-?\d+)")
@@ -190,16 +191,10 @@ class StrobeclientSampler:
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         """See `Sampler.plan`; `sample_each` is always set, since strobeclient needs it."""
         rate_hz, sample_each = _rate_and_cycles(options)
-        return SamplerPlan(
-            sampler=self.name,
-            rate_hz=rate_hz,
-            blocking=False,
+        return replace(
+            plain_plan(self.name, options, rate_hz),
             idle=False,
-            native=False,
-            subprocesses=False,
-            scope=options.scope,
             max_duration_s=_LONGEST_S if options.max_duration_s >= UNLIMITED_S else options.max_duration_s,
-            tags=options.tags,
             sample_each=sample_each,
             notes=(Note(NoteCode.CPU_TIME_ONLY),) if options.idle else (),
         )

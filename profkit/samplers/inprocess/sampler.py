@@ -18,6 +18,7 @@ from profkit.samplers.base import (
     log_path,
     output_name,
     output_path,
+    plain_plan,
 )
 from profkit.samplers.inprocess.attachment import NAME, InProcessAttachment
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
@@ -64,18 +65,7 @@ class InProcessSampler:
         check_rate(options, fastest_hz, f"sampler='{NAME}' supports 1 to {fastest_hz:g} Hz with this Python")
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        return SamplerPlan(
-            sampler=NAME,
-            rate_hz=requested_rate(options) or DEFAULT_RATE_HZ,
-            blocking=False,
-            idle=options.idle,
-            native=False,
-            subprocesses=False,
-            scope=options.scope,
-            max_duration_s=options.max_duration_s,
-            tags=options.tags,
-            sample_each=options.sample_each,
-        )
+        return plain_plan(NAME, options, requested_rate(options) or DEFAULT_RATE_HZ)
 
     def attach(
         self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
