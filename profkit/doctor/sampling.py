@@ -9,14 +9,14 @@ from profkit.doctor.system import SystemFacts
 from profkit.doctor.trials import Candidate, Trial
 from profkit.model.checkup import Check, Group, Status
 from profkit.render.formatting import count
-from profkit.samplers import cpython_plan, pyspy_plan
+from profkit.samplers import cpython, pyspy_plan
 from profkit.samplers.attach_facts import AttachFacts
 from profkit.samplers.inprocess import sampler as inprocess
 from profkit.samplers.inprocess.ways import Kind
 from profkit.units import format_duration
 
 _RATES_HZ = {
-    "cpython": cpython_plan.DEFAULT_RATE_HZ,
+    "cpython": cpython.DEFAULT_RATE_HZ,
     "pyspy": pyspy_plan.DEFAULT_RATE_HZ,
     "inprocess": inprocess.DEFAULT_RATE_HZ,
 }

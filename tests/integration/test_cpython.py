@@ -23,8 +23,7 @@ from profkit.model.profile import Profile
 from profkit.model.session import SessionState
 from profkit.process import procfs
 from profkit.samplers.base import LiveStacks, output_path
-from profkit.samplers.cpython import CPythonSampler
-from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, fastest
+from profkit.samplers.cpython import DEFAULT_RATE_HZ, CPythonSampler, fastest
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.stack_journal import read_journal
 from tests.integration.harness import PROGRAMS, run_program
@@ -177,7 +176,6 @@ def test_a_program_that_is_no_python(tmp_path: Path) -> None:
 def test_a_denied_read_is_explained(tmp_path: Path) -> None:
     program = """
 from profkit.samplers.cpython import CPythonSampler
-from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, fastest
 SAMPLER = CPythonSampler()
 PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
 try:

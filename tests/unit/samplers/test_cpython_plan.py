@@ -10,22 +10,26 @@ import pytest
 from profkit.errors import InvalidOption, UsageError
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
-from profkit.samplers import cpython_plan, options, pyspy_plan
+from profkit.samplers import options, pyspy_plan
 from profkit.samplers.base import LiveStacks
-from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, SAMPLER_CPU, check, round_cost_s
+from profkit.samplers.cpython import DEFAULT_RATE_HZ, SAMPLER_CPU, CPythonSampler, round_cost_s
 from profkit.samplers.host_share import HOST_CPU
 from profkit.samplers.options import SamplerOptions
 
 FEW = LiveStacks(threads=1, frames=10)
 
 
-def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+def plan(options: SamplerOptions, live: LiveStacks, version: str = "3.15.0") -> SamplerPlan:
     """Plan with the same version for every Python that runs this."""
-    return cpython_plan.plan(options, live, (3, 15))
+    return CPythonSampler(version=version).plan(options, live)
+
+
+def check(options: SamplerOptions, version: tuple[int, int]) -> None:
+    CPythonSampler(version=f"{version[0]}.{version[1]}.0").check(options)
 
 
 def test_the_reader_of_3_14_cuts_stacks() -> None:
-    made = cpython_plan.plan(SamplerOptions(), FEW, (3, 14))
+    made = plan(SamplerOptions(), FEW, "3.14.0")
     assert [note.code for note in made.notes] == [NoteCode.STACKS_CUT]
 
 
