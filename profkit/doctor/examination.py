@@ -11,7 +11,6 @@ from profkit.doctor.permissions import permission_checks
 from profkit.doctor.places import trial_folder
 from profkit.doctor.sampling import sampling_checks
 from profkit.doctor.system import SystemFacts, system_facts
-from profkit.doctor.torch_files import torch_checks
 from profkit.doctor.trials import Trial, TrialError, auto_order, candidates, not_tried, try_candidate
 from profkit.model.checkup import Check, Checkup, Group, has_failed
 from profkit.samplers.attach_facts import CallResults, attach_facts, try_calls
@@ -35,7 +34,7 @@ def examine(config: Config) -> Checkup:
             tools.valgrind_check(system),
             tools.compiler_check(system),
             tools.cache_check(),
-            *torch_checks(system),
+            *tools.torch_checks(system),
             tools.machine_check(),
             *storage.storage_checks(config, system),
             *noise.noise_checks(before, system),

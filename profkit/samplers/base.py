@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from profkit.errors import SamplerTimeout
+from profkit.model.notes import Note, NoteCode
 from profkit.model.sampler_names import CALLS_ONLY
 from profkit.model.session import SEGMENT_PREFIX, SamplerPlan, SessionState, segment_stem
 from profkit.samplers.options import SamplerOptions
 
 if TYPE_CHECKING:
     from profkit.clock import Clock
-    from profkit.model.notes import Note
     from profkit.model.profile import Profile
     from profkit.model.session import Segment
 
 
 READ, PTRACE = "read", "ptrace"
 """What a system may deny to samplers: reading the memory of a process, and stopping it with ptrace."""
+HOST_CPU = 0.10
+"""Maximum share of the host's processors for all of its samplers if there are several."""
+SLOWEST_HZ = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,27 @@ def plain_plan(sampler: str, options: SamplerOptions, rate_hz: float) -> Sampler
         tags=options.tags,
         sample_each=options.sample_each,
     )
+
+
+def default_rate(
+    usual_hz: int, affordable_hz: int, live: LiveStacks, round_cpu_s: float
+) -> tuple[int, tuple[Note, ...]]:
+    """Return the rate if the user set none, with a note if it is below the usual one.
+
+    What a round costs is known from measurements; how busy the machine is says nothing about it. The samplers
+    of one host share a part of its processors in equal parts. `affordable_hz` is the maximum for the sake of
+    the program, and `round_cpu_s` the processor time of a round.
+    """
+    rate_hz, others = min(usual_hz, affordable_hz), live.other_samplers
+    part_hz = max(SLOWEST_HZ, int(HOST_CPU * live.processors / round_cpu_s / (others + 1)))
+    if others and part_hz < rate_hz:
+        return part_hz, (Note.of(NoteCode.SHARED_HOST, rate_hz=part_hz, samplers=others, share=HOST_CPU),)
+    if rate_hz == usual_hz:
+        return rate_hz, ()
+    why = Note.of(
+        NoteCode.LONG_ROUNDS, rate_hz=rate_hz, usual_hz=usual_hz, frames=live.frames, threads=live.threads
+    )
+    return rate_hz, (why,)
 
 
 LARGEST_OUTPUT_BYTES = 2**30

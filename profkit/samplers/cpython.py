@@ -22,14 +22,15 @@ from profkit.process.child import plain_python
 from profkit.process.redaction import secret_rule
 from profkit.samplers import cpython_process
 from profkit.samplers.base import (
+    SLOWEST_HZ,
     Attachment,
     LiveStacks,
     Recording,
     SegmentFiles,
+    default_rate,
     output_name,
     plain_plan,
 )
-from profkit.samplers.host_share import SLOWEST_HZ, default_rate
 from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
 from profkit.samplers.stack_journal import (
     FEWEST_ROUNDS,

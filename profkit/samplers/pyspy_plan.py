@@ -16,8 +16,7 @@ from dataclasses import replace
 from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
-from profkit.samplers.base import LiveStacks, plain_plan
-from profkit.samplers.host_share import SLOWEST_HZ, default_rate
+from profkit.samplers.base import SLOWEST_HZ, LiveStacks, default_rate, plain_plan
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 
 DEFAULT_RATE_HZ = 100

@@ -11,9 +11,8 @@ from profkit.errors import InvalidOption, UsageError
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.samplers import options, pyspy_plan
-from profkit.samplers.base import LiveStacks
+from profkit.samplers.base import HOST_CPU, LiveStacks
 from profkit.samplers.cpython import DEFAULT_RATE_HZ, SAMPLER_CPU, CPythonSampler, round_cost_s
-from profkit.samplers.host_share import HOST_CPU
 from profkit.samplers.options import SamplerOptions
 
 FEW = LiveStacks(threads=1, frames=10)
