@@ -111,13 +111,13 @@ class PySpySampler:
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""
         profile = _read_profile(files, output_name(segment.index, self.name))
-        facts = log_facts(_read_log(files, log_name(segment.index)))
+        errors, behind_s = log_facts(_read_log(files, log_name(segment.index)))
         measured = _measured(profile, files, segment, plan) if plan.idle else Measured(profile, None, 0)
         return Recording(
             profile=_shown(measured.profile, plan),
             rounds=measured.rounds,
-            errors=facts.errors,
-            notes=_late_notes(facts.behind_s),
+            errors=errors,
+            notes=(Note.of(NoteCode.SAMPLER_LATE, behind_s=behind_s),) if behind_s >= _NOTABLY_LATE_S else (),
             unseen_ns=measured.unseen_ns,
         )
 
@@ -199,9 +199,3 @@ def with_starts(profile: Profile, rounds: int) -> Profile:
 def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
     program = fold_addresses(without_own_threads(profile))
     return with_child_processes(program) if plan.subprocesses else program
-
-
-def _late_notes(behind_s: float) -> tuple[Note, ...]:
-    if behind_s < _NOTABLY_LATE_S:
-        return ()
-    return (Note.of(NoteCode.SAMPLER_LATE, behind_s=behind_s),)

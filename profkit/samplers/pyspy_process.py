@@ -146,20 +146,8 @@ def _is_pyspy(process: Watched, attempt: Attempt) -> bool:
     return "Sampling process" in attempt.text()
 
 
-@dataclass(frozen=True, slots=True)
-class LogFacts:
-    """Facts about a recording in its log; 0 if the log does not contain them."""
-
-    errors: int
-    """Number of rounds in which a process could not be read."""
-    behind_s: float
-    """Maximum delay of the sampling."""
-
-
-def log_facts(text: str) -> LogFacts:
-    """Return the error count and the maximum delay that a log reports."""
+def log_facts(text: str) -> tuple[int, float]:
+    """Return in how many rounds a process could not be read, and the maximum delay in seconds."""
     counts = _COUNTS.search(text)
-    return LogFacts(
-        errors=int(counts.group(2)) if counts else 0,
-        behind_s=max((float(late) for late in _BEHIND.findall(text)), default=0.0),
-    )
+    behind_s = max((float(late) for late in _BEHIND.findall(text)), default=0.0)
+    return int(counts.group(2)) if counts else 0, behind_s

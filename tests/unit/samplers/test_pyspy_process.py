@@ -17,7 +17,7 @@ from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.process_attachment import ProcessAttachment, read_log
 from profkit.samplers.pyspy import PySpySampler
-from profkit.samplers.pyspy_process import LogFacts, PySpyAttempt, is_whole, log_facts
+from profkit.samplers.pyspy_process import PySpyAttempt, is_whole, log_facts
 
 CATCHES_INT = f"SigCgt:\t{1 << (signal.SIGINT - 1):016x}\n"
 SHELL, PYSPY = "/bin/dash", "/usr/bin/py-spy"
@@ -111,8 +111,8 @@ py-spy> Wrote speedscope file to 'a.json'. Samples: 198 Errors: 7
 
 
 def test_counts_and_lateness():
-    assert log_facts(DONE) == LogFacts(errors=7, behind_s=12.99)
-    assert log_facts("") == LogFacts(errors=0, behind_s=0.0)
+    assert log_facts(DONE) == (7, 12.99)
+    assert log_facts("") == (0, 0.0)
 
 
 @pytest.mark.parametrize(
