@@ -53,14 +53,14 @@ def parse_status(reply: str) -> tuple[SessionState, tuple[tuple[str, str], ...]]
 class Strobeclient:
     """Runner of strobeclient's commands; appends their output to one log."""
 
-    def __init__(self, program: str, log: Path, timeout_s: float = _COMMAND_TIMEOUT_S) -> None:
-        self._program, self._log, self._timeout_s = program, log, timeout_s
+    def __init__(self, program: str, log: Path) -> None:
+        self._program, self._log = program, log
 
     def run_command(self, stage: str, *arguments: str) -> str:
         """Return the reply to one command; raises `SamplerFailed` if it fails or takes too long."""
         before = self._log.stat().st_size if self._log.exists() else 0
         try:
-            ended = run_child((self._program, *arguments), self._log, self._timeout_s)
+            ended = run_child((self._program, *arguments), self._log, _COMMAND_TIMEOUT_S)
         except OSError as error:  # TimeoutError is one
             raise SamplerFailed("strobeclient", stage, str(error), _FIX) from error
         with self._log.open("rb") as file:
