@@ -17,6 +17,7 @@ from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
 from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, backed_off_s, log_path, plain_plan
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions, check_common, cpu_frequency
+from profkit.samplers.process_attachment import log_size, read_log
 
 _RUN_ID = re.compile(r"INFO Run Id: (-?\d+)")
 _STATUS = re.compile(r"Profile run status: (\w+)")
@@ -50,35 +51,8 @@ def parse_status(reply: str) -> tuple[SessionState, tuple[tuple[str, str], ...]]
     return (state, ()) if state else None
 
 
-class Strobeclient:
-    """Runner of strobeclient's commands; appends their output to one log."""
-
-    def __init__(self, program: str, log: Path) -> None:
-        self._program, self._log = program, log
-
-    def run_command(self, stage: str, *arguments: str) -> str:
-        """Return the reply to one command; raises `SamplerFailed` if it fails or takes too long."""
-        before = self._log.stat().st_size if self._log.exists() else 0
-        try:
-            ended = run_child((self._program, *arguments), self._log, _COMMAND_TIMEOUT_S)
-        except OSError as error:  # TimeoutError is one
-            raise SamplerFailed("strobeclient", stage, str(error), _FIX) from error
-        with self._log.open("rb") as file:
-            file.seek(before)
-            reply = file.read().decode("utf-8", "replace")
-        # The code is None if the program's own waitpid(-1) took it: then only the reply is checked.
-        if ended.code:
-            raise SamplerFailed("strobeclient", stage, f"exit code {ended.code}, {reply.strip()!r}", _FIX)
-        return reply
-
-
-def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> StrobeclientRun:
-    """Start a run on a process; raises `SamplerFailed` if that fails."""
-    reply = client.run_command("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
-    found = _RUN_ID.search(reply)
-    if found is None:
-        raise SamplerFailed("strobeclient", "start", f"no run id in {reply.strip()!r}", _FIX)
-    return StrobeclientRun(client, found.group(1), index)
+def _failed(stage: str, detail: str) -> SamplerFailed:
+    return SamplerFailed("strobeclient", stage, detail, _FIX)
 
 
 def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...]:
@@ -96,12 +70,31 @@ def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...
 
 
 class StrobeclientRun(Attachment):
-    """Attachment of one strobelight run; not thread-safe."""
+    """Attachment of one strobelight run; not thread-safe. Appends the output of all commands to one log."""
 
-    def __init__(self, client: Strobeclient, run_id: str, index: int) -> None:
-        self._client, self._run_id, self._index = client, run_id, index
+    def __init__(self, program: str, log: Path, pid: int, plan: SamplerPlan, index: int) -> None:
+        """Start a run on a process; raises `SamplerFailed` if that fails."""
+        self._program, self._log, self._index = program, log, index
         self._links: tuple[tuple[str, str], ...] = ()
         self._finished = self._stop_sent = False
+        reply = self._reply("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
+        found = _RUN_ID.search(reply)
+        if found is None:
+            raise _failed("start", f"no run id in {reply.strip()!r}")
+        self._run_id = found.group(1)
+
+    def _reply(self, stage: str, *arguments: str) -> str:
+        """Return the reply to one command; raises `SamplerFailed` if it fails or takes too long."""
+        before = log_size(self._log)
+        try:
+            ended = run_child((self._program, *arguments), self._log, _COMMAND_TIMEOUT_S)
+        except OSError as error:  # TimeoutError is one
+            raise _failed(stage, str(error)) from error
+        reply = read_log(self._log, before)
+        # The code is None if the program's own waitpid(-1) took it: then only the reply is checked.
+        if ended.code:
+            raise _failed(stage, f"exit code {ended.code}, {reply.strip()!r}")
+        return reply
 
     def segment(self) -> Segment:
         return Segment(self._index, started_ns=0, remote_id=self._run_id, links=self._links)
@@ -111,10 +104,10 @@ class StrobeclientRun(Attachment):
         if self._finished:
             return SessionState.SUCCESS
         stage = "stop" if self._stop_sent else "run"
-        reply = self._client.run_command(stage, "getRunStatus", "--run-id", self._run_id)
+        reply = self._reply(stage, "getRunStatus", "--run-id", self._run_id)
         status = parse_status(reply)
         if status is None or status[0] is SessionState.FAILED:
-            raise SamplerFailed("strobeclient", stage, reply.strip() or "an empty reply", _FIX)
+            raise _failed(stage, reply.strip() or "an empty reply")
         state, self._links = status
         self._finished = state is SessionState.SUCCESS
         return state
@@ -126,11 +119,11 @@ class StrobeclientRun(Attachment):
         """See `Attachment.request_stop`; raises `SamplerFailed` if the run cannot be stopped."""
         if self._finished or self._stop_sent:
             return
-        reply = self._client.run_command("stop", "stopRun", "--run-id", self._run_id)
+        reply = self._reply("stop", "stopRun", "--run-id", self._run_id)
         self._stop_sent = True
         # A run that has reached its duration can no longer be stopped, which is no failure.
         if not _STOPPED.search(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
-            raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _FIX)
+            raise _failed("stop", reply.strip() or "an empty reply")
 
     def stop_timeout_s(self) -> float:
         return _FINISH_TIMEOUT_S
@@ -200,7 +193,7 @@ class StrobeclientSampler:
         )
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        return start_run(Strobeclient(self.find(), log_path(folder, index)), pid, plan, index)
+        return StrobeclientRun(self.find(), log_path(folder, index), pid, plan, index)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> None:
         """Return None: strobelight keeps the samples."""
