@@ -15,9 +15,8 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.model.profile import Profile
 from profkit.model.session import Segment, SessionState
 from profkit.samplers import cpython_process, registry
-from profkit.samplers.base import LiveStacks, Recording
+from profkit.samplers.base import LiveStacks, Recording, await_state
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.store.files import open_spool
 
 HAS_READER = sys.version_info >= (3, 14)

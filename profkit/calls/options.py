@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 from profkit.calls.regions import RegionExtras
 from profkit.errors import InvalidOption, UnknownOption
 from profkit.model.region import MEMRAY
-from profkit.process.imports import IMPORTING
+from profkit.process.locks import IMPORTING
 from profkit.samplers.options import (
     UNLIMITED_S,
     Blocking,

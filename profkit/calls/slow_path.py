@@ -19,7 +19,7 @@ from profkit.errors import ProfkitError
 from profkit.originals import REAL
 from profkit.process.background import BackgroundThread
 from profkit.process.guard import LOG, explained, ignore, reraise_program_error, say_once
-from profkit.process.imports import IMPORTING, is_importing
+from profkit.process.locks import IMPORTING, is_importing
 from profkit.session.activity import own_calls
 from profkit.session.counters import Counters
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from profkit.doctor.permissions import PermissionFacts, fix_of_denial
+from profkit.doctor.permissions import fix_of_denial
 from profkit.doctor.system import SystemFacts
 from profkit.doctor.trials import Candidate, Trial
-from profkit.errors import SamplerMissing
 from profkit.model.checkup import Check, Group, Status
 from profkit.render.formatting import count
-from profkit.samplers import cpython_plan, pyspy_plan
+from profkit.samplers import cpython, pyspy_plan
+from profkit.samplers.attach_facts import AttachFacts
 from profkit.samplers.inprocess import sampler as inprocess
 from profkit.samplers.inprocess.ways import Kind
 from profkit.units import format_duration
 
 _RATES_HZ = {
-    "cpython": cpython_plan.DEFAULT_RATE_HZ,
+    "cpython": cpython.DEFAULT_RATE_HZ,
     "pyspy": pyspy_plan.DEFAULT_RATE_HZ,
     "inprocess": inprocess.DEFAULT_RATE_HZ,
 }
@@ -41,7 +41,7 @@ _LOG = "run it again; if it fails again, look for what kills processes, and for 
 
 def sampling_checks(
     trials: Sequence[Trial],
-    permissions: PermissionFacts,
+    facts: AttachFacts,
     system: SystemFacts,
     order: Sequence[Candidate],
 ) -> tuple[Check, ...]:
@@ -49,13 +49,13 @@ def sampling_checks(
 
     `order` is that of `auto`, best first.
     """
-    return tuple(_check(trial, trials, permissions, system, order) for trial in trials)
+    return tuple(_check(trial, trials, facts, system, order) for trial in trials)
 
 
 def _check(
     trial: Trial,
     trials: Sequence[Trial],
-    permissions: PermissionFacts,
+    facts: AttachFacts,
     system: SystemFacts,
     order: Sequence[Candidate],
 ) -> Check:
@@ -70,19 +70,15 @@ def _check(
     status = Status.SHORTFALL if works else Status.FAILED
     cost = _cost(trial.candidate, trials, order) if works else _NO_SAMPLER
     if trial.missing is not None:
-        return _missing_check(trial.candidate, trial.missing, status, cost)
+        found, fix = f"{trial.missing.program} is not on PATH", _INSTALL[trial.candidate.sampler]
+        return Check(Group.SAMPLERS, name, status, found, cost, fix)
     if trial.error is None:
         found, fix = f"{_found(trial)}; the trial has no samples", _LOG
     else:
         found, fix = trial.error.message, trial.error.fix
         if trial.error.cause is not None:
-            fix = fix_of_denial(trial.error.cause, permissions, system, fix)
+            fix = fix_of_denial(trial.error.cause, facts, system, fix)
     return Check(Group.SAMPLERS, name, status, found, cost, fix or _LOG, trial.took_s)
-
-
-def _missing_check(candidate: Candidate, missing: SamplerMissing, status: Status, cost: str) -> Check:
-    found, fix = f"{missing.program} is not on PATH", _INSTALL[candidate.sampler]
-    return Check(Group.SAMPLERS, candidate.name, status, found, cost, fix)
 
 
 def _cost(candidate: Candidate, trials: Sequence[Trial], order: Sequence[Candidate]) -> str:
@@ -122,7 +118,6 @@ def _words(candidate: Candidate) -> str:
 
 
 def _use(candidate: Candidate) -> str:
-    """Return the options that need a candidate."""
     if candidate == _BLOCKING:
         return "blocking=True and native=True"
     blocking = "" if candidate.blocking is None else f", blocking={candidate.blocking}"

@@ -1,4 +1,4 @@
-"""What the text of fixes depends on: container, package manager, superuser."""
+"""What the text of fixes depends on: container, package manager, superuser; and the fixes of errors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,95 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from profkit.doctor.container import ContainerFacts, container_facts
 from profkit.doctor.places import text_of
+
+INITIAL_PID_NAMESPACE = "pid:[4026531836]"
+"""Link of the first PID namespace (PROC_PID_INIT_INO in the kernel's proc_ns.h)."""
+
+DOCKER, PODMAN, KUBERNETES = "docker", "podman", "kubernetes"
+_OWN_KERNEL = "wsl"
+"""A virtual machine that looks like a container: its users can change settings of its kernel."""
+_CGROUPS = (
+    (KUBERNETES, re.compile(r"kubepods")),
+    (DOCKER, re.compile(r"/docker[-/]")),
+    (PODMAN, re.compile(r"libpod")),
+    ("containerd", re.compile(r"containerd")),
+    ("lxc", re.compile(r"/lxc[./]")),
+)
+_NAMES = {DOCKER: "Docker", PODMAN: "Podman", KUBERNETES: "Kubernetes", "lxc": "LXC", _OWN_KERNEL: "WSL"}
+_GPUS = {
+    DOCKER: "docker run --gpus all …",
+    PODMAN: "podman run --device nvidia.com/gpu=all …",
+    KUBERNETES: "set resources: {limits: {nvidia.com/gpu: 1}} in the pod",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerFacts:
+    """What contains this process."""
+
+    kind: str | None = None
+    """Name such as "docker" or "kubernetes"; None if there is no sign of a container."""
+    sign: str = ""
+    """File or variable that shows it."""
+    own_pids: bool | None = False
+    """True if the PID namespace is not the first one; None if unknown."""
+
+    @property
+    def name(self) -> str:
+        """Name in the report."""
+        return "none found" if self.kind is None else f"{_NAMES.get(self.kind, self.kind)} ({self.sign})"
+
+    @property
+    def shares_kernel(self) -> bool:
+        """Whether settings of the kernel are those of a host outside the container."""
+        return self.kind not in (None, _OWN_KERNEL)
+
+    def run_with(self, options: str) -> str | None:
+        """Return the command that starts a container with options; None if there is none for this kind."""
+        return f"{self.kind} run {options} …" if self.kind in (DOCKER, PODMAN) else None
+
+    def grant_ptrace(self, *, to_root: bool = False) -> str | None:
+        """Return how to let a container trace its processes, None if that is unknown for this kind.
+
+        With the capability, runtimes permit the system calls to every user. To use the capability itself, a
+        process must be root's (`to_root`).
+        """
+        if self.kind == KUBERNETES:
+            user = "runAsUser: 0, " if to_root else ""
+            return f'set securityContext: {{{user}capabilities: {{add: ["SYS_PTRACE"]}}}} in the pod'
+        return self.run_with("--cap-add SYS_PTRACE" + (" --user root" if to_root else ""))
+
+    def grant_gpus(self) -> str:
+        """Return how to let a container use the GPUs of its host."""
+        return _GPUS.get(self.kind or "", "give the container the devices /dev/nvidia* of its host")
+
+
+def container_facts(root: Path = Path("/"), environ: Mapping[str, str] = os.environ) -> ContainerFacts:
+    """Return the facts from the files that container runtimes leave, and from /proc."""
+    kind, sign = _kind_and_sign(root, environ)
+    return ContainerFacts(kind, sign, _has_own_pids(root / "proc/self/ns/pid"))
+
+
+def _kind_and_sign(root: Path, environ: Mapping[str, str]) -> tuple[str | None, str]:
+    if "KUBERNETES_SERVICE_HOST" in environ:
+        return KUBERNETES, "KUBERNETES_SERVICE_HOST"
+    for kind, name in ((PODMAN, "run/.containerenv"), (DOCKER, ".dockerenv")):
+        if os.path.exists(root / name):  # a method of Path raises PermissionError
+            return kind, f"/{name}"
+    cgroup = text_of(root / "proc/self/cgroup")
+    for kind, pattern in _CGROUPS:
+        if pattern.search(cgroup):
+            return kind, "/proc/self/cgroup"
+    systemd = text_of(root / "run/systemd/container").strip()
+    return (systemd, "/run/systemd/container") if systemd else (None, "")
+
+
+def _has_own_pids(link: Path) -> bool | None:
+    try:
+        return os.readlink(link) != INITIAL_PID_NAMESPACE
+    except OSError:  # no /proc, or an old kernel
+        return None
 
 
 class Manager(enum.Enum):
@@ -38,7 +125,7 @@ _REINSTALL = _INSTALL | {
     Manager.APT: "apt-get install --reinstall", Manager.DNF: "dnf reinstall", Manager.APK: "apk fix",
     Manager.ZYPPER: "zypper install --force",
 }  # fmt: skip
-_NAMES = {
+_PACKAGE_NAMES = {
     ("g++", Manager.DNF): "gcc-c++", ("g++", Manager.ZYPPER): "gcc-c++", ("g++", Manager.PACMAN): "gcc",
 }  # fmt: skip
 """Names of packages that are not those of Debian."""
@@ -73,7 +160,8 @@ class SystemFacts:
     def _packages(self, commands: Mapping[Manager, str], verb: str, package: str) -> str:
         if self.manager is None:
             return f"{verb} {package} with the system's package manager"
-        return self.as_root(f"sudo {commands[self.manager]} {_NAMES.get((package, self.manager), package)}")
+        name = _PACKAGE_NAMES.get((package, self.manager), package)
+        return self.as_root(f"sudo {commands[self.manager]} {name}")
 
 
 def system_facts(root: Path = Path("/"), environ: Mapping[str, str] = os.environ) -> SystemFacts:
@@ -85,3 +173,10 @@ def _manager(root: Path) -> Manager | None:
     text = text_of(root / "etc/os-release") or text_of(root / "usr/lib/os-release")
     words = [word for line in _IDS.findall(text) for word in re.findall(r"[a-z]+", line)]
     return next((_DISTRIBUTIONS[word] for word in words if word in _DISTRIBUTIONS), None)
+
+
+def without_fix(error: Exception) -> tuple[str, str]:
+    """Return an error's message without its fix and without output of others, and the fix."""
+    first = (str(error) or type(error).__name__).partition("\n")[0]
+    fix = str(getattr(error, "fix", "")) or first.rpartition("; ")[2]
+    return (first.replace(f"; {fix}", ""), fix) if f"; {fix}" in first else (first, "")

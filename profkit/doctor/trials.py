@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import ProfkitError, SamplerMissing, UsageError
 from profkit.ingest.keep import ingest
 from profkit.model.measurement import AnyInfo
@@ -141,7 +141,7 @@ def _supports(sampler: Sampler, options: SamplerOptions) -> bool:
     return True
 
 
-def try_candidate(candidate: Candidate, folder: Path, clock: Clock = SYSTEM_CLOCK) -> Trial:
+def try_candidate(candidate: Candidate, folder: Path) -> Trial:
     """Sample a new program in one way, and keep its run in a store of the folder, which must be empty.
 
     The program is ended in any case. A trial that fails in time without a denial is repeated once: on a busy
@@ -151,16 +151,16 @@ def try_candidate(candidate: Candidate, folder: Path, clock: Clock = SYSTEM_CLOC
     not_possible = _not_possible(candidate, sampler)
     if not_possible is not None:
         return not_possible
-    first = _attempt(candidate, sampler, folder / "first", clock)
+    first = _attempt(candidate, sampler, folder / "first")
     if first.worked or first.denied or first.took_s >= _TIMEOUT_S:
         return first
-    second = _attempt(candidate, sampler, folder / "second", clock)
+    second = _attempt(candidate, sampler, folder / "second")
     return replace(second, took_s=first.took_s + second.took_s, repeated=second.worked)
 
 
-def _attempt(candidate: Candidate, sampler: Sampler, folder: Path, clock: Clock) -> Trial:
+def _attempt(candidate: Candidate, sampler: Sampler, folder: Path) -> Trial:
     folder.mkdir()
-    started_s = clock.monotonic_s()
+    started_s = SYSTEM_CLOCK.monotonic_s()
     error = _run_program(_options_of(candidate, sampler), folder)
     try:
         running_s, info = _recorded(folder)
@@ -179,7 +179,7 @@ def _attempt(candidate: Candidate, sampler: Sampler, folder: Path, clock: Clock)
         inside=() if run is None else _kinds_inside(run.notes),
         kept=run is not None,
         error=error,
-        took_s=clock.monotonic_s() - started_s,
+        took_s=SYSTEM_CLOCK.monotonic_s() - started_s,
     )
 
 

@@ -14,7 +14,7 @@ from typing import cast
 from profkit.calls.options import ProfilerOptions
 from profkit.clock import SYSTEM_CLOCK
 from profkit.decorators import profile
-from profkit.doctor.messages import without_fix
+from profkit.doctor.system import without_fix
 from profkit.errors import AttachDenied, ProfkitError, SamplerTimeout
 from profkit.samplers.ptrace import DenialCause, diagnose
 

@@ -15,7 +15,7 @@ from profkit.ingest.read import FolderRuns, read_runs_in
 from profkit.model.measurement import AnyInfo, MeasuredRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
-from profkit.samplers.memray.errors import TrackerMissing
+from profkit.samplers.memray.tracker import TrackerMissing
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
 from profkit.store.files import OwnedFolder
 from profkit.store.measured import measured_names, read_measured, unfinished_names

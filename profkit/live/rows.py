@@ -101,7 +101,6 @@ def costs(weights: Weights, chosen: Chosen = ALL) -> dict[int, Cost]:
 
 
 def _sums(by_key: Mapping[FunctionKey, int], chosen: Chosen) -> tuple[Counter[int], Counter[int]]:
-    """Return the chosen weight of each function, and the part of it that waited."""
     sums, waiting = Counter[int](), Counter[int]()
     for (function, thread, waits), weight in by_key.items():
         if chosen.has(thread, waits=waits):
@@ -198,10 +197,3 @@ def line_rows(
         if tables.stacks[stack] and tables.stacks[stack][-1] in frames:
             own[tables.frames[tables.stacks[stack][-1]].line] += weight
     return {line: LineRow(line, own[line], weight) for line, weight in total.items()}
-
-
-def heaviest_line(tables: Tables, weights: Weights, function: int) -> int:
-    """Return the line of a function with the most total weight; its first known one if it has no samples."""
-    rows = line_rows(tables, weights, function)
-    lines = [tables.frames[frame].line for frame in tables.frames_of[function]]
-    return max(rows.values(), key=lambda row: (row.total, -row.number)).number if rows else min(lines)

@@ -4,53 +4,51 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from profkit.clock import Clock
 from profkit.errors import DamagedFile, SamplerError
 from profkit.live.samples import Batch
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import Attachment, Recording, Sampler, log_path, output_path, rounds_path
-from profkit.samplers.cpython import CPythonSampler, recording_of
-from profkit.samplers.polling import await_state, kill_stopped
+from profkit.samplers.base import (
+    Attachment,
+    Recording,
+    await_state,
+    kill_stopped,
+    log_path,
+    output_path,
+    rounds_path,
+)
+from profkit.samplers.cpython import CPythonSampler, recorded
 from profkit.samplers.stack_journal import DamagedJournal, JournalReader
+from profkit.session.starting import Start
 from profkit.store.files import open_spool
 from profkit.transforms.simplify import fold_addresses
 
 _LARGEST_READ = 2**24
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Files of a segment: a folder, and the segment's number."""
-
-    folder: Path
-    index: int
-
-    def remove(self, sampler: str) -> None:
-        """Delete the files."""
-        for path_of in (log_path, rounds_path):
-            path_of(self.folder, self.index).unlink(missing_ok=True)
-        output_path(self.folder, self.index, sampler).unlink(missing_ok=True)
+def remove_files(start: Start) -> None:
+    """Delete the files of a segment."""
+    for path_of in (log_path, rounds_path):
+        path_of(start.folder, start.index).unlink(missing_ok=True)
+    output_path(start.folder, start.index, start.sampler.name).unlink(missing_ok=True)
 
 
 class OpenSegment:
     """A sampler that is attached, and its output; not thread-safe."""
 
-    def __init__(
-        self, place: Place, sampler: Sampler, plan: SamplerPlan, attachment: Attachment, clock: Clock
-    ) -> None:
+    def __init__(self, start: Start, attachment: Attachment) -> None:
         """Take over a sampler that is RUNNING."""
-        self._place, self._sampler, self._plan, self._clock = place, sampler, plan, clock
-        self._attachment = attachment
-        self.began_s = self._read_s = clock.monotonic_s()
-        self._tail = _Tail(output_path(place.folder, place.index, sampler.name)) if self.is_followed else None
+        self._start, self._attachment, self._clock = start, attachment, start.clock
+        self.began_s = self._read_s = start.clock.monotonic_s()
+        output = output_path(start.folder, start.index, start.sampler.name)
+        self._tail = _Tail(output) if self.is_followed else None
 
     @property
     def is_followed(self) -> bool:
         """Whether samples can be read while the sampler runs."""
-        return isinstance(self._sampler, CPythonSampler)
+        return isinstance(self._start.sampler, CPythonSampler)
 
     def poll(self) -> SessionState:
         """Return the sampler's state; raises SamplerError if it failed."""
@@ -68,7 +66,7 @@ class OpenSegment:
         except DamagedFile as damage:
             return None, problem or damage
         finally:
-            self._place.remove(self._sampler.name)
+            remove_files(self._start)
 
     def _stop(self) -> tuple[float, SamplerError | None]:
         """Stop the sampler; return when it was asked to, and why it failed."""
@@ -78,7 +76,7 @@ class OpenSegment:
             attachment.request_stop()
             await_state(
                 attachment, SessionState.SUCCESS, attachment.stop_timeout_s(), self._clock, "",
-                self._sampler.name,
+                self._start.sampler.name,
             )  # fmt: skip
         except SamplerError as failure:
             return ended_s, failure
@@ -89,13 +87,13 @@ class OpenSegment:
     def _rest(self, ended_s: float) -> Batch | None:
         if self._tail is not None:
             return self._followed(self._tail, is_over=True, ended_s=ended_s)
-        with open_spool(self._place.folder, None) as folder:
-            recording = self._sampler.read(folder, Segment(self._place.index, 0), self._plan)
+        with open_spool(self._start.folder, None) as folder:
+            recording = self._start.sampler.read(folder, Segment(self._start.index, 0), self._start.plan)
         return None if recording is None else _batch(self.began_s, ended_s, recording)
 
     def _followed(self, tail: _Tail, *, is_over: bool, ended_s: float | None = None) -> Batch | None:
         before = tail.rounds
-        recording = tail.new(self._plan, is_over=is_over)
+        recording = tail.new(self._start.plan, is_over=is_over)
         if recording is None or not (recording.profile.samples or recording.rounds or recording.errors):
             return None
         now_s = self._clock.monotonic_s() if ended_s is None else ended_s
@@ -117,8 +115,6 @@ def _batch(began_s: float, ended_s: float, recording: Recording) -> Batch:
 
 
 class _Tail:
-    """End of a journal that is being written."""
-
     def __init__(self, path: Path) -> None:
         self._path, self._reader, self._position = path, JournalReader(), 0
         self.rounds = 0
@@ -138,4 +134,4 @@ class _Tail:
         if journal is None:
             return None
         self.rounds += journal.rounds
-        return recording_of(journal, plan)
+        return recorded(journal, plan)

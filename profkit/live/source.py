@@ -16,7 +16,7 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, SamplerError
 from profkit.live.samples import Batch
-from profkit.live.segments import OpenSegment, Place
+from profkit.live.segments import OpenSegment, remove_files
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
@@ -210,22 +210,21 @@ class LiveSource:
     def _started(self) -> OpenSegment:
         """Start a sampler; for the first segment, the next one if this one cannot be started."""
         while True:
-            sampler, plan, before_s = self._fallbacks.sampler, self.plan, self._clock.monotonic_s()
-            place = Place(self._folder, self._index)
+            before_s = self._clock.monotonic_s()
             start = Start(
-                self.target.process.pid, sampler, plan, place.folder, place.index,
+                self.target.process.pid, self._fallbacks.sampler, self.plan, self._folder, self._index,
                 _RUNNING_TIMEOUT_S, self._clock,
             )  # fmt: skip
             self._index += 1
             try:
                 attachment, _ = start_sampler(start)
             except SamplerError as failure:
-                place.remove(sampler.name)
+                remove_files(start)
                 if self._has_begun:
                     raise
                 self._fallbacks.step_down(failure, self._folder)
                 continue
-            segment = OpenSegment(place, sampler, plan, attachment, self._clock)
+            segment = OpenSegment(start, attachment)
             self._length_s = self._length_of(segment, segment.began_s - before_s)
             self._has_begun = True
             return segment

@@ -1,22 +1,27 @@
-"""Background threads of profkit in the profiled program.
+"""Background threads of profkit in the profiled program, and the frames of all its threads.
 
-They bypass `threading`: gevent and eventlet would turn them into greenlets, debuggers would stop in them,
-coverage would trace them, and `threading.enumerate()` would list them.
+The threads bypass `threading`: gevent and eventlet would turn them into greenlets, debuggers would stop in
+them, coverage would trace them, and `threading.enumerate()` would list them.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from types import FrameType
 
 from profkit.originals import REAL
 
 _LONGEST_WAIT_S = 0.1
 """Time after which a thread looks whether another one has ended, although the lock of that one is taken."""
+# Until 3.11.8, a garbage collection within the call lets another thread run, and both wait for each other if
+# that one starts a thread (python/cpython#106883).
+_COLLECTS = sys.version_info < (3, 11, 9)
 
 
 def is_main_thread() -> bool:
@@ -124,3 +129,14 @@ def _forget_dummy(ident: int | None) -> None:
 RUNNING: set[BackgroundThread] = set()
 """The threads that run in this process."""
 os.register_at_fork(after_in_child=RUNNING.clear)
+
+
+def current_frames() -> dict[int, FrameType]:
+    """Return the frame in which each thread is, by Python's number of the thread."""
+    if not (_COLLECTS and gc.isenabled()):
+        return sys._current_frames()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        gc.enable()

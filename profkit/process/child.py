@@ -1,7 +1,7 @@
-"""Run a short-lived child process to its end, invisibly to the host program.
+"""Run a short-lived child process to its end: invisibly to the host program, or to read what it prints.
 
-The child has its own process group (Ctrl-C does not reach it), none of the program's open files, and no
-blocked or ignored signals. Its SIGCHLD is consumed before the program's handler gets it, if no other
+An invisible child has its own process group (Ctrl-C does not reach it), none of the program's open files, and
+no blocked or ignored signals. Its SIGCHLD is consumed before the program's handler gets it, if no other
 thread leaves SIGCHLD unblocked. Otherwise a handler may run and find no child to wait for, as every
 SIGCHLD handler must expect.
 
@@ -27,6 +27,7 @@ from profkit.process.guard import reraise_signal_error
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
 _FIRST_PAUSE_S, _PAUSE_GROWTH, _LONGEST_PAUSE_S = 0.0002, 1.1, 0.01
+_CAPTURE_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,16 @@ class EndedChild:
 
     pid: int
     code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a command printed, and how it ended."""
+
+    code: int
+    """Exit status, or minus the number of the signal that ended it."""
+    output: str
+    errors: str
 
 
 def own_python() -> str:
@@ -71,6 +82,29 @@ def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | 
             _end(pid)
             raise TimeoutError(f"{argv[0]} did not end within {timeout_s:g} s")
         return EndedChild(pid, _reap(pid))
+
+
+def capture(command: Sequence[str], timeout_s: float = _CAPTURE_TIMEOUT_S) -> Captured:
+    """Run a command (an absolute path first) to its end, and return what it printed.
+
+    Output is read through pipes, since there may be no folder for files. Raises TimeoutError after ending it
+    with all that it has started, and OSError if it cannot be started.
+    """
+    import subprocess  # slow to import; no profiled program needs it
+
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        encoding="utf-8", errors="replace", start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            output, errors = process.communicate(timeout=timeout_s)
+        except BaseException as error:  # also KeyboardInterrupt, which does not reach the command's session
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise TimeoutError(f"it did not end within {timeout_s:g} s") from error
+            raise
+    return Captured(process.returncode, output.strip(), errors.strip())
 
 
 def _spawn(argv: Sequence[str], output: Path, stdin: int | None) -> int:

@@ -130,7 +130,6 @@ class Descendants:
 
 
 def _time_of_tree(pids: list[int]) -> float:
-    """Return the CPU time of processes and their descendants."""
     found = [(pid, times) for pid in pids if (times := times_of(pid)) is not None]
     return sum(times.cpu_s + times.waited_s + _time_of_tree(children_of(pid)) for pid, times in found)
 

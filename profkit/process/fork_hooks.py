@@ -154,7 +154,6 @@ def _finish(work: Callable[[], None]) -> tuple[BaseException, ...]:
 
 
 def _run(steps: Sequence[Step], doing: str) -> None:
-    """Run steps; raises only exceptions of the program."""
     for step in steps:
         try:
             step()
@@ -167,7 +166,6 @@ def _unused_signal() -> int | None:
 
 
 def _is_below(frame: FrameType | None, caller: FrameType | None) -> bool:
-    """Return whether a frame was called, directly or not, by another one."""
     while frame is not None and frame is not caller:
         frame = frame.f_back
     return frame is not None

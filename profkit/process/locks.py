@@ -1,7 +1,9 @@
-"""Reentrant locks for `with` statements that signal handlers may interrupt."""
+"""Reentrant locks for `with` statements that signal handlers may interrupt, and the one for imports."""
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -33,3 +35,25 @@ def new_rlock() -> _RLock:
     """Return a lock that a `with` statement takes and enters without an interrupt."""
     lock: _RLock = _InterruptibleRLock() if sys.version_info[:2] == (3, 14) else REAL.rlock()
     return lock
+
+
+IMPORTING = new_rlock()
+"""Held while a thread imports parts of profkit, and from the end of the program on.
+
+CPython stops daemon threads wherever they are when a program ends. If one is in an import, it keeps the lock
+of imports, and the program may wait for that forever: its last garbage collection takes it (seen with 3.15).
+"""
+
+
+def is_importing() -> bool:
+    """Return whether this thread holds the lock, as a signal handler may find."""
+    return IMPORTING._is_owned()  # type: ignore[attr-defined,no-any-return]
+
+
+def _after_fork_in_child() -> None:
+    if not is_importing():  # else this thread goes on with its import
+        IMPORTING._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+atexit.register(IMPORTING.acquire)
+os.register_at_fork(after_in_child=_after_fork_in_child)

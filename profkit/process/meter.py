@@ -35,16 +35,14 @@ if TYPE_CHECKING:
 
     @final
     class Result(TypedDict):
-        """How a program ended, and what it and the children that it waited for used."""
+        """How a program ended, and what it used: see `metered.MeteredRun`."""
 
         pid: int
-        status: int
-        """The wait status."""
+        exit_code: int
         wall_s: float
         user_s: float
         system_s: float
         peak_bytes: int
-        """Peak memory of the largest of these processes."""
         involuntary: int
 
     @final
@@ -94,7 +92,7 @@ def _run(request: Request, channel: int, before: Handlers) -> Result | NotStarte
         os.close(reader)
     return {
         "pid": pid,
-        "status": status,
+        "exit_code": os.waitstatus_to_exitcode(status),
         "wall_s": wall_s,
         "user_s": usage.ru_utime,
         "system_s": usage.ru_stime,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from profkit.errors import InternalError
 from profkit.process import meter
-from profkit.process.launch import CommandNotStarted
+from profkit.process.foreground import CommandNotStarted
 from profkit.process.signals import signals_delayed
 from profkit.process.tree import end_tree
 
@@ -80,15 +80,7 @@ class Meter:
             raise
         if "wall_s" not in result:
             raise CommandNotStarted(argv[0], os.strerror(result["errno"]))
-        return MeteredRun(
-            pid=result["pid"],
-            exit_code=os.waitstatus_to_exitcode(result["status"]),
-            wall_s=result["wall_s"],
-            user_s=result["user_s"],
-            system_s=result["system_s"],
-            peak_bytes=result["peak_bytes"],
-            involuntary=result["involuntary"],
-        )
+        return MeteredRun(**result)
 
     def _result(self) -> Result | NotStarted:
         line = b""

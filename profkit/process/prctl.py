@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import suppressed
 
 _PR_GET_DUMPABLE = 3
 _PR_SET_DUMPABLE = 4
@@ -66,11 +66,9 @@ _RESTRICTED = 1
 
 def ptrace_scope(path: Path = SCOPE_FILE) -> int:
     """Return Yama's ptrace_scope, 0 to 3; 0 if the kernel has no Yama, or its file cannot be read."""
-    try:
+    with suppressed(OSError, ValueError):
         return int(path.read_text("ascii"))
-    except (OSError, ValueError) as error:
-        reraise_signal_error(error)
-        return 0
+    return 0
 
 
 def allow_tracer(pid: int, path: Path = SCOPE_FILE) -> bool:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.prctl import is_self_dumpable
 
 PROC = "/proc"
@@ -108,11 +108,9 @@ def pid_namespace_inode(pid: int) -> int:
 
 def is_of_other_namespace(proc: str = PROC) -> bool:
     """Return whether /proc shows another PID namespace than this process's; False if there is no /proc."""
-    try:
+    with suppressed(OSError):
         return posix.readlink(f"{proc}/self") != str(posix.getpid())
-    except OSError as error:
-        reraise_signal_error(error)
-        return False
+    return False
 
 
 def has_foreign_children(proc: str = PROC) -> bool:

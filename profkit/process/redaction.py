@@ -127,9 +127,9 @@ def secret_rule(environ: Mapping[str, str] = os.environ) -> SecretRule:
     return SecretRule(environ.get(VARIABLE, ""))
 
 
-def without_secrets(text: str, environ: Mapping[str, str] = os.environ) -> str:
+def without_secrets(text: str) -> str:
     """Hide likely secrets in a text."""
-    return secret_rule(environ).text(text)
+    return secret_rule().text(text)
 
 
 def _is_option(argument: str) -> bool:
@@ -137,7 +137,6 @@ def _is_option(argument: str) -> bool:
 
 
 def _url(match: re.Match[str]) -> str:
-    """Hide the password or token in a URL."""
     scheme, mark, rest = match[0].partition("://")
     user_info, at, host = rest.rpartition("@")
     user, colon, _ = user_info.partition(":")

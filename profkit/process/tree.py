@@ -3,59 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-import posix
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import psutil
 
-from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.clock import SYSTEM_CLOCK
 
-_PAUSE_S = 0.005
-
-
-@dataclass(frozen=True, slots=True)
-class EndedProcess:
-    """Process that was killed."""
-
-    pid: int
-    name: str
+_TIMEOUT_S, _PAUSE_S = 10.0, 0.005
 
 
-def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> tuple[EndedProcess, ...]:
-    """Kill process `pid` and its descendants; for our own process, only the descendants.
+def end_tree(pid: int) -> None:
+    """Kill process `pid`, which is not this one, and its descendants.
 
     All are stopped before the first is killed: a process that was just started by one that is killed would
     no longer be found. The root is stopped first and killed last, because its descendants are found through
     it. Repeats until none is left. Orphaned descendants (daemons) are found only if the
-    root is init or a subreaper (PR_SET_CHILD_SUBREAPER). Waits for our own children. Returns each killed
-    process once. Raises TimeoutError if some do not end, psutil.AccessDenied if killing is not permitted.
+    root is init or a subreaper (PR_SET_CHILD_SUBREAPER). Waits for our own children. Raises TimeoutError if
+    some do not end, psutil.AccessDenied if killing is not permitted.
     """
-    ended: dict[int, EndedProcess] = {}
-    deadline_s = clock.monotonic_s() + timeout_s
+    deadline_s = SYSTEM_CLOCK.monotonic_s() + _TIMEOUT_S
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
-        if pid == posix.getpid():
-            _end_descendants(root, ended, deadline_s, clock)
-        else:
-            _stop((root,), deadline_s, clock)  # a supervisor would start replacements
-            try:
-                _end_descendants(root, ended, deadline_s, clock)
-            finally:
-                _kill((root,), ended)
-            _reap((root,), deadline_s, clock)
-    return tuple(ended.values())
+        _stop((root,), deadline_s)  # a supervisor would start replacements
+        try:
+            while alive := _stopped_descendants(root, deadline_s):
+                _kill(alive)
+                _reap(alive, deadline_s)
+        finally:
+            _kill((root,))
+        _reap((root,), deadline_s)
 
 
-def _end_descendants(
-    root: psutil.Process, ended: dict[int, EndedProcess], deadline_s: float, clock: Clock
-) -> None:
-    while alive := _stopped_descendants(root, deadline_s, clock):
-        _kill(alive, ended)
-        _reap(alive, deadline_s, clock)
-
-
-def _stopped_descendants(root: psutil.Process, deadline_s: float, clock: Clock) -> list[psutil.Process]:
+def _stopped_descendants(root: psutil.Process, deadline_s: float) -> list[psutil.Process]:
     """Stop the living descendants, and those that they start meanwhile; return all."""
     stopped: dict[int, psutil.Process] = {}
     while True:
@@ -63,17 +42,17 @@ def _stopped_descendants(root: psutil.Process, deadline_s: float, clock: Clock) 
         alive = [process for process in found if _is_alive(process)]
         if not alive:
             return list(stopped.values())
-        _stop(alive, deadline_s, clock)
+        _stop(alive, deadline_s)
         stopped.update((process.pid, process) for process in alive)
 
 
-def _stop(processes: Sequence[psutil.Process], deadline_s: float, clock: Clock) -> None:
+def _stop(processes: Sequence[psutil.Process], deadline_s: float) -> None:
     """Stop processes and wait until they are: a signal takes effect a little later."""
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.suspend()
-    while any(_runs(process) for process in processes) and clock.monotonic_s() < deadline_s:
-        clock.sleep(_PAUSE_S)
+    while any(_runs(process) for process in processes) and SYSTEM_CLOCK.monotonic_s() < deadline_s:
+        SYSTEM_CLOCK.sleep(_PAUSE_S)
 
 
 def _runs(process: psutil.Process) -> bool:
@@ -83,21 +62,19 @@ def _runs(process: psutil.Process) -> bool:
     return False
 
 
-def _kill(processes: Sequence[psutil.Process], ended: dict[int, EndedProcess]) -> None:
+def _kill(processes: Sequence[psutil.Process]) -> None:
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
-            name = process.name()
             process.kill()
-            ended.setdefault(process.pid, EndedProcess(process.pid, name))
 
 
-def _reap(processes: Sequence[psutil.Process], deadline_s: float, clock: Clock) -> None:
+def _reap(processes: Sequence[psutil.Process], deadline_s: float) -> None:
     """Wait until all have ended; a zombie of another parent counts as ended."""
-    while any(_is_alive(process) for process in processes):
-        if clock.monotonic_s() >= deadline_s:
-            stuck = ", ".join(str(process.pid) for process in processes if _is_alive(process))
+    while alive := [process for process in processes if _is_alive(process)]:
+        if SYSTEM_CLOCK.monotonic_s() >= deadline_s:
+            stuck = ", ".join(str(process.pid) for process in alive)
             raise TimeoutError(f"processes {stuck} were killed and have not ended")
-        clock.sleep(_PAUSE_S)
+        SYSTEM_CLOCK.sleep(_PAUSE_S)
 
 
 def _is_alive(process: psutil.Process) -> bool:

@@ -288,7 +288,6 @@ def _exists(path: str) -> bool:
 
 
 def _continues(pid: int) -> bool:
-    """Return whether a stopped child continues or ends within a short time."""
     changes = posix.WEXITED | posix.WCONTINUED | posix.WNOHANG | posix.WNOWAIT
     for _ in range(_STOP_POLLS):
         if posix.waitid(posix.P_PID, pid, changes) is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from profkit.errors import SamplerMissing, UsageError
 from profkit.model.session import ProcessInfo
 from profkit.process import procfs
-from profkit.process.captured import capture
+from profkit.process.child import capture
 from profkit.process.manifest import git_commit, key_file, sealed
 from profkit.process.redaction import secret_rule
 from profkit.samplers.base import Sampler

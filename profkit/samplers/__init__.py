@@ -1,1 +1,1 @@
-"""Samplers: py-spy and strobeclient behind one interface."""
+"""Samplers behind one interface: py-spy, CPython's own reader, from inside the program, and strobeclient."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from profkit.process import prctl, procfs
 from profkit.process.child import plain_python, run_child
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import suppressed
 from profkit.samplers import ptrace_probe
 
 PTRACE, READ = "ptrace", "process_vm_readv"
@@ -126,14 +126,11 @@ def try_calls(pid: int, log: Path) -> CallResults | None:
         return None
     if pid == posix.getpid():
         prctl.allow_tracer(pid)  # with Yama, as for the sampler
-    try:
+    with suppressed(OSError):  # also TimeoutError
         run_child((python, "-I", "-S", ptrace_probe.__file__, str(pid)), log, _PROBE_TIMEOUT_S)
-        text = log.read_text("utf-8", "replace")
-    except OSError as error:  # also TimeoutError
-        reraise_signal_error(error)
-        return None
-    found = _RESULTS.findall(text)
-    return CallResults(*map(int, found[-1])) if found else None
+        found = _RESULTS.findall(log.read_text("utf-8", "replace"))
+        return CallResults(*map(int, found[-1])) if found else None
+    return None
 
 
 def _key(pid: int) -> int | str:
@@ -166,10 +163,8 @@ def _mask(status: Mapping[str, str], name: str) -> int:
 
 
 def _numbers(status: Mapping[str, str], name: str) -> tuple[int, ...]:
-    """Return the real, effective and saved number of a line such as "Uid"."""
     return tuple(int(number) for number in status.get(name, "").split()[:3])
 
 
 def _name(code: int) -> str:
-    """Return the name of an error number, or of the signal with the negative number."""
     return signal.Signals(-code).name if code < 0 else errorcode.get(code, str(code))

@@ -1,4 +1,4 @@
-"""Interface of samplers: options and a plan, an attachment to a process, and a recording."""
+"""Interface of samplers: options and a plan, an attachment to a process, waiting for it, and a recording."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from profkit.errors import SamplerTimeout
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import CALLS_ONLY
-from profkit.model.session import SEGMENT_PREFIX, segment_stem
+from profkit.model.session import SEGMENT_PREFIX, SamplerPlan, SessionState, segment_stem
 from profkit.samplers.options import SamplerOptions
 
 if TYPE_CHECKING:
     from profkit.clock import Clock
-    from profkit.model.notes import Note
     from profkit.model.profile import Profile
-    from profkit.model.session import SamplerPlan, Segment, SessionState
+    from profkit.model.session import Segment
 
 
 READ, PTRACE = "read", "ptrace"
 """What a system may deny to samplers: reading the memory of a process, and stopping it with ptrace."""
+HOST_CPU = 0.10
+"""Maximum share of the host's processors for all of its samplers if there are several."""
+SLOWEST_HZ = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,6 @@ class SegmentFiles(Protocol):
 
     def read(self, name: str, most_bytes: int) -> bytes:
         """Return the content of a file; raises DamagedFile if it is missing, too large or unreadable."""
-        ...
 
 
 class Attachment(Protocol):
@@ -70,35 +73,29 @@ class Attachment(Protocol):
 
     def segment(self) -> Segment:
         """Return the segment's current pid, remote id and links; the caller sets index and times."""
-        ...
 
     def poll(self) -> SessionState:
         """Return the current state without waiting; raises `SamplerError` if the sampler failed."""
-        ...
 
     def poll_interval_s(self, attempt: int) -> float:
         """Return the time to wait after poll number `attempt` (0, 1, …)."""
-        ...
 
     def request_stop(self) -> None:
         """Ask the sampler to finish and write its output; does nothing if it has already ended."""
-        ...
 
     def stop_timeout_s(self) -> float:
         """Return the default time limit for this sampler to finish after `request_stop`."""
-        ...
 
     def resident_bytes(self) -> int:
         """Return the sampler's resident memory, 0 if it runs elsewhere."""
-        ...
+        return 0
 
     def warning(self) -> str | None:
         """Return why the sampler was interrupted although its samples are complete, or None."""
-        ...
+        return None
 
     def kill(self) -> None:
         """End the sampler at once and leave no process behind; does nothing if it has ended."""
-        ...
 
 
 class Sampler(Protocol):
@@ -108,19 +105,15 @@ class Sampler(Protocol):
 
     def find(self) -> str:
         """Return the path of the sampler's program; raises `SamplerMissing`."""
-        ...
 
     def version(self) -> str | None:
         """Return the program's version, None if unknown; must not start a process."""
-        ...
 
     def check(self, options: SamplerOptions) -> None:
         """Raise `InvalidOption` for an option that this sampler does not support."""
-        ...
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         """Resolve `auto` and defaults; pure except for reading the processor's frequency."""
-        ...
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
         """Start sampling process `pid`; the segment's files go into `folder`, with `index` in their names.
@@ -128,14 +121,49 @@ class Sampler(Protocol):
         Returns when the sampler is started; it is RUNNING only when `poll` returns that. Raises
         `SamplerError` if it cannot be started, and leaves nothing running.
         """
-        ...
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
         """Return the recording of a segment, None if this sampler keeps the samples elsewhere.
 
         Raises `DamagedFile` if the output is missing or cannot be read.
         """
-        ...
+
+
+def plain_plan(sampler: str, options: SamplerOptions, rate_hz: float) -> SamplerPlan:
+    """Return the plan of a sampler that does not stop the program and reads Python's stacks only."""
+    return SamplerPlan(
+        sampler=sampler,
+        rate_hz=rate_hz,
+        blocking=False,
+        idle=options.idle,
+        native=False,
+        subprocesses=False,
+        scope=options.scope,
+        max_duration_s=options.max_duration_s,
+        tags=options.tags,
+        sample_each=options.sample_each,
+    )
+
+
+def default_rate(
+    usual_hz: int, affordable_hz: int, live: LiveStacks, round_cpu_s: float
+) -> tuple[int, tuple[Note, ...]]:
+    """Return the rate if the user set none, with a note if it is below the usual one.
+
+    What a round costs is known from measurements; how busy the machine is says nothing about it. The samplers
+    of one host share a part of its processors in equal parts. `affordable_hz` is the maximum for the sake of
+    the program, and `round_cpu_s` the processor time of a round.
+    """
+    rate_hz, others = min(usual_hz, affordable_hz), live.other_samplers
+    part_hz = max(SLOWEST_HZ, int(HOST_CPU * live.processors / round_cpu_s / (others + 1)))
+    if others and part_hz < rate_hz:
+        return part_hz, (Note.of(NoteCode.SHARED_HOST, rate_hz=part_hz, samplers=others, share=HOST_CPU),)
+    if rate_hz == usual_hz:
+        return rate_hz, ()
+    why = Note.of(
+        NoteCode.LONG_ROUNDS, rate_hz=rate_hz, usual_hz=usual_hz, frames=live.frames, threads=live.threads
+    )
+    return rate_hz, (why,)
 
 
 LARGEST_OUTPUT_BYTES = 2**30
@@ -188,3 +216,53 @@ def rounds_path(folder: Path, index: int) -> Path:
 def log_path(folder: Path, index: int) -> Path:
     """Return the path of a segment's sampler log."""
     return folder.absolute() / log_name(index)
+
+
+_ORDER = (
+    SessionState.PREPARING,
+    SessionState.RUNNING,
+    SessionState.PROCESSING,
+    SessionState.SUCCESS,
+    SessionState.FAILED,
+)
+
+
+def await_state(
+    attachment: Attachment,
+    target: SessionState,
+    timeout_s: float,
+    clock: Clock,
+    option: str,
+    sampler: str = "the sampler",
+) -> SessionState:
+    """Poll until the sampler is in the wanted state or past it, and return the state.
+
+    Polls at least once, and once more at the deadline. Raises `SamplerTimeout`, whose message names `option`
+    as the limit to raise, and any `SamplerError` of a poll.
+    """
+    deadline_s = clock.monotonic_s() + timeout_s
+    attempt = 0
+    while True:
+        state = attachment.poll()
+        if _ORDER.index(state) >= _ORDER.index(target):
+            return state
+        left_s = deadline_s - clock.monotonic_s()
+        if left_s <= 0:
+            raise SamplerTimeout(sampler, target.value, timeout_s, option)
+        clock.sleep(min(attachment.poll_interval_s(attempt), left_s))
+        attempt += 1
+
+
+def kill_stopped(attachment: Attachment) -> None:
+    """Kill the rest of a sampler that was asked to stop, even if a signal handler interrupts this call."""
+    try:
+        attachment.kill()
+    except BaseException:
+        attachment.kill()
+        raise
+
+
+def backed_off_s(attempt: int, first_s: float, growth: float, longest_s: float) -> float:
+    """Return the pause after an attempt: `first_s`, times `growth` per attempt, up to `longest_s`."""
+    # After 500 attempts any growth has reached the maximum, and a larger power would overflow.
+    return float(min(longest_s, first_s * growth ** min(attempt, 500)))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import InvalidOption
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
+from profkit.samplers.base import Attachment, LiveStacks, Recording, SegmentFiles, plain_plan
 from profkit.samplers.options import SamplerOptions, check_common
 
 _FIX = "leave it out, or choose another sampler: sampler='none' takes no samples"
 
 
 class CallsOnlySampler:
-    """See `Sampler`."""
-
     name = CALLS_ONLY
 
     def find(self) -> str:
@@ -24,7 +23,6 @@ class CallsOnlySampler:
         return ""
 
     def version(self) -> None:
-        """See `Sampler.version`."""
         return
 
     def check(self, options: SamplerOptions) -> None:
@@ -39,18 +37,7 @@ class CallsOnlySampler:
                 raise InvalidOption(option, value, _FIX)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """See `Sampler.plan`."""
-        return SamplerPlan(
-            sampler=CALLS_ONLY,
-            rate_hz=0.0,
-            blocking=False,
-            idle=True,
-            native=False,
-            subprocesses=False,
-            scope=options.scope,
-            max_duration_s=options.max_duration_s,
-            tags=options.tags,
-        )
+        return replace(plain_plan(CALLS_ONLY, options, 0.0), idle=True, sample_each=None)
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> NoAttachment:
         """See `Sampler.attach`; starts nothing."""
@@ -69,18 +56,16 @@ _OPTIONS = {
 """Options about samples, by their names in `SamplerOptions`."""
 
 
-class NoAttachment:
+class NoAttachment(Attachment):
     """See `Attachment`: RUNNING at once, and done as soon as it is asked to stop."""
 
     def __init__(self, index: int) -> None:
         self._index, self._stopped = index, False
 
     def segment(self) -> Segment:
-        """See `Attachment.segment`."""
         return Segment(self._index, started_ns=0)
 
     def poll(self) -> SessionState:
-        """See `Attachment.poll`."""
         return SessionState.SUCCESS if self._stopped else SessionState.RUNNING
 
     def poll_interval_s(self, attempt: int) -> float:
@@ -88,20 +73,10 @@ class NoAttachment:
         return 0.0
 
     def request_stop(self) -> None:
-        """See `Attachment.request_stop`."""
         self._stopped = True
 
     def stop_timeout_s(self) -> float:
-        """See `Attachment.stop_timeout_s`."""
         return 0.0
-
-    def resident_bytes(self) -> int:
-        """See `Attachment.resident_bytes`."""
-        return 0
-
-    def warning(self) -> str | None:
-        """See `Attachment.warning`."""
-        return None
 
     def kill(self) -> None:
         """See `Attachment.kill`; there is no process."""

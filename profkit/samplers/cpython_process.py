@@ -10,22 +10,19 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import SamplerError
 from profkit.model.session import SamplerPlan
-from profkit.process.watched import Watched
+from profkit.process.detached import Watched
 from profkit.samplers import helper
-from profkit.samplers.attempts import (
-    KILLED_BY_FILTER,
-    START,
-    Attempt,
-    denied,
-    disk_full,
-    log_size,
-    stopped_failure,
-    unknown_failure,
-)
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
 from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU, TOO_DEEP
-from profkit.samplers.process_attachment import ProcessAttachment, attach_process
+from profkit.samplers.process_attachment import (
+    KILLED_BY_FILTER,
+    START,
+    Attempt,
+    ProcessAttachment,
+    attach_process,
+    log_size,
+)
 from profkit.samplers.stack_journal import has_ended
 
 NAME = "cpython"
@@ -59,7 +56,6 @@ def command(
 
 
 def _only(plan: SamplerPlan) -> str:
-    """Return which threads are sampled."""
     if plan.gil:
         return HOLDS_GIL
     return ALL_THREADS if plan.idle else ON_CPU
@@ -71,47 +67,39 @@ def attach(
     """Start the process; raises `SamplerError` and then leaves nothing running."""
     output, log = output_path(folder, index, NAME), log_path(folder, index)
     output.unlink(missing_ok=True)  # of an earlier try: its existence says RUNNING
-    attempt = Attempt(NAME, pid, command(python, pid, plan, output, retries), output, log, log_size(log))
-    return attach_process(CPythonProgram(), attempt, index, clock)
+    words = command(python, pid, plan, output, retries)
+    return attach_process(CPythonAttempt(NAME, pid, words, output, log, log_size(log)), index, clock)
 
 
-class CPythonProgram:
-    """See `Program`."""
+class CPythonAttempt(Attempt):
+    """One start of the process. Its watchdog has no options: the process stops nothing, and knows states."""
 
-    name = NAME
-    any_name = True
-
-    def watchdog_options(self, attempt: Attempt) -> tuple[str, ...]:
-        """See `Program.watchdog_options`: it stops nothing, and knows the states of threads itself."""
-        return ()
-
-    def is_running(self, process: Watched, attempt: Attempt) -> bool:
-        """See `Program.is_running`: the first stack makes the output."""
+    def is_running(self, process: Watched) -> bool:
+        """See `Attempt.is_running`: the first stack makes the output."""
         try:
-            return posix.stat(attempt.output).st_size > 0
+            return posix.stat(self.output).st_size > 0
         except FileNotFoundError:
             return False
 
-    def is_whole(self, output: Path) -> bool:
-        """See `Program.is_whole`: the journal ends because the sampling did."""
+    def is_whole(self) -> bool:
+        """See `Attempt.is_whole`: the journal ends because the sampling did."""
         try:
-            with output.open("rb") as file:
+            with self.output.open("rb") as file:
                 file.seek(max(0, posix.fstat(file.fileno()).st_size - _TAIL))
                 return has_ended(file.read(_TAIL))
         except FileNotFoundError:
             return False
 
-    def failure(self, attempt: Attempt, stage: str) -> SamplerError:
-        """See `Program.failure`."""
-        text = attempt.text()
+    def failure(self, stage: str) -> SamplerError:
+        text = self.text()
         found = _SAID.search(text)
         word, detail = found.groups() if found else ("", "")
         if word == DENIED or _KILLED.search(text):
-            return denied(attempt)
+            return self.denied()
         if "No space left" in text:
-            return disk_full(attempt, stage)
+            return self.disk_full(stage)
         if word == UNEXPECTED:
-            return attempt.failed(
+            return self.failed(
                 stage, f"this Python's reader of stacks did not answer as expected: {detail}",
                 "use sampler='pyspy', and report this with the version of Python",
             )  # fmt: skip
@@ -119,16 +107,16 @@ class CPythonProgram:
             why = f": {detail}" if detail else ""
             if TOO_DEEP in detail:
                 problem = f"this Python's reader cannot read stacks as deep as the program's{why}"
-                return attempt.failed(stage, problem, "use sampler='pyspy'")
-            return attempt.failed(
-                stage, f"process {attempt.pid} has ended, or its stacks cannot be read{why}",
+                return self.failed(stage, problem, "use sampler='pyspy'")
+            return self.failed(
+                stage, f"process {self.pid} has ended, or its stacks cannot be read{why}",
                 "make sure that it still runs the same Python (not another program after exec)",
                 passing=stage == START,
             )  # fmt: skip
-        return stopped_failure(attempt, stage) or unknown_failure(
-            attempt, stage, detail or None, passing=stage == START
+        return self.stopped_failure(stage) or self.unknown_failure(
+            stage, detail or None, passing=stage == START
         )
 
     def stop_timeout_s(self) -> float:
-        """See `Program.stop_timeout_s`: it ends with the current round."""
+        """See `Attempt.stop_timeout_s`: it ends with the current round."""
         return _STOP_TIMEOUT_S

@@ -93,3 +93,20 @@ def cpu_frequency(option: str, value: float) -> float:
         raise InvalidOption(option, value, "this machine does not report its processor's frequency: give the "
                             "other of rate and sample_each, or neither")  # fmt: skip
     return frequency_hz
+
+
+def requested_rate(options: SamplerOptions) -> float | None:
+    """Return the rate in Hz that the user set, as such or by processor cycles; None if neither is set."""
+    if options.sample_each is None:
+        return options.rate_hz
+    return cpu_frequency("sample_each", options.sample_each) / options.sample_each
+
+
+def check_rate(options: SamplerOptions, fastest_hz: float, fix: str) -> None:
+    """Raise `InvalidOption` unless the rate that the user set is from 1 Hz to the fastest one."""
+    rate_hz = requested_rate(options)
+    if rate_hz is not None and not 1 <= rate_hz <= fastest_hz:
+        name, value = ("rate", options.rate_hz) if options.sample_each is None else (
+            "sample_each", options.sample_each
+        )  # fmt: skip
+        raise InvalidOption(name, value, fix)

@@ -1,26 +1,27 @@
 """Attachment of a sampler that is a process here: started outside our process tree, stopped by SIGINT.
 
 Only SIGINT, the end of the sampled process or the longest duration makes it end with its output. The file
-shows whether it is complete. The log contains the watchdog's report of how the process ended.
+shows whether it is complete. The log has the output of the sampler and the reports of its watchdog, by which
+a failure is explained.
 """
 
 from __future__ import annotations
 
 import posix
+import re
 import signal
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
 from profkit.clock import Clock
-from profkit.errors import SamplerError, SamplerFailed
+from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.model.session import Segment, SessionState
 from profkit.process import procfs, watchdog
-from profkit.process.detach import Detached, kill_marked, start_detached
+from profkit.process.detached import Detached, Watched, kill_marked, start_detached, watch
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
-from profkit.process.watched import Watched, watch
-from profkit.samplers.attempts import SAMPLING, START, STOP, Attempt, denied, stopped
-from profkit.samplers.polling import backed_off_s
+from profkit.samplers.base import backed_off_s
 
 _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0
@@ -30,53 +31,128 @@ pause between checks, under load. A sampler that fails at once ends while its wa
 """
 
 
-class Program(Protocol):
-    """What distinguishes the program of one such sampler from others."""
+START, SAMPLING, STOP = "start", "sampling", "stop"
+"""Stages at which a sampler may fail."""
 
-    name: str
-    """Its name in messages."""
-    any_name: bool
-    """True if it can write to files whose names are not UTF-8."""
+_TAIL_CHARACTERS = 400
+_REPORT = re.compile(f"^{watchdog.PREFIX}.*$", re.MULTILINE)
+_ENDED = re.compile(
+    f"^{watchdog.PREFIX}(?:{watchdog.STATUS.format('([0-9]+)')}|{watchdog.SIGNAL.format('([0-9]+)')})$",
+    re.MULTILINE,
+)
+_HELD = re.compile(f"^{watchdog.PREFIX}{watchdog.HELD.format('[0-9]+')}$", re.MULTILINE)
+_STOPPED = re.compile(f"^{watchdog.PREFIX}{watchdog.STOPPED.format('([0-9]+)')}$", re.MULTILINE)
+KILLED_BY_FILTER = f"^{watchdog.PREFIX}{watchdog.SIGNAL.format(int(signal.SIGSYS))}$"
+"""Pattern of the report that a seccomp filter killed the sampler."""
+_LOOK = "make sure that nothing kills it, and that there is memory and disk space (see the kernel's log)"
 
-    def watchdog_options(self, attempt: Attempt) -> tuple[str, ...]:
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One start of a sampler's process, and what its log says; a subclass for each such sampler."""
+
+    sampler: str
+    """Name of the sampler in messages."""
+    pid: int
+    """Pid of the sampled process."""
+    command: tuple[str, ...]
+    output: Path
+    log: Path
+    log_start: int = 0
+    """Position at which this attempt's part of the log begins."""
+    any_name: ClassVar[bool] = True
+    """Whether it can write to files whose names are not UTF-8."""
+
+    def watchdog_options(self) -> tuple[str, ...]:
         """Return the options of its watchdog."""
-        ...
+        return ()
 
-    def is_running(self, process: Watched, attempt: Attempt) -> bool:
-        """Return whether a live process of this program samples, and can be stopped without a loss."""
-        ...
+    def is_running(self, process: Watched) -> bool:
+        """Return whether a live process of its program samples, and can be stopped without a loss."""
+        raise NotImplementedError
 
-    def is_whole(self, output: Path) -> bool:
-        """Return whether an output is complete; it may be too large to parse here."""
-        ...
+    def is_whole(self) -> bool:
+        """Return whether the output is complete; it may be too large to parse here."""
+        raise NotImplementedError
 
-    def failure(self, attempt: Attempt, stage: str) -> SamplerError:
-        """Return the error that explains an attempt's log."""
-        ...
+    def failure(self, stage: str) -> SamplerError:
+        """Return the error that explains the log."""
+        raise NotImplementedError
 
     def stop_timeout_s(self) -> float:
         """Return the default time limit for the end after SIGINT."""
-        ...
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """Return this attempt's part of the log, empty if there is no log."""
+        return read_log(self.log, self.log_start)
+
+    def failed(self, stage: str, detail: str, fix: str, *, passing: bool = False) -> SamplerFailed:
+        """Return the error that says why the attempt failed."""
+        return SamplerFailed(self.sampler, stage, detail, fix, passing=passing)
+
+    def stopped(self) -> str | None:
+        """Return why the watchdog ended an attempt, such as a SIGSTOP; None if it did not."""
+        log = self.text()
+        if _HELD.search(log):
+            return f"{self.sampler} did not resume the program after a sample, and was ended to resume it"
+        found = _STOPPED.search(log)
+        if found is None:
+            return None
+        return (
+            f"{self.sampler} was stopped by {_signal_name(int(found.group(1)))}, and was ended so that it "
+            "could not block the program"
+        )
+
+    def stopped_failure(self, stage: str) -> SamplerFailed | None:
+        """Return the error of an attempt that the watchdog ended, None for others."""
+        reason = self.stopped()
+        if reason is None:
+            return None
+        return self.failed(stage, reason, f"do not stop {self.sampler}'s processes")
+
+    def denied(self) -> AttachDenied:
+        """Return the error if the system did not allow it to read the process, with its cause."""
+        from profkit.samplers import ptrace  # takes 7 ms, and is needed only here
+
+        denial = ptrace.diagnose(self.pid, self.log)
+        return AttachDenied(self.sampler, self.pid, denial.cause_and_fix, denial.denied)
+
+    def disk_full(self, stage: str) -> SamplerFailed:
+        """Return the error of an attempt that had no space for its output."""
+        return self.failed(stage, "the disk is full", "free space on the spool's disk")
+
+    def unknown_failure(self, stage: str, error: str | None, *, passing: bool) -> SamplerFailed:
+        """Return the error of an attempt without a known cause; `error` is what it printed as its error."""
+        text = self.text()
+        ended = ended_how(text)
+        if error is not None:
+            detail, fix = error + (f" ({ended})" if ended else ""), "see its log in the spool"
+        else:
+            printed = _REPORT.sub("", text).strip()
+            after = f"after printing {printed[-_TAIL_CHARACTERS:]!r}" if printed else "and printed nothing"
+            detail, fix = f"it ended without its output{', ' + ended if ended else ''}, {after}", _LOOK
+        return self.failed(
+            stage, detail, f"{fix}; the command was `{' '.join(self.command)}`", passing=passing
+        )
 
 
-def attach_process(
-    program: Program, attempt: Attempt, index: int, clock: Clock, timeout_s: float = _START_TIMEOUT_S
-) -> ProcessAttachment:
+def attach_process(attempt: Attempt, index: int, clock: Clock) -> ProcessAttachment:
     """Start a sampler on a process; raises `SamplerError` and then leaves nothing running."""
-    check_folder(program.name, attempt.output.parent, any_name=program.any_name)
+    check_folder(attempt.sampler, attempt.output.parent, any_name=attempt.any_name)
     if attempt.pid == posix.getpid() and (procfs.is_of_other_namespace() or procfs.has_foreign_children()):
-        raise denied(attempt)  # it could not be found; what has its number here may be another process
+        raise attempt.denied()  # it could not be found; what has its number here may be another process
     try:
-        started = _start(program, attempt, clock, timeout_s)
+        started = _start(attempt, clock)
         process = None if started is None else watch(started.pid)
         if started is None or process is None:
             if started is not None and started.watchdog_pid is not None:
                 _await_report(watch(started.watchdog_pid), clock, _FAILURE_TIMEOUT_S)
-            raise program.failure(attempt, START)
+            raise attempt.failure(START)
         if attempt.pid == posix.getpid():  # a watchdog's child may do what the watchdog may
             allow_tracer(started.watchdog_pid or process.pid)
         watchdog = None if started.watchdog_pid is None else watch(started.watchdog_pid)
-        return ProcessAttachment(program, process, watchdog, attempt, index, clock)
+        return ProcessAttachment(process, watchdog, attempt, index, clock)
     except BaseException:  # also a signal handler's: the caller does not know the process
         kill_marked(str(attempt.output), clock)
         raise
@@ -86,15 +162,13 @@ class ProcessAttachment:
     """Attachment of one sampler process; not thread-safe."""
 
     def __init__(
-        self, program: Program, process: Watched, watchdog: Watched | None, attempt: Attempt, index: int,
-        clock: Clock,
-    ) -> None:  # fmt: skip
-        self._program, self._process, self._watchdog = program, process, watchdog
+        self, process: Watched, watchdog: Watched | None, attempt: Attempt, index: int, clock: Clock
+    ) -> None:
+        self._process, self._watchdog = process, watchdog
         self._attempt, self._index, self._clock = attempt, index, clock
         self._stoppable = self._stop_requested = self._stop_sent = False
 
     def segment(self) -> Segment:
-        """See `Attachment.segment`."""
         return Segment(
             self._index, started_ns=0, pid=self._process.pid, start_ticks=self._process.start_ticks
         )
@@ -103,16 +177,15 @@ class ProcessAttachment:
         """See `Attachment.poll`; success if it ended without a stop request and its file is complete."""
         if self._process.alive():
             return self._poll_running()
-        is_whole = self._program.is_whole(self._attempt.output)
+        is_whole = self._attempt.is_whole()
         _await_report(self._watchdog, self._clock, _REPORT_TIMEOUT_S if is_whole else _FAILURE_TIMEOUT_S)
         self._close()
         if not is_whole:
-            raise self._program.failure(self._attempt, self._stage())
+            raise self._attempt.failure(self._stage())
         return SessionState.SUCCESS
 
     def warning(self) -> str | None:
-        """See `Attachment.warning`."""
-        return stopped(self._attempt)
+        return self._attempt.stopped()
 
     def poll_interval_s(self, attempt: int) -> float:
         """See `Attachment.poll_interval_s`: these samplers start and stop within tens of milliseconds."""
@@ -125,11 +198,9 @@ class ProcessAttachment:
             self._poll_running()
 
     def stop_timeout_s(self) -> float:
-        """See `Attachment.stop_timeout_s`."""
-        return self._program.stop_timeout_s()
+        return self._attempt.stop_timeout_s()
 
     def resident_bytes(self) -> int:
-        """See `Attachment.resident_bytes`."""
         return procfs.resident_bytes(self._process.pid) if self._process.alive() else 0
 
     def kill(self) -> None:
@@ -144,7 +215,7 @@ class ProcessAttachment:
 
     def _poll_running(self) -> SessionState:
         if not self._stoppable:
-            self._stoppable = self._program.is_running(self._process, self._attempt)
+            self._stoppable = self._attempt.is_running(self._process)
         if not self._stoppable:
             return SessionState.PREPARING
         if not self._stop_requested:
@@ -186,11 +257,13 @@ def _await_report(watchdog: Watched | None, clock: Clock, timeout_s: float) -> N
         clock.sleep(_REPORT_PAUSE_S)
 
 
-def _start(program: Program, attempt: Attempt, clock: Clock, timeout_s: float) -> Detached | None:
+def _start(attempt: Attempt, clock: Clock) -> Detached | None:
     folder = f"{watchdog.FOLDER}{attempt.output.parent}"
-    options = (folder, *program.watchdog_options(attempt))
+    options = (folder, *attempt.watchdog_options())
     try:
-        return start_detached(attempt.command, str(attempt.output), attempt.log, clock, timeout_s, options)
+        return start_detached(
+            attempt.command, str(attempt.output), attempt.log, clock, _START_TIMEOUT_S, options
+        )
     except OSError as error:
         raise attempt.failed(
             START, str(error), f"make sure that {attempt.command[0]} is executable"
@@ -225,3 +298,35 @@ def folder_problem(folder: Path) -> str | None:
     if not posix.access(folder, posix.W_OK | posix.X_OK, effective_ids=True):
         return "is not writable"
     return None
+
+
+def read_log(path: Path, start: int = 0) -> str:
+    """Return the text of a log from a position on, empty if there is no log."""
+    try:
+        return path.read_bytes()[start:].decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+
+
+def log_size(path: Path) -> int:
+    """Return the size of a log, 0 if there is no log."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def ended_how(text: str) -> str | None:
+    """Return the last report in a log of how the sampler's process ended; None without a report."""
+    found = list(_ENDED.finditer(text))
+    if not found:
+        return None
+    status, signum = found[-1].groups()
+    return f"with exit status {status}" if status else f"by {_signal_name(int(signum))}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:  # a real-time signal
+        return f"signal {number}"

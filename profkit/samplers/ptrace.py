@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.process import procfs
+from profkit.samplers import base
 from profkit.samplers.attach_facts import (
     PTRACE,
     READ,
@@ -49,12 +50,8 @@ class Denial:
     """What is wrong, and how to fix it."""
     refusals: Mapping[str, str]
     """System calls that fail for every process, each with its error or signal, such as "EPERM"."""
-    may_ptrace: bool
-    """True if a sampler can stop the process, as py-spy does when blocking."""
-    may_read_memory: bool
-    """True if process_vm_readv can read it, as CPython's remote reader and py-spy do."""
-    may_read_mem_file: bool
-    """True if py-spy can read /proc/PID/mem where process_vm_readv is refused."""
+    denied: frozenset[str]
+    """What the system denies, `base.PTRACE` or `base.READ`; py-spy reads /proc/PID/mem if it must."""
 
 
 def diagnose(pid: int, log: Path | None = None, proc: str = procfs.PROC) -> Denial:
@@ -64,7 +61,11 @@ def diagnose(pid: int, log: Path | None = None, proc: str = procfs.PROC) -> Deni
     only, and does not know which calls a seccomp filter refuses.
     """
     if has_ended(pid, proc):
-        return _ended(pid)
+        text = (
+            f"process {pid} has ended: let the program run longer (if it runs in another container, share "
+            "its PID namespace: --pid container:NAME)"
+        )
+        return Denial(DenialCause.ENDED, text, {}, frozenset({base.PTRACE, base.READ}))
     facts = attach_facts(pid, proc)
     results = None if log is None or _is_in_other_namespace(facts) else try_calls(pid, log)
     return explain(facts, results)
@@ -75,29 +76,14 @@ def explain(facts: AttachFacts, results: CallResults | None) -> Denial:
     cause = _cause(facts, results)
     refusals = results.refusals() if results else {}
     if results is None:
-        has_access = cause in (DenialCause.TRACED, DenialCause.SECCOMP, DenialCause.UNKNOWN)
-        may_read_memory = has_access and not facts.filters
-        may_read_mem_file, may_ptrace = has_access, may_read_memory
+        may_read = cause in (DenialCause.TRACED, DenialCause.SECCOMP, DenialCause.UNKNOWN)
+        may_stop = may_read and not facts.filters
     else:
-        has_access = results.has_access()
-        may_read_memory, may_read_mem_file = results.may_read_memory(), results.may_read_mem_file()
-        may_ptrace = has_access and PTRACE not in refusals
-    return Denial(
-        cause, _text(cause, facts, refusals), refusals,
-        may_ptrace=may_ptrace and not facts.tracer_pid,
-        may_read_memory=may_read_memory,
-        may_read_mem_file=may_read_mem_file,
-    )  # fmt: skip
-
-
-def _ended(pid: int) -> Denial:
-    text = (
-        f"process {pid} has ended: let the program run longer (if it runs in another container, share "
-        "its PID namespace: --pid container:NAME)"
-    )
-    return Denial(
-        DenialCause.ENDED, text, {}, may_ptrace=False, may_read_memory=False, may_read_mem_file=False
-    )
+        may_read = results.may_read_memory() or results.may_read_mem_file()
+        may_stop = results.has_access() and PTRACE not in refusals
+    allowed = {base.PTRACE: may_stop and not facts.tracer_pid, base.READ: may_read}
+    denied = frozenset(ability for ability, is_allowed in allowed.items() if not is_allowed)
+    return Denial(cause, _text(cause, facts, refusals), refusals, denied)
 
 
 def _cause(facts: AttachFacts, results: CallResults | None) -> DenialCause:
@@ -148,7 +134,6 @@ def _cause_of_refusals(facts: AttachFacts, refusals: Mapping[str, str]) -> Denia
 
 
 def _has_other_ids(facts: AttachFacts) -> bool:
-    """Return whether a user or group of the process is not the sampler's."""
     other_users = set(facts.users) - {facts.sampler_user}
     other_groups = set(facts.groups) - {facts.sampler_group}
     return bool(other_users or other_groups)
@@ -238,7 +223,6 @@ def _text_of_seccomp(refusals: Mapping[str, str]) -> str:
 
 
 def _listed(refusals: Mapping[str, str]) -> str:
-    """Return calls with how they fail, such as "ptrace (EPERM)"."""
     return " and ".join(f"{call} ({failure})" for call, failure in refusals.items())
 
 

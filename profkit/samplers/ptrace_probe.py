@@ -38,7 +38,6 @@ def _try_apart(name: str, target: int) -> int:
 
 
 def _try(name: str, target: int) -> int:
-    """Try a call and return its error number, 0 if it succeeds."""
     import ctypes  # here, since the profiled program imports the names above
 
     libc = ctypes.CDLL(None, use_errno=True)

@@ -16,9 +16,9 @@ from profkit.formats.speedscope import read_speedscope
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import suppressed
 from profkit.process.redaction import SecretRule, secret_rule
-from profkit.samplers import pyspy_attachment, pyspy_plan
+from profkit.samplers import pyspy_plan, pyspy_process
 from profkit.samplers.base import (
     LARGEST_LOG_BYTES,
     LARGEST_OUTPUT_BYTES,
@@ -31,7 +31,7 @@ from profkit.samplers.base import (
     rounds_name,
 )
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.pyspy_log import log_facts
+from profkit.samplers.pyspy_process import log_facts
 from profkit.samplers.pyspy_states import Measured, with_states
 from profkit.samplers.thread_rounds import read_rounds
 from profkit.transforms.simplify import (
@@ -67,7 +67,6 @@ def with_child_processes(profile: Profile) -> Profile:
 
 
 def _child(frame: Frame, rule: SecretRule) -> Frame | None:
-    """Return the short frame for a process frame of py-spy, None for a function's frame."""
     match = _PROCESS.fullmatch(frame.name) if not frame.file and frame.name.startswith("process ") else None
     if match is None:
         return None
@@ -83,8 +82,6 @@ _NOTABLY_LATE_S = 1.0
 
 
 class PySpySampler:
-    """See `Sampler`."""
-
     name = "pyspy"
 
     def find(self) -> str:
@@ -103,40 +100,34 @@ class PySpySampler:
             return None
 
     def check(self, options: SamplerOptions) -> None:
-        """See `Sampler.check`."""
         pyspy_plan.check(options)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """See `Sampler.plan`."""
         return pyspy_plan.plan(options, live)
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        """See `Sampler.attach`."""
-        return pyspy_attachment.attach(self.find(), pid, plan, folder, index, clock)
+        return pyspy_process.attach(self.find(), pid, plan, folder, index, clock)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""
         profile = _read_profile(files, output_name(segment.index, self.name))
-        facts = log_facts(_read_log(files, log_name(segment.index)))
+        errors, behind_s = log_facts(_read_log(files, log_name(segment.index)))
         measured = _measured(profile, files, segment, plan) if plan.idle else Measured(profile, None, 0)
         return Recording(
             profile=_shown(measured.profile, plan),
             rounds=measured.rounds,
-            errors=facts.errors,
-            notes=_late_notes(facts.behind_s),
+            errors=errors,
+            notes=(Note.of(NoteCode.SAMPLER_LATE, behind_s=behind_s),) if behind_s >= _NOTABLY_LATE_S else (),
             unseen_ns=measured.unseen_ns,
         )
 
 
 def _measured(profile: Profile, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Measured:
     """Return the profile with states, if there is a journal of rounds, and with starts."""
-    try:
+    with suppressed(DamagedFile):
         processes = read_rounds(files.read(rounds_name(segment.index), LARGEST_OUTPUT_BYTES))
-    except DamagedFile as damage:
-        reraise_signal_error(damage)
-        processes = {}
-    if processes:
-        return with_states(profile, processes, stops=plan.blocking)
+        if processes:
+            return with_states(profile, processes, stops=plan.blocking)
     rounds = _rounds(profile)
     return Measured(with_starts(profile, rounds), rounds, 0)
 
@@ -156,11 +147,9 @@ def _read_profile(files: SegmentFiles, name: str) -> Profile:
 
 def _read_log(files: SegmentFiles, name: str) -> str:
     """Return the text of a log, empty if it cannot be read: samples are valid without it."""
-    try:
+    with suppressed(DamagedFile):
         return files.read(name, LARGEST_LOG_BYTES).decode("utf-8", "replace")
-    except DamagedFile as damage:
-        reraise_signal_error(damage)
-        return ""
+    return ""
 
 
 @cache
@@ -181,7 +170,6 @@ def _rounds(profile: Profile) -> int:
 
 
 def _seen(profile: Profile) -> list[int]:
-    """Return the number of rounds in which each thread was seen."""
     seen = [0] * len(profile.threads)
     for sample in profile.samples:
         seen[sample.thread] += sample.weight
@@ -209,12 +197,5 @@ def with_starts(profile: Profile, rounds: int) -> Profile:
 
 
 def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
-    """Return the profile without profkit's threads, with readable names."""
     program = fold_addresses(without_own_threads(profile))
     return with_child_processes(program) if plan.subprocesses else program
-
-
-def _late_notes(behind_s: float) -> tuple[Note, ...]:
-    if behind_s < _NOTABLY_LATE_S:
-        return ()
-    return (Note.of(NoteCode.SAMPLER_LATE, behind_s=behind_s),)

@@ -11,11 +11,12 @@ that waited 5 ms or more each time took 1.04 to 6 times as long at 100 Hz, but 1
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
-from profkit.samplers.base import LiveStacks
-from profkit.samplers.host_share import SLOWEST_HZ, default_rate
+from profkit.samplers.base import SLOWEST_HZ, LiveStacks, default_rate, plain_plan
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 
 DEFAULT_RATE_HZ = 100
@@ -63,17 +64,12 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         notes = (*notes, Note(NoteCode.THREADS_WOKEN))
     if blocking and live.timed_sockets:
         notes = (*notes, Note(NoteCode.TIMEOUTS_RESTART))
-    return SamplerPlan(
-        sampler="pyspy",
-        rate_hz=float(rate_hz),
+    return replace(
+        plain_plan("pyspy", options, float(rate_hz)),
         blocking=blocking,
         idle=options.idle and not options.gil,
         native=options.native,
         subprocesses=options.subprocesses,
-        scope=options.scope,
-        max_duration_s=options.max_duration_s,
-        tags=options.tags,
-        sample_each=options.sample_each,
         notes=notes,
         gil=options.gil,
     )

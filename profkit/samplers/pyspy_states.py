@@ -96,8 +96,6 @@ def _placed(
 
 
 class _Lifetime:
-    """A thread in the rounds in which its process could be read."""
-
     def __init__(self, first: int, letters: bytes, use: Use | None, *, is_new: bool) -> None:
         self.first, self.letters = first, letters
         self.use = use
@@ -134,8 +132,6 @@ class _Lifetime:
 
 
 class _Timeline:
-    """Rounds of a process: which of them failed, and when they were."""
-
     def __init__(self, process: ProcessRounds) -> None:
         self._process = process
         self._failed = sorted(set(_failed_rounds(process)))
@@ -195,7 +191,6 @@ class _Timeline:
                 yield first, end
 
     def _is_in_gap(self, first: int, end: int) -> bool:
-        """Return whether a part of the rounds is in a gap."""
         return any(began < end and first < ended for began, ended in self._gaps)
 
     def _mean_ms(self) -> float:
@@ -210,7 +205,6 @@ class _Timeline:
         return max((thread.letters.count(_PAUSED) for thread in threads), default=0)
 
     def _good_before(self, number: int) -> int:
-        """Return the number of rounds with samples before a round."""
         if number <= self._first:
             return 0
         failed = bisect_left(self._failed, number) - bisect_left(self._failed, self._first)
@@ -250,7 +244,6 @@ class _Timeline:
         return Use(min(1.0, cpu_s / length_s), min(1.0, late_s / length_s), slices / rounds)
 
     def _ms_at(self, number: int) -> float:
-        """Return the time at a round, interpolated."""
         clock = self._process.clock
         place = bisect_right(clock, (number, float("inf")))
         if not clock or place in (0, len(clock)):

@@ -137,7 +137,6 @@ def rungs_of(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:
 
 
 def _candidates(options: SamplerOptions) -> Iterator[str]:
-    """Yield the names of samplers that the options allow, best first."""
     if options.sampler != AUTO:
         yield options.sampler
         return

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from profkit.errors import DamagedFile
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
+from profkit.samplers.base import LARGEST_OUTPUT_BYTES, Recording, SegmentFiles
 from profkit.samplers.helper.journal import ASKED, DURATION, ENDED, LETTERS, VERSION
 
 _HEADER = "profkit-stacks"
@@ -79,6 +81,26 @@ def partial_notes(journal: StackJournal) -> tuple[Note, ...]:
     if journal.rounds < FEWEST_ROUNDS or journal.partial <= _NOTABLY_PARTIAL * journal.rounds:
         return ()
     return (Note.of(NoteCode.ROUNDS_PARTIAL, partial=journal.partial, rounds=journal.rounds),)
+
+
+def read_segment(files: SegmentFiles, name: str) -> StackJournal:
+    """Return the journal in a segment's file, also one without an end; raises DamagedFile."""
+    try:
+        return read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
+    except DamagedJournal as damage:
+        raise DamagedFile(files.path / name, str(damage)) from damage
+
+
+def recording_of(journal: StackJournal, profile: Profile, notes: Iterable[Note]) -> Recording:
+    """Return the content of a journal, or of a part of it, with a profile made of its own."""
+    return Recording(
+        profile=profile,
+        rounds=journal.rounds,
+        errors=sum(journal.dropped.values()),
+        notes=tuple(notes),
+        unseen_ns=journal.unseen_ns,
+        complete=journal.end is not None,
+    )
 
 
 def has_ended(tail: bytes) -> bool:
@@ -152,7 +174,6 @@ class JournalReader:
 
 
 def _parse(parsed: _Parsed, lines: Sequence[str], first: int) -> None:
-    """Add lines to the tables; `first` is the number of the first one."""
     for place, line in enumerate(lines):
         number = first + place
         if line.startswith(_HEADER):
@@ -167,7 +188,6 @@ def _parse(parsed: _Parsed, lines: Sequence[str], first: int) -> None:
 
 
 def _header(line: str, number: int = 1) -> tuple[int, int]:
-    """Return the pid and the period of a part; raises DamagedJournal."""
     word, version, *numbers = [*line.split(" "), ""]
     if word != _HEADER:
         raise DamagedJournal("it is not a journal of stacks")
@@ -193,8 +213,6 @@ def _ends_part(parsed: _Parsed, number: int, line: str, following: str = "") -> 
 
 @dataclass(slots=True)
 class _Parsed:
-    """Tables of the lines that have been parsed."""
-
     builder: ProfileBuilder = field(default_factory=ProfileBuilder)
     functions: list[tuple[str, str]] = field(default_factory=list)
     stacks: list[tuple[int, int]] = field(default_factory=list)
@@ -271,7 +289,6 @@ def _stack(parsed: _Parsed, text: str) -> None:
 
 
 def _whole(parsed: _Parsed, stack: int) -> tuple[int, ...]:
-    """Return the frames of a stack, root first."""
     known = parsed.whole.get(stack)
     if known is None:
         frames, number = list[int](), stack

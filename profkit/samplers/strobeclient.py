@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -15,9 +15,9 @@ from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
-from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, log_path
+from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, backed_off_s, log_path, plain_plan
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions, check_common, cpu_frequency
-from profkit.samplers.polling import backed_off_s
+from profkit.samplers.process_attachment import log_size, read_log
 
 _RUN_ID = re.compile(r"INFO Run Id: (-?\d+)")
 _STATUS = re.compile(r"Profile run status: (\w+)")
@@ -33,72 +33,26 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatus:
-    """State of a run; SUCCESS has `links` as (what, value)."""
-
-    state: SessionState
-    links: tuple[tuple[str, str], ...] = ()
-
-
-def parse_run_id(reply: str) -> str | None:
-    """Return the id of the run that `run` started, None if it started none."""
-    match = _RUN_ID.search(reply)
-    return match.group(1) if match else None
-
-
-def parse_status(reply: str) -> RunStatus | None:
-    """Return the status in a reply of `getRunStatus`, None if it has no known state."""
-    finished = _FINISHED.search(reply)
-    if finished is not None:
-        if finished.group(1) != "SUCCESS":
-            return RunStatus(SessionState.FAILED)
-        return RunStatus(SessionState.SUCCESS, tuple(_LINK.findall(reply)))
-    status = _STATUS.search(reply)
-    state = _STATES.get(status.group(1)) if status else None
-    return RunStatus(state) if state else None
-
-
-def is_stopped(reply: str) -> bool:
-    """Return whether a reply of `stopRun` says that the run was stopped."""
-    return _STOPPED.search(reply) is not None
-
-
 _COMMAND_TIMEOUT_S = 30.0
 _FINISH_TIMEOUT_S = 60.0
 _FIX = "see its replies in the session's log in the spool"
 _logger = logging.getLogger("profkit")
 
 
-class Strobeclient:
-    """Runner of strobeclient's commands; appends their output to one log."""
-
-    def __init__(self, program: str, log: Path, timeout_s: float = _COMMAND_TIMEOUT_S) -> None:
-        self._program, self._log, self._timeout_s = program, log, timeout_s
-
-    def run_command(self, stage: str, *arguments: str) -> str:
-        """Return the reply to one command; raises `SamplerFailed` if it fails or takes too long."""
-        before = self._log.stat().st_size if self._log.exists() else 0
-        try:
-            ended = run_child((self._program, *arguments), self._log, self._timeout_s)
-        except OSError as error:  # TimeoutError is one
-            raise SamplerFailed("strobeclient", stage, str(error), _FIX) from error
-        with self._log.open("rb") as file:
-            file.seek(before)
-            reply = file.read().decode("utf-8", "replace")
-        # The code is None if the program's own waitpid(-1) took it: then only the reply is checked.
-        if ended.code:
-            raise SamplerFailed("strobeclient", stage, f"exit code {ended.code}, {reply.strip()!r}", _FIX)
-        return reply
+def parse_status(reply: str) -> tuple[SessionState, tuple[tuple[str, str], ...]] | None:
+    """Return the state in a reply of `getRunStatus`, None if unknown, and links (what, value)."""
+    finished = _FINISHED.search(reply)
+    if finished is not None:
+        if finished.group(1) != "SUCCESS":
+            return SessionState.FAILED, ()
+        return SessionState.SUCCESS, tuple(_LINK.findall(reply))
+    status = _STATUS.search(reply)
+    state = _STATES.get(status.group(1)) if status else None
+    return (state, ()) if state else None
 
 
-def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> StrobeclientRun:
-    """Start a run on a process; raises `SamplerFailed` if that fails."""
-    reply = client.run_command("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
-    run_id = parse_run_id(reply)
-    if run_id is None:
-        raise SamplerFailed("strobeclient", "start", f"no run id in {reply.strip()!r}", _FIX)
-    return StrobeclientRun(client, run_id, index)
+def _failed(stage: str, detail: str) -> SamplerFailed:
+    return SamplerFailed("strobeclient", stage, detail, _FIX)
 
 
 def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...]:
@@ -115,16 +69,34 @@ def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...
     )
 
 
-class StrobeclientRun:
-    """Attachment of one strobelight run; not thread-safe."""
+class StrobeclientRun(Attachment):
+    """Attachment of one strobelight run; not thread-safe. Appends the output of all commands to one log."""
 
-    def __init__(self, client: Strobeclient, run_id: str, index: int) -> None:
-        self._client, self._run_id, self._index = client, run_id, index
+    def __init__(self, program: str, log: Path, pid: int, plan: SamplerPlan, index: int) -> None:
+        """Start a run on a process; raises `SamplerFailed` if that fails."""
+        self._program, self._log, self._index = program, log, index
         self._links: tuple[tuple[str, str], ...] = ()
         self._finished = self._stop_sent = False
+        reply = self._reply("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
+        found = _RUN_ID.search(reply)
+        if found is None:
+            raise _failed("start", f"no run id in {reply.strip()!r}")
+        self._run_id = found.group(1)
+
+    def _reply(self, stage: str, *arguments: str) -> str:
+        """Return the reply to one command; raises `SamplerFailed` if it fails or takes too long."""
+        before = log_size(self._log)
+        try:
+            ended = run_child((self._program, *arguments), self._log, _COMMAND_TIMEOUT_S)
+        except OSError as error:  # TimeoutError is one
+            raise _failed(stage, str(error)) from error
+        reply = read_log(self._log, before)
+        # The code is None if the program's own waitpid(-1) took it: then only the reply is checked.
+        if ended.code:
+            raise _failed(stage, f"exit code {ended.code}, {reply.strip()!r}")
+        return reply
 
     def segment(self) -> Segment:
-        """See `Attachment.segment`."""
         return Segment(self._index, started_ns=0, remote_id=self._run_id, links=self._links)
 
     def poll(self) -> SessionState:
@@ -132,37 +104,29 @@ class StrobeclientRun:
         if self._finished:
             return SessionState.SUCCESS
         stage = "stop" if self._stop_sent else "run"
-        reply = self._client.run_command(stage, "getRunStatus", "--run-id", self._run_id)
+        reply = self._reply(stage, "getRunStatus", "--run-id", self._run_id)
         status = parse_status(reply)
-        if status is None or status.state is SessionState.FAILED:
-            raise SamplerFailed("strobeclient", stage, reply.strip() or "an empty reply", _FIX)
-        self._finished, self._links = status.state is SessionState.SUCCESS, status.links
-        return status.state
+        if status is None or status[0] is SessionState.FAILED:
+            raise _failed(stage, reply.strip() or "an empty reply")
+        state, self._links = status
+        self._finished = state is SessionState.SUCCESS
+        return state
 
     def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`."""
         return backed_off_s(attempt, first_s=0.05, growth=1.5, longest_s=1.0)
 
     def request_stop(self) -> None:
         """See `Attachment.request_stop`; raises `SamplerFailed` if the run cannot be stopped."""
         if self._finished or self._stop_sent:
             return
-        reply = self._client.run_command("stop", "stopRun", "--run-id", self._run_id)
+        reply = self._reply("stop", "stopRun", "--run-id", self._run_id)
         self._stop_sent = True
         # A run that has reached its duration can no longer be stopped, which is no failure.
-        if not is_stopped(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
-            raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _FIX)
+        if not _STOPPED.search(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
+            raise _failed("stop", reply.strip() or "an empty reply")
 
     def stop_timeout_s(self) -> float:
-        """See `Attachment.stop_timeout_s`."""
         return _FINISH_TIMEOUT_S
-
-    def resident_bytes(self) -> int:
-        """See `Attachment.resident_bytes`: the sampler runs elsewhere."""
-        return 0
-
-    def warning(self) -> None:
-        """See `Attachment.warning`: remote interruptions are not visible here."""
 
     def kill(self) -> None:
         """See `Attachment.kill`: a run that cannot be stopped ends after its duration."""
@@ -178,8 +142,6 @@ DEFAULT_SAMPLE_EACH = 1e7
 
 
 class StrobeclientSampler:
-    """See `Sampler`."""
-
     name = "strobeclient"
 
     def find(self) -> str:
@@ -222,23 +184,16 @@ class StrobeclientSampler:
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         """See `Sampler.plan`; `sample_each` is always set, since strobeclient needs it."""
         rate_hz, sample_each = _rate_and_cycles(options)
-        return SamplerPlan(
-            sampler=self.name,
-            rate_hz=rate_hz,
-            blocking=False,
+        return replace(
+            plain_plan(self.name, options, rate_hz),
             idle=False,
-            native=False,
-            subprocesses=False,
-            scope=options.scope,
             max_duration_s=_LONGEST_S if options.max_duration_s >= UNLIMITED_S else options.max_duration_s,
-            tags=options.tags,
             sample_each=sample_each,
             notes=(Note(NoteCode.CPU_TIME_ONLY),) if options.idle else (),
         )
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        """See `Sampler.attach`."""
-        return start_run(Strobeclient(self.find(), log_path(folder, index)), pid, plan, index)
+        return StrobeclientRun(self.find(), log_path(folder, index), pid, plan, index)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> None:
         """Return None: strobelight keeps the samples."""

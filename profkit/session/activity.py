@@ -16,7 +16,7 @@ from typing import Protocol
 from weakref import ref
 
 from profkit.originals import REAL
-from profkit.process.frames import current_frames
+from profkit.process.background import current_frames
 
 Caller = object
 """Identity of a thread, or of a greenlet in programs that have them."""

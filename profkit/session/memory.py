@@ -17,8 +17,7 @@ from profkit.model.session import Capture, Manifest, SamplerPlan, SessionState
 from profkit.originals import REAL
 from profkit.process.manifest import process_info
 from profkit.samplers.memray.captures import capture_name
-from profkit.samplers.memray.errors import TrackerBusy
-from profkit.samplers.memray.tracker import Tracking, start_tracking, stop_all, version
+from profkit.samplers.memray.tracker import TrackerBusy, Tracking, start_tracking, stop_all, version
 from profkit.session.activity import OPEN_BLOCKS
 from profkit.session.counters import Counters
 from profkit.session.owner import SessionOwner

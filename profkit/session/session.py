@@ -23,9 +23,8 @@ from profkit.model.session import (
 from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks
+from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks, await_state, kill_stopped
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions
-from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session import activity
 from profkit.session.counters import Counters, Policy
 from profkit.session.failures import ended_early

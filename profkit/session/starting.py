@@ -13,8 +13,7 @@ from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import count_samplers, processor_wait_s
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import Attachment, LiveStacks, Sampler
-from profkit.samplers.polling import await_state
+from profkit.samplers.base import Attachment, LiveStacks, Sampler, await_state
 from profkit.session.activity import live_stacks
 
 

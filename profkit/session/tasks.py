@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from profkit.model.region import RegionKind
 from profkit.originals import REAL
-from profkit.process.frames import current_frames
+from profkit.process.background import current_frames
 from profkit.process.guard import ignore
 from profkit.session.awaits import Awaits, place_of
 

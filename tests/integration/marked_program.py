@@ -22,7 +22,7 @@ from profkit.model.histogram import histogram_of
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import CallDelta, Manifest, ProcessInfo, SamplerPlan, Segment, SessionState
 from profkit.process.procfs import start_ticks
-from profkit.samplers.polling import await_state
+from profkit.samplers.base import await_state
 from profkit.samplers.pyspy import PySpySampler
 from profkit.store import spool as files
 from profkit.transforms.origin import OWN_CODE

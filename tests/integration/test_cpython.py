@@ -5,40 +5,38 @@ from __future__ import annotations
 import ast
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
-from profkit.errors import AttachDenied, DamagedFile, SamplerError, SamplerFailed, SamplerTimeout
+from profkit.errors import AttachDenied, DamagedFile, SamplerFailed
 from profkit.model.notes import NoteCode
 from profkit.model.profile import Profile
-from profkit.model.session import SamplerPlan, Segment, SessionState
+from profkit.model.session import SessionState
 from profkit.process import procfs
-from profkit.samplers.base import Attachment, LiveStacks, Recording, output_path
-from profkit.samplers.cpython import CPythonSampler
-from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, fastest
+from profkit.samplers.base import LiveStacks, output_path
+from profkit.samplers.cpython import DEFAULT_RATE_HZ, CPythonSampler, fastest
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.stack_journal import read_journal
 from tests.integration.harness import PROGRAMS, run_program
-from tests.integration.targets import run_attaching, running_target
+from tests.integration.targets import Sampling, run_attaching, running_target, sampler_pid, weight_by_thread
 from tests.support import seccomp_filters
-from tests.support.spool_folders import open_folder
 
 pytestmark = [pytest.mark.sampler, pytest.mark.reader, pytest.mark.timeout(180)]
 
 SAMPLER = CPythonSampler()
 SMALL = LiveStacks(threads=1, frames=5)
 PLAN = SAMPLER.plan(SamplerOptions(rate_hz=500), SMALL)
+SAMPLING = Sampling(SAMPLER, PLAN)
+attach, wait_for, stop, read = SAMPLING.attach, SAMPLING.wait_for, SAMPLING.stop, SAMPLING.read
 FORKING = """
 import os, subprocess, sys
 def parent_spins():
@@ -104,43 +102,6 @@ deeper(900)
 """
 
 
-def attach(pid: int, folder: Path, plan: SamplerPlan = PLAN, index: int = 0) -> Attachment:
-    attachment = SAMPLER.attach(pid, plan, folder, index, SYSTEM_CLOCK)
-    try:
-        assert wait_for(attachment, SessionState.RUNNING) is SessionState.RUNNING
-    except BaseException:
-        attachment.kill()
-        raise
-    return attachment
-
-
-def wait_for(attachment: Attachment, wanted: SessionState, timeout_s: float = 60) -> SessionState:
-    return await_state(attachment, wanted, timeout_s, SYSTEM_CLOCK, "the test's patience", "cpython")
-
-
-def read(folder: Path, index: int = 0, plan: SamplerPlan = PLAN) -> Recording:
-    with open_folder(folder) as opened:
-        return SAMPLER.read(opened, Segment(index, 0), plan)
-
-
-def stop(attachment: Attachment) -> None:
-    attachment.request_stop()
-    assert wait_for(attachment, SessionState.SUCCESS) is SessionState.SUCCESS
-
-
-def sampler_pid(attachment: Attachment) -> int:
-    pid = attachment.segment().pid
-    assert pid is not None
-    return pid
-
-
-def weight_by_thread(profile: Profile) -> Mapping[str, int]:
-    weights = Counter[str]()
-    for sample in profile.samples:
-        weights[profile.threads[sample.thread].name] += sample.weight
-    return weights
-
-
 def names_of(profile: Profile) -> set[str]:
     return {frame.name for frame in profile.frames}
 
@@ -149,27 +110,6 @@ def names_of(profile: Profile) -> set[str]:
 def target() -> Iterator[int]:
     with running_target() as process:
         yield process.pid
-
-
-def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path) -> None:
-    attachment = attach(target, tmp_path)
-    SYSTEM_CLOCK.sleep(0.5)
-    stop(attachment)
-    recording = read(tmp_path)
-    profile = recording.profile
-    assert {thread.name for thread in profile.threads} == {"MainThread", "waiter"}
-    assert {(thread.pid, thread.tid) for thread in profile.threads} >= {(0, target)}
-    assert "spin" in names_of(profile)
-    assert recording.rounds is not None
-    weights = weight_by_thread(profile).values()
-    assert max(weights) <= recording.rounds
-    assert min(weights) >= 0.9 * recording.rounds > 50
-
-
-def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path) -> None:
-    for index in range(20):
-        stop(attach(target, tmp_path, index=index))
-        assert read(tmp_path, index).rounds
 
 
 def test_it_counts_among_the_samplers_of_the_host(target: int, tmp_path: Path) -> None:
@@ -181,36 +121,11 @@ def test_it_counts_among_the_samplers_of_the_host(target: int, tmp_path: Path) -
     assert load == 1
 
 
-def test_a_stop_before_it_runs_loses_nothing(target: int, tmp_path: Path) -> None:
-    for index in range(5):
-        stop(SAMPLER.attach(target, PLAN, tmp_path, index, SYSTEM_CLOCK))
-        assert read(tmp_path, index).rounds
-
-
-def test_stopping_and_killing_again_is_harmless(target: int, tmp_path: Path) -> None:
-    attachment = attach(target, tmp_path)
-    assert attachment.resident_bytes() > 2**20
-    stop(attachment)
-    attachment.request_stop()
-    attachment.kill()
-    attachment.kill()
-    assert attachment.poll() is SessionState.SUCCESS
-
-
 def test_a_termination_ends_it_with_its_output(target: int, tmp_path: Path) -> None:
     attachment = attach(target, tmp_path)
     SYSTEM_CLOCK.sleep(0.2)
     os.kill(sampler_pid(attachment), signal.SIGTERM)
     assert wait_for(attachment, SessionState.SUCCESS) is SessionState.SUCCESS
-    assert read(tmp_path).profile.total_weight > 10
-
-
-def test_a_target_that_is_killed_leaves_its_samples(tmp_path: Path) -> None:
-    with running_target() as process:
-        attachment = attach(process.pid, tmp_path)
-        SYSTEM_CLOCK.sleep(0.2)
-        process.kill()
-        wait_for(attachment, SessionState.SUCCESS)
     assert read(tmp_path).profile.total_weight > 10
 
 
@@ -223,16 +138,6 @@ def test_killed_it_loses_less_than_a_second(target: int, tmp_path: Path) -> None
     rounds = read(tmp_path).rounds
     assert rounds is not None
     assert rounds > 1.0 * PLAN.rate_hz * 0.8
-
-
-def test_a_stuck_one_is_killed(target: int, tmp_path: Path) -> None:
-    attachment = attach(target, tmp_path)
-    os.kill(sampler_pid(attachment), signal.SIGSTOP)
-    attachment.request_stop()
-    with pytest.raises(SamplerTimeout, match="cpython was not SUCCESS"):
-        wait_for(attachment, SessionState.SUCCESS, timeout_s=0.2)
-    attachment.kill()
-    assert not procfs.is_running(sampler_pid(attachment))
 
 
 def test_a_program_that_becomes_another_is_given_up(tmp_path: Path) -> None:
@@ -259,22 +164,6 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
         subprocess.run(["umount", "-l", folder], check=True)
 
 
-def test_a_folder_that_goes_away(target: int, tmp_path: Path) -> None:
-    folder = tmp_path / "session"
-    folder.mkdir()
-    attachment = attach(target, folder)
-    shutil.rmtree(folder)
-    attachment.request_stop()
-    with pytest.raises(SamplerFailed, match="failed at stop"):
-        wait_for(attachment, SessionState.SUCCESS)
-
-
-def test_a_process_that_is_gone(tmp_path: Path) -> None:
-    attachment = SAMPLER.attach(2**22 - 1, PLAN, tmp_path, 0, SYSTEM_CLOCK)
-    with pytest.raises(SamplerError):
-        wait_for(attachment, SessionState.RUNNING)
-
-
 def test_a_program_that_is_no_python(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
         attachment = SAMPLER.attach(process.pid, PLAN, tmp_path, 0, SYSTEM_CLOCK)
@@ -287,7 +176,6 @@ def test_a_program_that_is_no_python(tmp_path: Path) -> None:
 def test_a_denied_read_is_explained(tmp_path: Path) -> None:
     program = """
 from profkit.samplers.cpython import CPythonSampler
-from profkit.samplers.cpython_plan import DEFAULT_RATE_HZ, fastest
 SAMPLER = CPythonSampler()
 PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
 try:

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from profkit.doctor.places import PREFIX
-from profkit.doctor.system import system_facts
 from profkit.model.region import CALLS_ONLY
 from profkit.samplers import registry
 from tests.integration.harness import (
@@ -163,15 +162,6 @@ def test_children_in_another_pid_namespace(tmp_path: Path) -> None:
     assert check["fix"].startswith("begin profiling before unshare(CLONE_NEWPID)")
 
 
-def test_without_valgrind_and_a_compiler(tmp_path: Path) -> None:
-    said = examined(tmp_path, env=environment(PATH=str(Path(sys.executable).parent)))
-    assert said.code == 0
-    valgrind = said.check("valgrind")
-    assert (valgrind["status"], valgrind["fix"]) == ("shortfall", system_facts().install("valgrind"))
-    assert "no instruction counts" in valgrind["cost"]
-    assert said.status("compiler") == "shortfall"
-
-
 @pytest.mark.valgrind
 def test_with_valgrind(tmp_path: Path) -> None:
     assert examined(tmp_path).status("valgrind") == "ok"
@@ -219,13 +209,6 @@ def test_a_folder_without_permission_to_write(tmp_path: Path) -> None:
     assert "Permission denied" in said.check("store")["found"]
 
 
-@pytest.mark.parametrize("compiler", ['"g++', "false"])
-@pytest.mark.slow
-def test_a_compiler_that_is_none(compiler: str, tmp_path: Path) -> None:
-    check = examined(tmp_path, env=environment(CXX=compiler)).check("compiler")
-    assert (check["status"], check["fix"]) == ("shortfall", "unset CXX")
-
-
 def test_a_system_on_which_no_file_can_be_written(tmp_path: Path) -> None:
     """The limit makes every write fail, as a read-only system and a full disk do."""
     said = examined(tmp_path, prefix=("prlimit", "--fsize=0"))
@@ -235,13 +218,6 @@ def test_a_system_on_which_no_file_can_be_written(tmp_path: Path) -> None:
     assert said.status("temporary files") == said.status("C++ cache") == "shortfall"
     assert said.check("inprocess")["found"].startswith("not tried, since no file can be written: ")
     assert said.status("interpreter") == said.status("machine code") == "ok"
-
-
-def test_a_user_without_a_home_folder(tmp_path: Path) -> None:
-    unset = ("env", "--unset=HOME", "--unset=XDG_CACHE_HOME")
-    said = examined(tmp_path, prefix=unset, env=environment(PROFKIT_SPOOL="/proc/spool"))
-    assert said.code == 7
-    assert said.check("spool")["fix"] == "set PROFKIT_SPOOL to a folder that you can write to"
 
 
 @pytest.mark.slow

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -15,24 +13,23 @@ from pathlib import Path
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
-from profkit.errors import AttachDenied, DamagedFile, SamplerFailed, SamplerMissing, SamplerTimeout
-from profkit.model.profile import Profile
-from profkit.model.session import SamplerPlan, Segment, SessionState
+from profkit.errors import AttachDenied, DamagedFile, SamplerFailed, SamplerMissing
+from profkit.model.session import SessionState
 from profkit.process import procfs
-from profkit.samplers.base import Attachment, LiveStacks, Recording
+from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
 from tests.integration.harness import await_samplers_end
 from tests.integration.pool_jobs import await_true
-from tests.integration.targets import run_attaching, running_target
-from tests.support.spool_folders import open_folder
+from tests.integration.targets import Sampling, run_attaching, running_target, sampler_pid, weight_by_thread
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
 
 SAMPLER = PySpySampler()
 SMALL = LiveStacks(threads=1, frames=5)
 PLAN = SAMPLER.plan(SamplerOptions(rate_hz=500, blocking=True), SMALL)
+SAMPLING = Sampling(SAMPLER, PLAN)
+attach, wait_for, stop, read = SAMPLING.attach, SAMPLING.wait_for, SAMPLING.stop, SAMPLING.read
 FORKING = """
 import os, sys
 def spin():
@@ -48,64 +45,10 @@ spin()
 """
 
 
-def attach(pid: int, folder: Path, plan: SamplerPlan = PLAN, index: int = 0) -> Attachment:
-    attachment = SAMPLER.attach(pid, plan, folder, index, SYSTEM_CLOCK)
-    try:
-        assert wait_for(attachment, SessionState.RUNNING) is SessionState.RUNNING
-    except BaseException:
-        attachment.kill()
-        raise
-    return attachment
-
-
-def wait_for(attachment: Attachment, wanted: SessionState, timeout_s: float = 60) -> SessionState:
-    return await_state(attachment, wanted, timeout_s, SYSTEM_CLOCK, "the test's patience", "pyspy")
-
-
-def read(folder: Path, segment: Segment, plan: SamplerPlan) -> Recording:
-    with open_folder(folder) as opened:
-        return SAMPLER.read(opened, segment, plan)
-
-
-def stop(attachment: Attachment) -> None:
-    attachment.request_stop()
-    assert wait_for(attachment, SessionState.SUCCESS) is SessionState.SUCCESS
-
-
-def weight_by_thread(profile: Profile) -> Mapping[str, int]:
-    weights = Counter[str]()
-    for sample in profile.samples:
-        weights[profile.threads[sample.thread].name] += sample.weight
-    return weights
-
-
-def sampler_pid(attachment: Attachment) -> int:
-    pid = attachment.segment().pid
-    assert pid is not None
-    return pid
-
-
 @pytest.fixture
 def target() -> Iterator[int]:
     with running_target() as process:
         yield process.pid
-
-
-@pytest.mark.gil
-def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
-    SYSTEM_CLOCK.sleep(0.5)
-    stop(attachment)
-    recording = read(tmp_path, Segment(0, 0), PLAN)
-    profile = recording.profile
-    assert {thread.name for thread in profile.threads} == {"MainThread", "waiter"}
-    assert {thread.tid for thread in profile.threads} >= {target}
-    names = {profile.frames[stack[-1]].name for stack in profile.stacks if stack}
-    assert "spin" in names
-    assert recording.rounds is not None
-    weights = weight_by_thread(profile).values()
-    assert max(weights) <= recording.rounds
-    assert min(weights) >= 0.9 * recording.rounds > 20
 
 
 @pytest.mark.gil
@@ -114,46 +57,10 @@ def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path, plan)
     SYSTEM_CLOCK.sleep(0.2)
     stop(attachment)
-    recording = read(tmp_path, Segment(0, 0), plan)
+    recording = read(tmp_path, plan=plan)
     assert recording.rounds is None
     weights = weight_by_thread(recording.profile)
     assert weights.get("waiter", 0) < weights["MainThread"] / 10
-
-
-@pytest.mark.gil
-def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path):
-    for index in range(20):
-        stop(attach(target, tmp_path, index=index))
-        read(tmp_path, Segment(index, 0), PLAN)
-
-
-@pytest.mark.gil
-def test_a_stop_before_it_runs_loses_nothing(target: int, tmp_path: Path):
-    for index in range(5):
-        stop(SAMPLER.attach(target, PLAN, tmp_path, index, SYSTEM_CLOCK))
-        read(tmp_path, Segment(index, 0), PLAN)
-
-
-@pytest.mark.gil
-def test_stopping_and_killing_again_is_harmless(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
-    assert attachment.resident_bytes() > 2**20
-    stop(attachment)
-    attachment.request_stop()
-    attachment.kill()
-    attachment.kill()
-    assert attachment.poll() is SessionState.SUCCESS
-    assert attachment.resident_bytes() == 0
-
-
-@pytest.mark.gil
-def test_a_target_that_is_killed_leaves_its_samples(tmp_path: Path):
-    with running_target() as process:
-        attachment = attach(process.pid, tmp_path)
-        SYSTEM_CLOCK.sleep(0.2)
-        process.kill()
-        wait_for(attachment, SessionState.SUCCESS)
-    assert read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 10
 
 
 @pytest.mark.gil
@@ -186,7 +93,7 @@ def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, 
     stop(attachment)
     assert words & {"--idle", "--gil", "--nonblocking", "--native", "--subprocesses"} == flags
     assert {"--full-filenames", "speedscope", "100", str(target)} <= words
-    assert read(tmp_path, Segment(0, 0), plan).profile.samples
+    assert read(tmp_path, plan=plan).profile.samples
 
 
 @pytest.mark.gil
@@ -196,7 +103,7 @@ def test_subprocesses_are_distinguished(tmp_path: Path):
         attachment = attach(process.pid, tmp_path, plan)
         SYSTEM_CLOCK.sleep(1.5)
         stop(attachment)
-    recording = read(tmp_path, Segment(0, 0), plan)
+    recording = read(tmp_path, plan=plan)
     assert len({thread.pid for thread in recording.profile.threads}) == 2
     assert process.pid in {thread.pid for thread in recording.profile.threads}
 
@@ -211,24 +118,12 @@ def test_killed_it_leaves_the_target_running(target: int, tmp_path: Path):
     assert not procfs.is_running(pid)
     await_true(lambda: _goes_on(target))
     with pytest.raises(DamagedFile):
-        read(tmp_path, Segment(0, 0), PLAN)
+        read(tmp_path)
 
 
 def _goes_on(target: int) -> bool:
     """Whether nobody holds a process: the thread of the sampler that does may end after the others."""
     return procfs.status(target)["State"][0] in "RS"
-
-
-@pytest.mark.gil
-def test_a_stuck_one_is_killed(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
-    os.kill(sampler_pid(attachment), signal.SIGSTOP)
-    attachment.request_stop()
-    with pytest.raises(SamplerTimeout, match="pyspy was not SUCCESS"):
-        wait_for(attachment, SessionState.SUCCESS, timeout_s=0.2)
-    attachment.kill()
-    assert not procfs.is_running(sampler_pid(attachment))
-    await_true(lambda: _goes_on(target))
 
 
 def test_a_folder_that_is_not_there(target: int, tmp_path: Path):
@@ -242,17 +137,6 @@ def test_a_file_system_without_a_free_block(target: int):
 
 
 @pytest.mark.gil
-def test_a_folder_that_goes_away(target: int, tmp_path: Path):
-    folder = tmp_path / "session"
-    folder.mkdir()
-    attachment = attach(target, folder)
-    shutil.rmtree(folder)
-    attachment.request_stop()
-    with pytest.raises(SamplerFailed, match="failed at stop"):
-        wait_for(attachment, SessionState.SUCCESS)
-
-
-@pytest.mark.gil
 def test_a_disk_that_fills_up(target: int, tmp_path: Path):
     (tmp_path / "segment-000.speedscope.json").symlink_to("/dev/full")
     attachment = attach(target, tmp_path)
@@ -260,12 +144,6 @@ def test_a_disk_that_fills_up(target: int, tmp_path: Path):
     attachment.request_stop()
     with pytest.raises(SamplerFailed, match="failed at stop: the disk is full; free space"):
         wait_for(attachment, SessionState.SUCCESS)
-
-
-def test_a_process_that_is_gone(tmp_path: Path):
-    attachment = SAMPLER.attach(2**22 - 1, PLAN, tmp_path, 0, SYSTEM_CLOCK)
-    with pytest.raises(SamplerFailed, match="has ended, or is not a Python program that it supports"):
-        wait_for(attachment, SessionState.RUNNING)
 
 
 def test_no_pyspy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -399,7 +277,7 @@ attachment.kill()
 """
     assert "the program changed its user, and can no longer stop process" in run_attaching(program, tmp_path)
     await_samplers_end(tmp_path)
-    assert read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 30
+    assert read(tmp_path).profile.total_weight > 30
 
 
 def without_ptrace() -> tuple[str, ...]:

@@ -7,19 +7,17 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.model.profile import Profile, ThreadState
-from profkit.model.session import Segment, SessionState
 from profkit.samplers.base import LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
-from tests.support.spool_folders import open_folder
+from tests.integration.targets import Sampling
 
 pytestmark = [pytest.mark.sampler, pytest.mark.gil, pytest.mark.alone, pytest.mark.timeout(180)]
 
@@ -63,19 +61,18 @@ def await_cycles(program: subprocess.Popen[bytes], cycles: int) -> None:
         assert program.stdout.readline() == b"done\n"
 
 
-def record(program: subprocess.Popen[bytes], folder: Path, options: SamplerOptions) -> Recording:
-    """Sample a program for some of its cycles."""
-    plan = SAMPLER.plan(options, LiveStacks(1, 1))
-    attachment = SAMPLER.attach(program.pid, plan, folder, 0, SYSTEM_CLOCK)
+def record(
+    program: subprocess.Popen[bytes], folder: Path, options: SamplerOptions, go_on: Callable[[], None]
+) -> Recording:
+    """Sample a program while it goes on."""
+    sampling = Sampling(SAMPLER, SAMPLER.plan(options, LiveStacks(1, 1)))
+    attachment = sampling.attach(program.pid, folder)
     try:
-        await_state(attachment, SessionState.RUNNING, 60, SYSTEM_CLOCK, "", "pyspy")
-        await_cycles(program, CYCLES)
-        attachment.request_stop()
-        await_state(attachment, SessionState.SUCCESS, 60, SYSTEM_CLOCK, "", "pyspy")
+        go_on()
+        sampling.stop(attachment)
     finally:
         attachment.kill()
-    with open_folder(folder) as opened:
-        return SAMPLER.read(opened, Segment(0, 0), plan)
+    return sampling.read(folder)
 
 
 def states_by_function(profile: Profile) -> dict[str, Counter[ThreadState]]:
@@ -91,7 +88,8 @@ def states_by_function(profile: Profile) -> dict[str, Counter[ThreadState]]:
 def test_a_thread_that_alternates_between_work_and_a_pipe(
     blocking: bool, alternating: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    recording = record(alternating, tmp_path, SamplerOptions(rate_hz=100, blocking=blocking))
+    options = SamplerOptions(rate_hz=100, blocking=blocking)
+    recording = record(alternating, tmp_path, options, lambda: await_cycles(alternating, CYCLES))
     states = states_by_function(recording.profile)
     assert states["read"].total() >= CYCLES, states
     assert states["work"].total() >= CYCLES, states
@@ -105,21 +103,14 @@ def test_a_thread_that_alternates_between_work_and_a_pipe(
 def test_a_process_that_is_stopped_is_not_sampled(
     alternating: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    plan = SAMPLER.plan(SamplerOptions(rate_hz=100, blocking=False), LiveStacks(1, 1))
-    attachment = SAMPLER.attach(alternating.pid, plan, tmp_path, 0, SYSTEM_CLOCK)
-    try:
-        await_state(attachment, SessionState.RUNNING, 60, SYSTEM_CLOCK, "", "pyspy")
+    def go_on() -> None:
         await_cycles(alternating, 10)
         os.kill(alternating.pid, signal.SIGSTOP)
         SYSTEM_CLOCK.sleep(1.0)
         os.kill(alternating.pid, signal.SIGCONT)
         await_cycles(alternating, 10)
-        attachment.request_stop()
-        await_state(attachment, SessionState.SUCCESS, 60, SYSTEM_CLOCK, "", "pyspy")
-    finally:
-        attachment.kill()
-    with open_folder(tmp_path) as opened:
-        recording = SAMPLER.read(opened, Segment(0, 0), plan)
+
+    recording = record(alternating, tmp_path, SamplerOptions(rate_hz=100, blocking=False), go_on)
     assert recording.rounds is not None
     assert recording.unseen_ns >= 0.5e9
     assert recording.profile.total_weight <= recording.rounds

@@ -13,11 +13,11 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption, SamplerFailed, SamplerMissing, SamplerTimeout
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import LiveStacks
+from profkit.samplers import strobeclient
+from profkit.samplers.base import LiveStacks, await_state
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.registry import resolve, rungs
-from profkit.samplers.strobeclient import Strobeclient, StrobeclientRun, StrobeclientSampler, start_run
+from profkit.samplers.strobeclient import StrobeclientRun, StrobeclientSampler
 
 STAND_INS = Path(__file__).parent.parent / "stand_ins"
 SAMPLER = StrobeclientSampler()
@@ -164,8 +164,8 @@ def test_killing_a_run_stops_it_and_never_raises(
 
 def test_a_command_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STAND_IN_FAIL", "hang")
-    client = Strobeclient(SAMPLER.find(), tmp_path / "log", timeout_s=0.5)
-    run = start_run(client, os.getpid(), PLAN, 0)
+    run = attach(tmp_path)
+    monkeypatch.setattr(strobeclient, "_COMMAND_TIMEOUT_S", 0.5)
     with pytest.raises(SamplerFailed, match=r"did not end within 0\.5 s"):
         run.poll()
 

@@ -18,12 +18,11 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process import procfs, watchdog
-from profkit.process.detach import Detached, kill_marked, start_detached
-from profkit.samplers.base import Attachment, LiveStacks, log_path, output_path
+from profkit.process.detached import Detached, kill_marked, start_detached
+from profkit.samplers.base import Attachment, LiveStacks, await_state, log_path, output_path
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
-from profkit.samplers.pyspy_attachment import is_whole
+from profkit.samplers.pyspy_process import is_whole
 from profkit.session.session import EARLY_S
 from profkit.store.spool import read_session, session_folders
 from tests.integration.harness import await_samplers_end, environment, run_program

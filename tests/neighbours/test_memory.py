@@ -112,7 +112,7 @@ def test_a_program_under_memray_runs_untracked_with_one_message(tmp_path: Path) 
 
 def test_another_tracker_is_an_error_if_asked_for(tmp_path: Path) -> None:
     text = (
-        "import memray\nfrom profkit.samplers.memray.errors import TrackerBusy\n"
+        "import memray\nfrom profkit.samplers.memray.tracker import TrackerBusy\n"
         "@profkit.profile(mode='memory', stop_at_error=True)\ndef load():\n    KEPT.append(1)\n"
         "with memray.Tracker('capture.bin'):\n"
         "    try:\n        load()\n    except TrackerBusy as error:\n        print(type(error).__name__)\n"

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from profkit.clock import ManualClock
 from profkit.config import read_config
-from profkit.doctor.container import ContainerFacts
-from profkit.doctor.elf import Symbols
 from profkit.doctor.examination import checkup_of
-from profkit.doctor.interpreter import InterpreterFacts, interpreter_checks, switches_check
-from profkit.doctor.noise import NoiseFacts, noise_checks
-from profkit.doctor.permissions import PermissionFacts, permission_checks
+from profkit.doctor.interpreter import switches_check, threading_check, version_check
+from profkit.doctor.noise import cores_check, load_check
+from profkit.doctor.permissions import capabilities_check, seccomp_check
 from profkit.doctor.sampling import sampling_checks
-from profkit.doctor.storage import DiskFacts, SpoolFacts, StoreFacts, TemporaryFacts, storage_checks
-from profkit.doctor.system import Manager, SystemFacts
-from profkit.doctor.timed_worker import worker_check
-from profkit.doctor.tools import (
-    CacheFacts,
-    ToolFacts,
-    cache_check,
-    compiler_check,
-    machine_check,
-    valgrind_check,
-)
-from profkit.doctor.torch_files import TorchFacts, torch_checks
+from profkit.doctor.system import ContainerFacts, Manager, SystemFacts
+from profkit.doctor.tools import machine_check, worker_check
 from profkit.doctor.trials import Candidate, Trial, TrialError
 from profkit.errors import SamplerMissing
 from profkit.model.checkup import Check, Checkup, Group, Status
@@ -38,14 +27,6 @@ OK, SHORTFALL, FAILED, NOT_APPLICABLE = (
 )  # fmt: skip
 
 _SYSTEM = SystemFacts(ContainerFacts("docker", "/.dockerenv", own_pids=True), Manager.APT)
-_INTERPRETER = InterpreterFacts(
-    version="3.13.2", release=(3, 13), implementation="cpython", free_threaded=False, has_gil=True,
-    code=Path("/usr/bin/python3.13"), symbols=Symbols(has_table=False, build_id=None), debug_file=None,
-    is_packaged=True,
-)  # fmt: skip
-_PERMISSIONS = PermissionFacts(
-    AttachFacts(sampler_user=1000, filters=1, yama_scope=1), refusals={PTRACE: "EPERM"}, has_yama=True
-)
 _BLOCKING, _NONBLOCKING, _INPROCESS = (
     Candidate("pyspy", True),
     Candidate("pyspy", False),
@@ -63,6 +44,50 @@ _TRIALS = (
 )  # fmt: skip
 
 
+_FOUND: dict[Group, tuple[tuple[Any, ...], ...]] = {
+    Group.PYTHON: (
+        (
+            "symbols", SHORTFALL, "none for /usr/bin/python3.13",
+            "native stacks and instruction counts name exported functions of the interpreter only; memory "
+            "allocators are not recognised, so stripped counts include them",
+            "sudo apt-get install python3.13-dbg",
+        ),
+    ),
+    Group.PERMISSIONS: (
+        ("no_new_privs", OK, "not set"),
+        (
+            "Yama", OK,
+            "ptrace_scope 1: descendants, and whom the program permits; profkit permits its sampler",
+        ),
+        ("dumpable", OK, "yes"),
+        ("container", OK, "Docker (/.dockerenv)"),
+        ("PID namespace", OK, "its own, with its /proc"),
+    ),
+    Group.MEASURING: (
+        (
+            "valgrind", SHORTFALL, "not on PATH", "no instruction counts (--mode callgrind)",
+            "sudo apt-get install valgrind",
+        ),
+        ("compiler", OK, "g++ (Debian 14.2.0-19) 14.2.0, /usr/bin/g++"),
+        ("C++ cache", OK, "/home/ann/.cache/profkit/cpp does not exist, and can be created"),
+        ("torch", OK, "2.13.0+cpu, built without CUDA; files found, not imported"),
+        ("CUDA", NOT_APPLICABLE, "no NVIDIA driver, no GPU"),
+    ),
+    Group.STORAGE: (
+        ("spool", OK, "/home/ann/app/.profkit/spool, writable, 48.0 KiB of 1.00 GiB"),
+        ("store", OK, "sqlite:////home/ann/app/.profkit/runs.db does not exist, and can be created"),
+        ("temporary files", OK, "/tmp, writable"),
+        ("disk", OK, "81.0 GiB free of 252 GiB at /home/ann/app"),
+    ),
+    Group.NOISE: (
+        ("steal", OK, "0.0 % of the time"),
+        ("frequency", OK, "scaling is not visible"),
+        ("turbo", OK, "not visible"),
+        ("ASLR", OK, "on: each timing process has its own memory layout"),
+    ),
+}  # fmt: skip
+
+
 def well() -> Checkup:
     return Checkup(
         sampling=True,
@@ -78,29 +103,31 @@ def well() -> Checkup:
 
 def contained() -> Checkup:
     """Return what `profkit doctor` would report in a container, by its own checks."""
-    places = Path("/home/ann/app"), Path("/tmp")
+    facts = AttachFacts(sampler_user=1000, filters=1)
     return checkup_of(
         (
-            replace(switches_check(read_config({}, places[0]), {}), found="version 0.1.0"),
-            *interpreter_checks(_INTERPRETER, _SYSTEM),
-            *sampling_checks(_TRIALS, _PERMISSIONS, _SYSTEM, (_BLOCKING, _NONBLOCKING, _INPROCESS)),
-            *permission_checks(_PERMISSIONS, _SYSTEM),
+            replace(switches_check(read_config({}, Path("/home/ann/app")), {}), found="version 0.1.0"),
+            version_check("cpython", "3.13.2", (3, 13)),
+            threading_check((3, 13), free_threaded=False, has_gil=True),
+            *_found(Group.PYTHON),
+            *sampling_checks(_TRIALS, facts, _SYSTEM, (_BLOCKING, _NONBLOCKING, _INPROCESS)),
+            capabilities_check(facts),
+            seccomp_check(1, {PTRACE: "EPERM"}, _SYSTEM.container),
+            *_found(Group.PERMISSIONS),
             _worker_check(),
-            valgrind_check(ToolFacts(), _SYSTEM),
-            compiler_check(ToolFacts("/usr/bin/g++", "g++ (Debian 14.2.0-19) 14.2.0"), _SYSTEM),
-            cache_check(CacheFacts(Path("/home/ann/.cache/profkit/cpp"), exists=False)),
-            *torch_checks(TorchFacts(Path("/usr/lib/python3/dist-packages/torch"), "2.13.0+cpu"), _SYSTEM),
+            *_found(Group.MEASURING),
             machine_check("x86_64"),
-            *storage_checks(
-                SpoolFacts(places[0] / ".profkit/spool", size_bytes=48 * 2**10, limit_bytes=2**30),
-                StoreFacts(f"sqlite:///{places[0]}/.profkit/runs.db"),
-                TemporaryFacts(places[1]),
-                (DiskFacts(places[0], 81 * 2**30, 252 * 2**30),),
-                _SYSTEM,
-            ),
-            *noise_checks(NoiseFacts(cores=8, all_cores=8, load=0.41, stolen=0.0), _SYSTEM),
+            *_found(Group.STORAGE),
+            cores_check(8, 8, None, _SYSTEM),
+            load_check(0.41, 8),
+            *_found(Group.NOISE),
         )
     )
+
+
+def _found(group: Group) -> tuple[Check, ...]:
+    """Return the checks of files that another machine has."""
+    return tuple(Check(group, *fields) for fields in _FOUND[group])
 
 
 def _worker_check() -> Check:

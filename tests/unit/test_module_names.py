@@ -30,7 +30,7 @@ ALLOWED_FILES = {
     "measuring/pool/command.py": {"__main__.py"},
     "measuring/cpp/toolchain.py": {"version.py", "utils/cpp_extension.py"},  # torch's
     "measuring/cpp/compilations.py": {"model.py"},  # TorchScript's, in a folder of its own
-    "doctor/torch_files.py": {"version.py"},  # torch's
+    "doctor/tools.py": {"version.py"},  # torch's
     "disabled.py": {"os.py"},
     "samplers/helper/tasks.py": {"base_events.py", "events.py", "runners.py"},  # asyncio's
     "cli/orders_process.py": {"__init__.py", "api.py"},  # the user's

@@ -43,7 +43,7 @@ from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.program.environment import MODE
-from profkit.samplers.memray.errors import TrackerMissing
+from profkit.samplers.memray.tracker import TrackerMissing
 
 if TYPE_CHECKING:
     from profkit.program.environment import ProgramOptions
@@ -171,8 +171,8 @@ def _profile(
     compilations: bool,
 ) -> int:
     """Sample a program or track its memory, and show its run; return its exit code."""
-    from profkit.process.launch import end_as
-    from profkit.process.launch import run_command as run_in_terminal
+    from profkit.process.foreground import end_as
+    from profkit.process.foreground import run_command as run_in_terminal
     from profkit.program.environment import launching
 
     launch = secrets.token_hex(8)

@@ -20,7 +20,7 @@ from profkit.measuring.cpp.cache import Cache, unlock
 from profkit.measuring.cpp.source import FRAME, GLOBAL_SETUP, SETUP, STATEMENT
 from profkit.measuring.errors import NO_ROOM, FolderUnavailable, cache_unavailable
 from profkit.model.workorder import WorkOrder
-from profkit.process import tether
+from profkit.process import ending_with_parent
 from profkit.process.child import own_python
 
 _MESSAGE = re.compile(
@@ -174,7 +174,7 @@ class _Running:
 
 def _tethered(working_folder: Path) -> tuple[str, ...]:
     """Return words before a command that end it with this process, and then remove its folder."""
-    return (own_python(), "-I", "-S", tether.__file__, str(os.getpid()), str(working_folder))
+    return (own_python(), "-I", "-S", ending_with_parent.__file__, str(os.getpid()), str(working_folder))
 
 
 def no_room(cache: Cache, error: OSError) -> FolderUnavailable:

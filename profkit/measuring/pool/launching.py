@@ -16,7 +16,7 @@ from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.worker.processes import is_stopped, kill
 from profkit.measuring.worker.protocol import send_descriptors
-from profkit.process import child, forker
+from profkit.process import child, new_session
 
 POLL_S = 1.0
 """Polling interval for helpers. One that is stopped at two polls in a row counts as dead, so within 2 s:
@@ -159,4 +159,4 @@ def _detaching_command() -> list[str]:
     setsid = shutil.which("setsid")
     if setsid is not None and "busybox" not in os.path.realpath(setsid):
         return [setsid, "--fork"]
-    return [child.own_python(), "-I", "-S", forker.__file__]
+    return [child.own_python(), "-I", "-S", new_session.__file__]

@@ -26,7 +26,7 @@ from profkit.measuring.runner.progress import COUNTING, Progress
 from profkit.measuring.worker.trampoline import map_path, named_stubs
 from profkit.model.function_counts import PythonCounts
 from profkit.model.measurement import CallgrindDump, InstructionCounts, MeasuredIn, Preload, Tool
-from profkit.process.launch import CommandNotStarted
+from profkit.process.foreground import CommandNotStarted
 from profkit.regular_files import open_regular, read_regular
 from profkit.transforms.counts import add_dumps, strip_allocators, subtract_baseline
 from profkit.transforms.python_counts import Stub, add_python_counts, python_counts_of_run

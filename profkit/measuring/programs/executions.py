@@ -14,8 +14,7 @@ from profkit.measuring.errors import ProgramFailed, ProgramTimeout
 from profkit.measuring.pool.command import Output
 from profkit.measuring.programs.orders import ProgramOrder
 from profkit.model.notes import Note, NoteCode
-from profkit.process.captured import capture
-from profkit.process.child import plain_python
+from profkit.process.child import capture, plain_python
 from profkit.process.metered import Files, Meter, MeteredRun, metering
 from profkit.regular_files import read_regular
 

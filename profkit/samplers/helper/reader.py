@@ -209,7 +209,6 @@ class Process:
 
 
 def _changing(message: str) -> Changing:
-    """Return the exception for a message of the reader."""
     if message.startswith(TOO_DEEP):
         return TooDeep(message)
     is_frameless = HAS_STATES and _FRAMELESS in message

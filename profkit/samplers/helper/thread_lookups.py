@@ -5,7 +5,7 @@ from __future__ import annotations
 import posix
 
 from . import proc_files
-from .gil import Gil, system_call
+from .proc_files import Gil, system_call
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import posix
 
 from . import proc_files
-from .gil import Gil, system_call
 from .journal import GIL, WAITING, WORKING
+from .proc_files import Gil, system_call
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from profkit.errors import SamplerFailed
 from profkit.model.session import Segment, SessionState
 from profkit.process.guard import say_once
-from profkit.samplers.attempts import SAMPLING, START, STOP
+from profkit.samplers.base import Attachment, backed_off_s
 from profkit.samplers.helper.reader import HAS_STATES
 from profkit.samplers.inprocess.forks import FORKS
 from profkit.samplers.inprocess.interpreter import InterpreterWay
 from profkit.samplers.inprocess.thread import ThreadWay
 from profkit.samplers.inprocess.timer import TimerWay
 from profkit.samplers.inprocess.ways import NAMES, Kind, Request, Way, WayFailed
-from profkit.samplers.polling import backed_off_s
+from profkit.samplers.process_attachment import SAMPLING, START, STOP
 
 NAME = "inprocess"
 _STOP_TIMEOUT_S = 5.0
@@ -32,9 +32,7 @@ MOST_FORKS = 10
 _FORKS_S = 10.0
 
 
-class InProcessAttachment:
-    """See `Attachment`."""
-
+class InProcessAttachment(Attachment):
     def __init__(self, request: Request, index: int, ways: tuple[Maker, ...] = WAYS) -> None:
         """Start the first way that can be started; raises `SamplerFailed`."""
         self._request, self._index, self._ways = request, index, list(ways)
@@ -85,11 +83,9 @@ class InProcessAttachment:
             return SessionState.RUNNING if self._was_running else SessionState.PREPARING
 
     def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`."""
         return backed_off_s(attempt, 0.0005, 1.1, 0.005)
 
     def request_stop(self) -> None:
-        """See `Attachment.request_stop`."""
         with FORKS.lock:
             self._stopping = True
             self._way.stop()
@@ -98,16 +94,7 @@ class InProcessAttachment:
         """See `Attachment.stop_timeout_s`: it ends with the current round."""
         return _STOP_TIMEOUT_S
 
-    def resident_bytes(self) -> int:
-        """See `Attachment.resident_bytes`: its memory is the program's."""
-        return 0
-
-    def warning(self) -> str | None:
-        """See `Attachment.warning`."""
-        return None
-
     def kill(self) -> None:
-        """See `Attachment.kill`."""
         with FORKS.lock:
             self.request_stop()
             self._way.await_end()
@@ -175,7 +162,6 @@ class InProcessAttachment:
 
 
 def _step(left: Kind, taken: Kind, failure: WayFailed) -> str:
-    """Return the message about a way that failed, with the fix, if there is one."""
     reason = "; ".join(filter(None, (str(failure), failure.fix)))
     return f"{NAMES[left]} cannot sample this program: {reason}; sampling with {NAMES[taken]} instead"
 

@@ -6,17 +6,28 @@ takes long, as with very deep stacks, fewer are taken, which count in the same w
 
 from __future__ import annotations
 
+import _thread
 import math
 import os
+import posix
+import sys
 import time
 from collections.abc import Callable
 from types import FrameType
 
-from profkit.process.frames import current_frames
+from profkit.originals import REAL
+from profkit.process.background import current_frames
 from profkit.process.guard import reraise_signal_error
+from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import Frames, Journal
-from profkit.samplers.inprocess.threads import Threads, has_other_interpreters
-from profkit.samplers.inprocess.ways import Kind, Request, WayFailed, is_gil_enabled, other_interpreters
+from profkit.samplers.inprocess.ways import (
+    Kind,
+    Request,
+    WayFailed,
+    has_other_interpreters,
+    is_gil_enabled,
+    other_interpreters,
+)
 
 _WRITE_EVERY_S = 0.4
 """Time between two writes: if the process is killed, less than a second of samples is lost."""
@@ -27,6 +38,8 @@ _LONGEST_S = 2.0
 """Longest time between two rounds."""
 _ACCEPTED = (RecursionError, MemoryError)
 """Failures that cost a round: the program is at the limit of recursion or memory, and may leave it."""
+_MAIN: dict[int, int] = {}
+"""Number of the main thread, by pid, once the main thread has asked for it."""
 
 
 class FrameRounds:
@@ -160,3 +173,43 @@ def frames_of(frame: FrameType | None) -> Frames:
         found.append((code.co_qualname, code.co_filename, frame.f_lineno or 0))
         frame = frame.f_back
     return found
+
+
+class Threads:
+    """The kernel's numbers and the names of the threads of this process."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._main = pid, main_ident()
+        self._names: dict[int, str] = {}
+
+    def tid(self, ident: int) -> int:
+        """Return the kernel's number of a thread, else Python's, and note its name.
+
+        Runs no code of the program, such as a property of a subclass of `Thread`.
+        """
+        if ident == self._main:
+            return self._pid
+        known = getattr(sys.modules.get("threading"), "_active", None)
+        thread = known.get(ident) if isinstance(known, dict) else None
+        state = getattr(thread, "__dict__", {})
+        tid, name = state.get("_native_id"), state.get("_name")
+        if type(tid) is not int:
+            return ident
+        if type(name) is str:
+            self._names[tid] = name
+        return tid
+
+    def name(self, pid: int, tid: int) -> str:
+        """Return the name of a thread: Python's if there is one, else the kernel's."""
+        return self._names.get(tid) or proc_files.thread_name(pid, tid)
+
+
+def main_ident() -> int | None:
+    """Return Python's number of the main thread; None if that is not known."""
+    if sys.version_info >= (3, 13):
+        return _thread._get_main_thread_ident()
+    pid = posix.getpid()
+    if REAL.get_native_id() == pid:
+        _MAIN[pid] = REAL.get_ident()
+    main = getattr(sys.modules.get("threading"), "_main_thread", None)
+    return _MAIN.get(pid) or getattr(main, "_ident", None)

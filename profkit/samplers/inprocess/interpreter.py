@@ -17,7 +17,7 @@ from profkit.process.background import BackgroundThread
 from profkit.samplers import helper
 from profkit.samplers.helper import inside
 from profkit.samplers.helper.reader import HAS_STATES
-from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, WayFailed
+from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request, ThreadedWay, WayFailed
 
 _RETRIES = 10
 _DELAY_S = 0.05
@@ -32,21 +32,17 @@ run(shared, dict(options), interpreter)
 """
 
 
-class InterpreterWay:
-    """See `Way`."""
-
+class InterpreterWay(ThreadedWay):
     kind = Kind.INTERPRETER
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._shared = bytearray(inside.SHARED_BYTES)
-        self._thread: BackgroundThread | None = None
         self._cancelled = REAL.allocate_lock()
         """Held until it is asked to stop."""
         self._failure: str | None = None
 
     def start(self) -> None:
-        """See `Way.start`."""
         if not HAS_STATES:
             raise WayFailed("it needs CPython 3.15")
         if not _may_read_itself(self._request):
@@ -69,7 +65,6 @@ class InterpreterWay:
             raise WayFailed(str(error)) from error
 
     def is_running(self) -> bool:
-        """See `Way.is_running`."""
         state = self._shared[inside.STATE]
         if self._failure is None and state == inside.FAILED:
             self._failure = bytes(self._shared[inside.REASON :]).rstrip(b"\0").decode("utf-8", "replace")
@@ -77,34 +72,15 @@ class InterpreterWay:
             raise WayFailed(self._failure)
         return state != inside.STARTING and self._request.output.exists()
 
-    def has_ended(self) -> bool:
-        """See `Way.has_ended`."""
-        return self._thread is None or not self._thread.is_alive()
-
     def stop(self) -> None:
-        """See `Way.stop`."""
         self._shared[inside.STOP] = 1
         if self._cancelled.locked():
             self._cancelled.release()
-
-    def await_end(self) -> None:
-        """See `Way.await_end`."""
-        if self._thread is not None:
-            self._thread.await_end()
-
-    def before_fork(self) -> None:
-        """See `Way.before_fork`."""
-        self.stop()
-        self.await_end()
 
     def after_fork(self) -> None:
         """See `Way.after_fork`; waits a moment, because the next fork may come soon."""
         if self.has_ended():
             self._start(_DELAY_S)
-
-    def in_child(self) -> None:
-        """See `Way.in_child`."""
-        self._thread = None
 
     def _run(self, interpreters: ModuleType, delay_s: float) -> None:
         """Make an interpreter, sample in it, and end it; the shared bytes say how that went."""

@@ -14,8 +14,6 @@ _SIGEV_THREAD_ID = 4
 
 
 class _SigEvent(ctypes.Structure):
-    """`struct sigevent` of Linux, 64 bytes."""
-
     _fields_ = (
         ("value", ctypes.c_void_p),
         ("number", ctypes.c_int),

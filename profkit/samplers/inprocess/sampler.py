@@ -11,27 +11,26 @@ from profkit.clock import Clock
 from profkit.errors import DamagedFile, InvalidOption, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment
-from profkit.samplers.attempts import START
 from profkit.samplers.base import (
-    LARGEST_OUTPUT_BYTES,
     LiveStacks,
     Recording,
     SegmentFiles,
     log_path,
     output_name,
     output_path,
+    plain_plan,
 )
 from profkit.samplers.inprocess.attachment import NAME, InProcessAttachment
 from profkit.samplers.inprocess.ways import FASTEST_HZ, Kind, Request
-from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
-from profkit.samplers.process_attachment import check_folder
+from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
+from profkit.samplers.process_attachment import START, check_folder
 from profkit.samplers.stack_journal import (
-    DamagedJournal,
     Inside,
     StackJournal,
     of_one_process,
     partial_notes,
-    read_journal,
+    read_segment,
+    recording_of,
 )
 from profkit.transforms.simplify import without_own_threads
 
@@ -42,20 +41,15 @@ _OUTSIDE = "leave it out, or use a sampler outside the process"
 
 
 class InProcessSampler:
-    """See `Sampler`."""
-
     name = NAME
 
     def find(self) -> str:
-        """See `Sampler.find`."""
         return sys.executable
 
     def version(self) -> str:
-        """See `Sampler.version`."""
         return platform.python_version()
 
     def check(self, options: SamplerOptions, version: Version = sys.version_info[:2]) -> None:
-        """See `Sampler.check`."""
         check_common(options)
         for name, value in (
             ("blocking", options.blocking is True), ("native", options.native),
@@ -67,22 +61,11 @@ class InProcessSampler:
         if not options.idle and version < _READER_SINCE:
             fix = f"sampler='{NAME}' knows which threads wait since Python 3.15: {_OUTSIDE}"
             raise InvalidOption("idle", False, fix)
-        _check_rate(options, version)
+        fastest_hz = FASTEST_HZ[Kind.INTERPRETER if version >= _READER_SINCE else Kind.TIMER]
+        check_rate(options, fastest_hz, f"sampler='{NAME}' supports 1 to {fastest_hz:g} Hz with this Python")
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """See `Sampler.plan`."""
-        return SamplerPlan(
-            sampler=NAME,
-            rate_hz=_rate_hz(options) or DEFAULT_RATE_HZ,
-            blocking=False,
-            idle=options.idle,
-            native=False,
-            subprocesses=False,
-            scope=options.scope,
-            max_duration_s=options.max_duration_s,
-            tags=options.tags,
-            sample_each=options.sample_each,
-        )
+        return plain_plan(NAME, options, requested_rate(options) or DEFAULT_RATE_HZ)
 
     def attach(
         self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
@@ -100,21 +83,15 @@ class InProcessSampler:
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; a journal without an end is read, too: the program was killed."""
         name = output_name(segment.index, NAME)
+        journal = read_segment(files, name)
         try:
-            journal = read_journal(files.read(name, LARGEST_OUTPUT_BYTES))
             notes = tuple(map(_note_of, journal.inside))
-        except (DamagedJournal, ValueError) as damage:
+        except ValueError as damage:
             raise DamagedFile(files.path / name, str(damage)) from damage
         if not notes:
             raise DamagedFile(files.path / name, "it does not say how it was sampled")
-        return Recording(
-            profile=of_one_process(without_own_threads(journal.profile)),
-            rounds=journal.rounds,
-            errors=sum(journal.dropped.values()),
-            notes=(*notes, *_rarity_notes(journal), *partial_notes(journal)),
-            unseen_ns=journal.unseen_ns,
-            complete=journal.end is not None,
-        )
+        profile = of_one_process(without_own_threads(journal.profile))
+        return recording_of(journal, profile, (*notes, *_rarity_notes(journal), *partial_notes(journal)))
 
 
 def _note_of(inside: Inside) -> Note:
@@ -129,20 +106,3 @@ def _rarity_notes(journal: StackJournal) -> tuple[Note, ...]:
         return ()
     rate_hz = 1e9 / journal.profile.period_ns
     return (Note.of(NoteCode.SAMPLED_RARELY, rate_hz=rate_hz / journal.rarest, requested_hz=rate_hz),)
-
-
-def _check_rate(options: SamplerOptions, version: Version) -> None:
-    rate_hz = _rate_hz(options)
-    kind = Kind.INTERPRETER if version >= _READER_SINCE else Kind.TIMER
-    if rate_hz is not None and not 1 <= rate_hz <= FASTEST_HZ[kind]:
-        name, value = ("rate", options.rate_hz) if options.sample_each is None else (
-            "sample_each", options.sample_each
-        )  # fmt: skip
-        fix = f"sampler='{NAME}' supports 1 to {FASTEST_HZ[kind]:g} Hz with this Python"
-        raise InvalidOption(name, value, fix)
-
-
-def _rate_hz(options: SamplerOptions) -> float | None:
-    if options.sample_each is None:
-        return options.rate_hz
-    return cpu_frequency("sample_each", options.sample_each) / options.sample_each

@@ -16,27 +16,24 @@ from profkit.samplers.inprocess.ways import (
     FASTEST_HZ,
     Kind,
     Request,
+    ThreadedWay,
     WayFailed,
     check_frames,
     check_idle,
 )
 
 
-class ThreadWay:
-    """See `Way`."""
-
+class ThreadWay(ThreadedWay):
     kind = Kind.THREAD
 
     def __init__(self, request: Request) -> None:
         self._idle = request.idle
         period_s = 1 / min(request.rate_hz, FASTEST_HZ[self.kind])
         self._rounds = FrameRounds(request, self.kind, period_s)
-        self._thread: BackgroundThread | None = None
         self._stop = REAL.allocate_lock()
         """Held while the thread should continue."""
 
     def start(self) -> None:
-        """See `Way.start`."""
         check_idle(self._idle)
         check_frames()
         self._rounds.begin(0.0)
@@ -50,36 +47,15 @@ class ThreadWay:
             raise WayFailed(str(error), "raise the limit of threads (ulimit -u)") from error
 
     def is_running(self) -> bool:
-        """See `Way.is_running`."""
         return self._rounds.check()
 
-    def has_ended(self) -> bool:
-        """See `Way.has_ended`."""
-        return self._thread is None or not self._thread.is_alive()
-
     def stop(self) -> None:
-        """See `Way.stop`."""
         if self._stop.locked():
             self._stop.release()
 
-    def await_end(self) -> None:
-        """See `Way.await_end`."""
-        if self._thread is not None:
-            self._thread.await_end()
-
-    def before_fork(self) -> None:
-        """See `Way.before_fork`: since 3.12, CPython warns if a process with several threads forks."""
-        self.stop()
-        self.await_end()
-
     def after_fork(self) -> None:
-        """See `Way.after_fork`."""
         if self.has_ended():
             self.start()
-
-    def in_child(self) -> None:
-        """See `Way.in_child`."""
-        self._thread = None
 
     def _run(self) -> None:
         me, stop = REAL.get_ident(), self._stop

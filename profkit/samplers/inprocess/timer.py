@@ -27,6 +27,7 @@ from profkit.samplers.inprocess.ways import (
     FASTEST_HZ,
     Kind,
     Request,
+    Way,
     WayFailed,
     check_frames,
     check_idle,
@@ -51,9 +52,7 @@ class _InUse:
     """The way that the signals are for."""
 
 
-class TimerWay:
-    """See `Way`."""
-
+class TimerWay(Way):
     kind = Kind.TIMER
 
     def __init__(self, request: Request) -> None:
@@ -100,7 +99,6 @@ class TimerWay:
         return self.rounds.check()
 
     def has_ended(self) -> bool:
-        """See `Way.has_ended`."""
         return self._timer is None
 
     def stop(self) -> None:
@@ -114,17 +112,7 @@ class TimerWay:
             self.rounds.write(ASKED)
         self.rounds.close()
 
-    def await_end(self) -> None:
-        """See `Way.await_end`."""
-
-    def before_fork(self) -> None:
-        """See `Way.before_fork`: the child does not have the timer."""
-
-    def after_fork(self) -> None:
-        """See `Way.after_fork`."""
-
     def in_child(self) -> None:
-        """See `Way.in_child`."""
         self._timer = None
         self._release_signal()
 
@@ -210,7 +198,6 @@ def _signal_is_used() -> WayFailed:
 
 
 def _is_free() -> bool:
-    """Return whether the program does nothing with the signal."""
     if int(procfs.status("self").get("SigBlk", "0"), 16) >> (SIGNAL - 1) & 1:
         return False
     handler = signal.getsignal(SIGNAL)

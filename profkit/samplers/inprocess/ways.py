@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from profkit.clock import Clock
+from profkit.process.background import BackgroundThread
 from profkit.samplers.helper.reader import ALL_THREADS, ON_CPU
-from profkit.samplers.inprocess.threads import has_other_interpreters
 
 
 class Kind(enum.Enum):
@@ -25,6 +25,9 @@ class Kind(enum.Enum):
     """By a thread of the program."""
 
 
+_HAS_OTHERS = sys.version_info >= (3, 12)
+"""True if the frames of other interpreters are listed, which may crash (python/cpython#158364)."""
+_INTERPRETERS = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
 FASTEST_HZ = {Kind.INTERPRETER: 1000.0, Kind.TIMER: 100.0, Kind.THREAD: 100.0}
 """Maximum rates: each sample of the last two needs the GIL."""
 
@@ -69,6 +72,12 @@ def check_idle(idle: bool) -> None:
         raise WayFailed("only CPython's reader knows which threads wait", "leave out idle=False")
 
 
+def has_other_interpreters() -> bool:
+    """Return whether the program has subinterpreters, with which listing all frames may crash."""
+    module = sys.modules.get(_INTERPRETERS) if _HAS_OTHERS else None
+    return module is not None and len(module.list_all()) > 1
+
+
 def check_frames() -> None:
     """Raise `WayFailed` for a way that reads frames of `sys._current_frames()`, if that might crash."""
     if sys.version_info < (3, 14) and not is_gil_enabled():
@@ -103,32 +112,47 @@ class Way(Protocol):
 
     def start(self) -> None:
         """Start; raises `WayFailed`."""
-        ...
 
     def is_running(self) -> bool:
         """Return whether the first stack has been read and written; raises `WayFailed`."""
-        ...
 
     def has_ended(self) -> bool:
         """Return whether it has ended, and written all samples."""
-        ...
 
     def stop(self) -> None:
         """Ask it to end; does nothing if it has."""
-        ...
 
     def await_end(self) -> None:
         """Wait until it has ended after `stop`."""
-        ...
+        return
 
     def before_fork(self) -> None:
         """Make the process one that can fork."""
-        ...
+        return
 
     def after_fork(self) -> None:
         """Continue in the parent."""
-        ...
+        return
 
     def in_child(self) -> None:
         """Forget everything in a forked child, which has none of the threads and timers."""
-        ...
+
+
+class ThreadedWay(Way):
+    """Way with a thread of its own, which ends before each fork: since 3.12, CPython warns otherwise."""
+
+    _thread: BackgroundThread | None = None
+
+    def has_ended(self) -> bool:
+        return self._thread is None or not self._thread.is_alive()
+
+    def await_end(self) -> None:
+        if self._thread is not None:
+            self._thread.await_end()
+
+    def before_fork(self) -> None:
+        self.stop()
+        self.await_end()
+
+    def in_child(self) -> None:
+        self._thread = None

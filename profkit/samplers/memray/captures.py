@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +15,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, Value
 from profkit.model.session import SEGMENT_PREFIX, Capture, segment_stem
 from profkit.process.child import plain_python, run_child
 from profkit.samplers.memray import reader
-from profkit.samplers.memray.errors import TrackerMissing
+from profkit.samplers.memray.tracker import TrackerMissing
 
 _ENDING = ".memray"
 _READER = str(Path(reader.__file__))
@@ -76,33 +76,23 @@ def read_captures(folder: CaptureFolder, captures: Sequence[Capture]) -> list[Ca
 
     Raises TrackerMissing if memray is not installed for this Python, and OSError if there is no room to read.
     """
-    found: list[CaptureContent | DamagedFile] = []
-    while len(found) < len(captures):
-        left = captures[len(found) :]
-        refused = _refusal(folder, capture_name(left[0].index))
-        if refused is not None:
-            found.append(refused)
-            continue
-        readable = list(_until_refused(folder, left))
-        lines, why = _run_reader(folder, [capture_name(capture.index) for capture in readable])
-        for capture, line in zip(readable, lines, strict=False):
-            found.append(_content(line, capture, folder.path))
-        if len(lines) < len(readable):
-            found.append(DamagedFile(folder.path / capture_name(readable[len(lines)].index), why))
-    return found
+    refusals = [_refusal(folder, capture_name(capture.index)) for capture in captures]
+    left = [capture for capture, refused in zip(captures, refusals, strict=True) if refused is None]
+    read: list[CaptureContent | DamagedFile] = []
+    while left:
+        lines, why = _run_reader(folder, [capture_name(capture.index) for capture in left])
+        read += [_content(line, capture, folder.path) for line, capture in zip(lines, left, strict=False)]
+        if len(lines) < len(left):  # it crashed at the next one
+            read.append(DamagedFile(folder.path / capture_name(left[len(lines)].index), why))
+        left = left[len(lines) + 1 :]
+    found = iter(read)
+    return [next(found) if refused is None else refused for refused in refusals]
 
 
 def _refusal(folder: CaptureFolder, name: str) -> DamagedFile | None:
     if folder.status(name) is None:
         return DamagedFile(folder.path / name, "it is missing")
     return folder.refusal(name)
-
-
-def _until_refused(folder: CaptureFolder, captures: Sequence[Capture]) -> Iterator[Capture]:
-    for capture in captures:
-        if _refusal(folder, capture_name(capture.index)) is not None:
-            return
-        yield capture
 
 
 def _run_reader(folder: CaptureFolder, names: Sequence[str]) -> tuple[list[str], str]:

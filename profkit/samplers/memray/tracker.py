@@ -16,13 +16,30 @@ from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.region import MEMRAY
 from profkit.process.guard import reraise_signal_error
 from profkit.regular_files import own_folder
-from profkit.samplers.memray.errors import TrackerBusy, TrackerMissing
 
 if TYPE_CHECKING:
     from memray import Tracker
 
 _ONE_ONLY = "No more than one Tracker"
 """Beginning of memray's message about another tracker."""
+
+
+class TrackerMissing(SamplerError):
+    """Memray, which tracks memory and reads what it has written, cannot be imported."""
+
+    def __init__(self, detail: str) -> None:
+        self.detail = detail
+        super().__init__(f"mode='memory' needs memray ({detail}); install it: pip install 'profkit[memory]'")
+
+
+class TrackerBusy(SamplerError):
+    """The process has another tracker of memray, and there can be only one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another tracker of memray is active in this process, which can have only one; run the program "
+            "without `memray run`, or end that Tracker before the call"
+        )
 
 
 _active: list[Tracking] = []

@@ -23,7 +23,7 @@ from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors
 from profkit.model.checkup import Group, Status
 from profkit.model.comparison import GateResult
-from profkit.process import launch
+from profkit.process import foreground
 from profkit.pytorch import errors as pytorch_errors
 from profkit.render.json.comparisons import gate_json
 from profkit.render.json.measured import measured_json
@@ -33,7 +33,7 @@ from profkit.render.json.small_reports import checkup_json, history_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED
 from profkit.render.views.gate import GateReport
-from profkit.samplers.memray import errors as memray_errors
+from profkit.samplers.memray import tracker
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_checkups import contained
 from tests.support.example_measured_comparisons import one_order
@@ -41,7 +41,7 @@ from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_run, with_sources
 from tests.support.folders import GOLDEN, ROOT
 
-ERROR_MODULES = (errors, measuring_errors, memray_errors, pytorch_errors, launch)
+ERROR_MODULES = (errors, measuring_errors, tracker, pytorch_errors, foreground)
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from profkit.config import Config
-from profkit.doctor import examination
+from profkit.doctor import tools
 from profkit.doctor.examination import checkup_of, examine
 from profkit.model.checkup import Check, Checkup, Group, Status
 
@@ -51,7 +51,7 @@ def test_no_file_can_be_written(config: Config, monkeypatch: pytest.MonkeyPatch)
         return Check(Group.MEASURING, "isolated worker", Status.FAILED, "it failed")
 
     monkeypatch.setattr(tempfile, "mkdtemp", fail)
-    monkeypatch.setattr(examination, "worker_check", fail_worker)
+    monkeypatch.setattr(tools, "worker_check", fail_worker)
     checkup = examine(replace(config, spool=Path("/proc/spool")))
     assert (checkup.sampling, checkup.timing) == (False, False)
     failed = [check for check in checkup.of(Group.SAMPLERS) if check.status is Status.FAILED]

@@ -1,122 +1,166 @@
-"""Checks of Pythons of all kinds, and of profkit's switches."""
+"""Checks of Pythons of all kinds, of their symbols, and of profkit's switches."""
 
 from __future__ import annotations
 
 import platform
+import struct
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from profkit.config import read_config
-from profkit.doctor.elf import Symbols
 from profkit.doctor.interpreter import (
-    InterpreterFacts,
+    DEBUG_FOLDER,
+    code_file,
     interpreter_checks,
-    interpreter_facts,
     switches_check,
+    symbol_file,
+    symbols_check,
+    threading_check,
+    version_check,
 )
 from profkit.doctor.system import Manager, SystemFacts
-from profkit.model.checkup import Check, Status
-
-FACTS = InterpreterFacts(
-    version="3.13.2", release=(3, 13), implementation="cpython", free_threaded=False, has_gil=True,
-    code=Path("/usr/bin/python3.13"), symbols=Symbols(has_table=True, build_id="ab12"), debug_file=None,
-    is_packaged=True,
-)  # fmt: skip
-STRIPPED = replace(FACTS, symbols=Symbols(has_table=False, build_id="ab12"))
-
+from profkit.model.checkup import Status
+from tests.support.folders import write_files
 
 DEBIAN = SystemFacts(manager=Manager.APT)
+FEDORA = SystemFacts(manager=Manager.DNF)
+SOURCE = "static int hidden(void) { return 1; } int main(void) { return hidden(); }"
 
 
-def checked(facts: InterpreterFacts, system: SystemFacts = DEBIAN) -> dict[str, Check]:
-    return {check.name: check for check in interpreter_checks(facts, system)}
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Return a program with symbols and a build id, made by the compiler that is here."""
+    path = tmp_path / "program"
+    command = ["gcc", "-O0", "-Wl,--build-id=0xabcdef0123", "-x", "c", "-", "-o", str(path)]
+    subprocess.run(command, input=SOURCE, text=True, check=True)
+    return path
 
 
-def test_a_python_that_is_tested() -> None:
-    checks = checked(FACTS)
-    assert {check.status for check in checks.values()} == {Status.OK}
-    assert checks["interpreter"].found == "CPython 3.13.2"
-    assert checks["threading"].found == "with the GIL"
-    assert checks["symbols"].found == "in /usr/bin/python3.13"
+@pytest.fixture
+def stripped(program: Path) -> Path:
+    subprocess.run(["strip", str(program)], check=True)
+    return program
 
 
-def test_a_stripped_python_of_debian_and_of_others() -> None:
-    check = checked(STRIPPED)["symbols"]
-    assert (check.status, check.found) == (Status.SHORTFALL, "none for /usr/bin/python3.13")
+@pytest.mark.parametrize(
+    ("arguments", "status", "found", "fix"),
+    [
+        (("cpython", "3.13.2", (3, 13)), Status.OK, "CPython 3.13.2", ""),
+        (("pypy", "7.3", (3, 11)), Status.SHORTFALL, "PyPy 7.3", "run the program with CPython"),
+        (
+            ("cpython", "3.16.0", (3, 16)),
+            *(Status.SHORTFALL, "CPython 3.16.0", "pip install --upgrade profkit"),
+        ),
+    ],
+)
+def test_versions(
+    arguments: tuple[str, str, tuple[int, int]], status: Status, found: str, fix: str
+) -> None:  # fmt: skip
+    check = version_check(*arguments)
+    assert (check.status, check.found, check.fix) == (status, found, fix)
+
+
+def test_threading() -> None:
+    usual = threading_check((3, 13), free_threaded=False, has_gil=True)
+    assert (usual.status, usual.found) == (Status.OK, "with the GIL")
+    for has_gil, word in ((True, "on"), (False, "off")):
+        check = threading_check((3, 13), free_threaded=True, has_gil=has_gil)
+        assert (check.status, check.fix) == (Status.SHORTFALL, "run the program with python3.13")
+        assert check.found == f"free-threaded, the GIL is {word}"
+
+
+def test_a_program_with_symbols_and_a_stripped_one(program: Path, tmp_path: Path) -> None:
+    assert symbol_file(program) == program
+    assert symbols_check(program, (3, 13), DEBIAN).found == f"in {program}"
+    subprocess.run(["strip", str(program)], check=True)
+    assert symbol_file(program, tmp_path) is None
+    check = symbols_check(program, (3, 13), DEBIAN)
+    assert (check.status, check.found) == (Status.SHORTFALL, f"none for {program}")
     assert "memory allocators are not recognised" in check.cost
-    assert check.fix == "sudo apt-get install python3.13-dbg"
-    root = replace(DEBIAN, is_root=True)
-    assert checked(STRIPPED, root)["symbols"].fix == "apt-get install python3.13-dbg"
-    assert checked(replace(STRIPPED, is_packaged=False))["symbols"].fix == "pyenv install 3.13"
 
 
-def test_a_stripped_python_of_other_distributions() -> None:
-    fedora = SystemFacts(manager=Manager.DNF)
-    assert checked(STRIPPED, fedora)["symbols"].fix == "sudo dnf debuginfo-install python3.13"
-    library = replace(STRIPPED, code=Path("/usr/lib64/libpython3.13.so.1.0"))
-    assert checked(library, fedora)["symbols"].fix == "sudo dnf debuginfo-install python3.13-libs"
-    for manager in (Manager.APK, Manager.PACMAN, Manager.ZYPPER, None):
-        assert checked(STRIPPED, SystemFacts(manager=manager))["symbols"].fix == "pyenv install 3.13"
-
-
-def test_a_stripped_python_with_its_debug_file() -> None:
-    file = Path("/usr/lib/debug/.build-id/ab/12.debug")
-    check = checked(replace(STRIPPED, debug_file=file))["symbols"]
+def test_the_separate_debug_file_of_a_stripped_program(stripped: Path, tmp_path: Path) -> None:
+    name = f"{DEBUG_FOLDER}/ab/cdef0123.debug"
+    file = write_files(tmp_path, {name: ""}) / name
+    assert symbol_file(stripped, tmp_path) == file
+    check = symbols_check(stripped, (3, 13), DEBIAN, tmp_path)
     assert (check.status, check.found) == (Status.OK, f"in {file}")
+    command = ["objcopy", "--remove-section", ".note.gnu.build-id", str(stripped)]
+    subprocess.run(command, check=True)
+    assert symbol_file(stripped, tmp_path) is None
 
 
-def test_a_python_whose_file_cannot_be_read() -> None:
-    check = checked(replace(FACTS, symbols=None))["symbols"]
-    assert (check.status, check.found) == (
-        Status.NOT_APPLICABLE, "/usr/bin/python3.13 is not a readable ELF file"
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "system", "fix"),
+    [
+        ("/usr/bin/python3.13", DEBIAN, "sudo apt-get install python3.13-dbg"),
+        ("/usr/bin/python3.13", replace(DEBIAN, is_root=True), "apt-get install python3.13-dbg"),
+        ("/opt/bin/python3.13", DEBIAN, "pyenv install 3.13"),
+        ("/usr/bin/python3.13", FEDORA, "sudo dnf debuginfo-install python3.13"),
+        ("/usr/lib64/libpython3.13.so.1.0", FEDORA, "sudo dnf debuginfo-install python3.13-libs"),
+        *(
+            ("/usr/bin/python3.13", SystemFacts(manager=manager), "pyenv install 3.13")
+            for manager in (Manager.APK, Manager.PACMAN, Manager.ZYPPER, None)
+        ),
+    ],
+)
+def test_how_symbols_are_installed(
+    code: str, system: SystemFacts, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("profkit.doctor.interpreter.symbol_file", lambda *_: None)
+    assert symbols_check(Path(code), (3, 13), system).fix == fix
 
 
-@pytest.mark.parametrize(("has_gil", "word"), [(True, "on"), (False, "off")])
-def test_a_free_threaded_python(has_gil: bool, word: str) -> None:
-    check = checked(replace(FACTS, free_threaded=True, has_gil=has_gil))["threading"]
-    assert (check.status, check.fix) == (Status.SHORTFALL, "run the program with python3.13")
-    assert check.found == f"free-threaded, the GIL is {word}"
+@pytest.mark.parametrize("content", [b"", b"#!/bin/sh\n", b"\x7fELF\x01\x01", b"\x7fELF\x02\x01\x01"])
+def test_files_that_are_no_programs(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    with pytest.raises(struct.error):
+        symbol_file(file)
 
 
-def test_pythons_that_are_not_tested() -> None:
-    other = checked(replace(FACTS, implementation="pypy", version="7.3"))["interpreter"]
-    assert (other.status, other.found) == (Status.SHORTFALL, "PyPy 7.3")
-    later = checked(replace(FACTS, release=(3, 16), version="3.16.0"))["interpreter"]
-    assert (later.status, later.fix) == (Status.SHORTFALL, "pip install --upgrade profkit")
+def test_files_that_cannot_be_read(program: Path, tmp_path: Path) -> None:
+    program.write_bytes(program.read_bytes()[:2000])  # cut short
+    for file in (program, tmp_path, tmp_path / "missing"):
+        check = symbols_check(file, (3, 13), DEBIAN)
+        assert (check.status, check.found) == (Status.NOT_APPLICABLE, f"{file} is not a readable ELF file")
 
 
-def test_the_facts_of_this_python() -> None:
-    facts = interpreter_facts()
-    assert facts.version == platform.python_version()
-    assert facts.code.is_file()
-    assert facts.symbols is not None
+def test_this_python() -> None:
+    version, threading, symbols = interpreter_checks(DEBIAN)
+    assert version.found == f"CPython {platform.python_version()}"
+    assert threading.name == "threading"
+    assert symbols.status is not Status.NOT_APPLICABLE
 
 
 def test_the_library_of_a_python_has_its_code(tmp_path: Path) -> None:
-    own = tmp_path / "proc" / "self"
-    own.mkdir(parents=True)
-    (own / "maps").write_text(
-        "7f-80 r-xp 00 fe:01 1 /usr/lib/libm.so.6\n7f-80 r-xp 00 fe:01 2 /opt/libpython3.13.so.1.0\n"
-    )
-    assert interpreter_facts(tmp_path).code == Path("/opt/libpython3.13.so.1.0")
-    (own / "maps").write_text("7f-80 r-xp 00 fe:01 1 /usr/bin/python3.13\n")
-    (own / "exe").symlink_to("/usr/bin/python3.13")
-    facts = interpreter_facts(tmp_path)
-    assert (facts.code, facts.is_packaged) == (Path("/usr/bin/python3.13"), True)
+    line = "7f-80 r-xp 00 fe:01"
+    maps = f"{line} 1 /usr/lib/libm.so.6\n{line} 2 /opt/libpython3.13.so.1.0\n"
+    assert code_file(write_files(tmp_path, {"self/maps": maps})) == Path("/opt/libpython3.13.so.1.0")
+    write_files(tmp_path, {"self/maps": f"{line} 1 /usr/bin/python3.13\n"})
+    (tmp_path / "self/exe").symlink_to("/usr/bin/python3.13")
+    assert code_file(tmp_path) == Path("/usr/bin/python3.13")
 
 
 def test_a_system_without_proc(tmp_path: Path) -> None:
-    assert interpreter_facts(tmp_path).code.exists()
+    assert code_file(tmp_path).exists()
 
 
-def test_switches(tmp_path: Path) -> None:
-    assert switches_check(read_config({}, tmp_path)).status is Status.OK
-    off = {"PROFKIT_DISABLE": "yes"}
-    check = switches_check(read_config(off, tmp_path), off)
-    assert (check.status, check.fix) == (Status.SHORTFALL, "unset PROFKIT_DISABLE")
-    assert "PROFKIT_DISABLE=yes" in check.found
-    check = switches_check(read_config({"PROFKIT_CHILDREN": "0"}, tmp_path))
-    assert (check.status, check.fix) == (Status.SHORTFALL, "unset PROFKIT_CHILDREN")
+@pytest.mark.parametrize(
+    ("environ", "status", "found", "fix"),
+    [
+        ({}, Status.OK, "", ""),
+        ({"PROFKIT_DISABLE": "yes"}, Status.SHORTFALL, "PROFKIT_DISABLE=yes", "unset PROFKIT_DISABLE"),
+        (
+            {"PROFKIT_CHILDREN": "0"},
+            *(Status.SHORTFALL, ", switched off in child processes", "unset PROFKIT_CHILDREN"),
+        ),
+    ],
+)
+def test_switches(environ: dict[str, str], status: Status, found: str, fix: str, tmp_path: Path) -> None:
+    check = switches_check(read_config(environ, tmp_path), environ)
+    assert (check.status, check.fix) == (status, fix)
+    assert check.found.endswith(found)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from profkit.doctor.container import ContainerFacts
-from profkit.doctor.noise import NoiseFacts, Use, current_use, noise_checks, noise_facts
-from profkit.doctor.system import SystemFacts
-from profkit.model.checkup import Check, Status
+from profkit.doctor.noise import (
+    Use,
+    cores_check,
+    current_use,
+    governor_check,
+    layout_check,
+    load_check,
+    noise_checks,
+    quota_of_process,
+    steal_check,
+    turbo_check,
+)
+from profkit.doctor.system import ContainerFacts, SystemFacts
+from profkit.model.checkup import Status
+from tests.support.folders import write_files
 
-QUIET = NoiseFacts(cores=8, all_cores=8, load=0.3, stolen=0.0)
+OK, SHORTFALL = Status.OK, Status.SHORTFALL
 CPU = "sys/devices/system/cpu"
-
-
+NO_TURBO, BOOST = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
+GOVERNOR = f"{CPU}/cpu0/cpufreq/scaling_governor"
+LAYOUT, PERSONALITY = "proc/sys/kernel/randomize_va_space", "proc/self/personality"
 V2, V1 = "sys/fs/cgroup", "sys/fs/cgroup/cpu,cpuacct"
 NOT_CONTAINED = SystemFacts()
 DOCKER = SystemFacts(ContainerFacts("docker", "/.dockerenv"), is_root=True)
-
-
-def checked(facts: NoiseFacts, system: SystemFacts = NOT_CONTAINED) -> dict[str, Check]:
-    return {check.name: check for check in noise_checks(facts, system)}
 
 
 def quota_files(folder: str, quota: int, period: int = 100_000) -> dict[str, str]:
@@ -30,25 +37,37 @@ def quota_files(folder: str, quota: int, period: int = 100_000) -> dict[str, str
     return {f"{folder}/cpu.cfs_quota_us": f"{quota}\n", f"{folder}/cpu.cfs_period_us": f"{period}\n"}
 
 
-def read(root: Path, files: dict[str, str]) -> NoiseFacts:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return noise_facts(Use(), root)
+@pytest.mark.parametrize(
+    ("cores", "all_cores", "quota", "status", "found", "fix"),
+    [
+        (8, 8, None, OK, "8 of 8", ""),
+        (2, 8, None, OK, "2 of 8", ""),
+        (1, 8, None, SHORTFALL, "1 of 8", "taskset -c 0-7 COMMAND"),
+        (1, 1, None, SHORTFALL, "1 of 1", "use a larger machine"),
+        (
+            *(8, 8, 1.5, SHORTFALL, "8 of 8, quota of 1.5"),
+            "remove the quota of the control group (systemd: CPUQuota=)",
+        ),
+    ],
+)
+def test_cores(
+    cores: int, all_cores: int, quota: float | None, status: Status, found: str, fix: str
+) -> None:  # fmt: skip
+    check = cores_check(cores, all_cores, quota, NOT_CONTAINED)
+    assert (check.status, check.found, check.fix) == (status, found, fix)
 
 
-def test_a_quiet_machine() -> None:
-    checks = checked(QUIET)
-    assert list(checks) == ["cores", "load", "steal", "frequency", "turbo", "ASLR"]
-    assert {check.status for check in checks.values()} == {Status.OK}
-
-
-def test_few_cores() -> None:
-    one = checked(replace(QUIET, cores=1))["cores"]
-    assert (one.status, one.found, one.fix) == (Status.SHORTFALL, "1 of 8", "taskset -c 0-7 COMMAND")
-    assert checked(replace(QUIET, cores=1, all_cores=1))["cores"].fix == "use a larger machine"
-    assert checked(replace(QUIET, cores=2))["cores"].status is Status.OK
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        ("docker", "docker run --cpuset-cpus 0-7 …, instead of --cpus"),
+        ("podman", "podman run --cpuset-cpus 0-7 …, instead of --cpus"),
+        ("kubernetes", "leave out limits: {cpu: …} of the pod's resources"),
+        ("lxc", "remove the quota of the control group (systemd: CPUQuota=)"),
+    ],
+)
+def test_quotas_of_containers(kind: str, fix: str) -> None:
+    assert cores_check(8, 8, 1.5, SystemFacts(ContainerFacts(kind))).fix == fix
 
 
 @pytest.mark.parametrize(
@@ -105,123 +124,100 @@ def test_few_cores() -> None:
     ],
 )
 def test_quotas(files: dict[str, str], quota: float | None, tmp_path: Path) -> None:
-    assert read(tmp_path, files).quota == quota
+    assert quota_of_process(write_files(tmp_path, files)) == quota
 
 
-def test_a_quota_is_a_shortfall() -> None:
-    check = checked(replace(QUIET, quota=1.5))["cores"]
-    assert (check.status, check.found) == (Status.SHORTFALL, "8 of 8, quota of 1.5")
-    assert check.fix == "remove the quota of the control group (systemd: CPUQuota=)"
-
-
-@pytest.mark.parametrize(
-    ("kind", "fix"),
-    [
-        ("docker", "docker run --cpuset-cpus 0-7 …, instead of --cpus"),
-        ("podman", "podman run --cpuset-cpus 0-7 …, instead of --cpus"),
-        ("kubernetes", "leave out limits: {cpu: …} of the pod's resources"),
-        ("lxc", "remove the quota of the control group (systemd: CPUQuota=)"),
-    ],
-)
-def test_quotas_of_containers(kind: str, fix: str) -> None:
-    system = SystemFacts(ContainerFacts(kind))
-    assert checked(replace(QUIET, quota=1.5), system)["cores"].fix == fix
-
-
-def test_a_container_cannot_change_its_host() -> None:
-    facts = replace(QUIET, governor="powersave", turbo=True, turbo_switch="echo 1 | sudo tee /sys/x")
-    checks = checked(replace(facts, random_layout=0), DOCKER)
-    for name in ("frequency", "turbo", "ASLR"):
-        assert checks[name].fix.startswith("on the host: "), name
-        assert "sudo " in checks[name].fix, name
-    own = checked(replace(QUIET, fixed_layout=True), DOCKER)["ASLR"]
-    assert own.fix == "start profkit without `setarch -R`"
+def test_a_container_cannot_change_its_host(tmp_path: Path) -> None:
+    write_files(tmp_path, {GOVERNOR: "powersave\n", NO_TURBO: "0\n", LAYOUT: "0\n"})
+    for of in (governor_check, turbo_check, layout_check):
+        check = of(DOCKER, tmp_path)
+        assert check.fix.startswith("on the host: "), check
+        assert "sudo " in check.fix, check
+    write_files(tmp_path, {LAYOUT: "2\n", PERSONALITY: "00040000\n"})
+    assert layout_check(DOCKER, tmp_path).fix == "start profkit without `setarch -R`"
 
 
 def test_load() -> None:
-    assert checked(replace(QUIET, load=3.9))["load"].status is Status.OK
-    check = checked(replace(QUIET, load=4.0))["load"]
-    assert (check.status, check.found) == (Status.SHORTFALL, "4.00 in the last minute")
+    assert load_check(3.9, 8).status is OK
+    check = load_check(4.0, 8)
+    assert (check.status, check.found) == (SHORTFALL, "4.00 in the last minute")
 
 
 def test_use_of_the_processors(tmp_path: Path) -> None:
-    read(
-        tmp_path,
-        {"proc/loadavg": "1.50 1.00 0.50 2/100 77\n", "proc/stat": "cpu  10 0 20 60 5 0 1 4 9 9\ncpu0 1\n"},
-    )
+    load, stat = "1.50 1.00 0.50 2/100 77\n", "cpu  10 0 20 60 5 0 1 4 9 9\ncpu0 1\n"
+    write_files(tmp_path, {"proc/loadavg": load, "proc/stat": stat})
     assert current_use(tmp_path) == Use(load=1.5, ticks=100, stolen=4)
     assert current_use(tmp_path / "nothing") == Use()
 
 
-def test_steal(tmp_path: Path) -> None:
-    read(tmp_path, {"proc/stat": "cpu 0 0 0 1000 0 0 0 50 0 0\n"})
-    assert noise_facts(Use(ticks=850, stolen=20), tmp_path).stolen == pytest.approx(0.15)
-    since_boot = noise_facts(Use(ticks=1045, stolen=50), tmp_path).stolen
-    assert since_boot == pytest.approx(50 / 1050), "too little time has passed"
-    check = checked(replace(QUIET, stolen=0.034))["steal"]
-    assert (check.status, check.found) == (Status.SHORTFALL, "3.4 % of the time")
-    assert "--mode callgrind" in check.fix
-    assert checked(replace(QUIET, stolen=None))["steal"].found == "unknown"
-
-
-def test_frequency_scaling(tmp_path: Path) -> None:
-    facts = read(tmp_path, {f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave\n"})
-    check = checked(facts)["frequency"]
-    assert (check.status, check.found) == (Status.SHORTFALL, "governor powersave")
-    assert check.fix == "sudo cpupower frequency-set --governor performance"
-    assert checked(replace(facts, governor="performance"))["frequency"].status is Status.OK
+@pytest.mark.parametrize(
+    ("before", "after", "status", "found"),
+    [
+        (Use(ticks=850, stolen=20), Use(ticks=1050, stolen=50), SHORTFALL, "15.0 % of the time"),
+        (Use(ticks=1045, stolen=50), Use(ticks=1050, stolen=50), SHORTFALL, "4.8 % of the time"),
+        (Use(), Use(ticks=1000, stolen=9), OK, "0.9 % of the time"),
+        (Use(), Use(), OK, "unknown"),
+    ],
+    ids=["since then", "since boot: too little time has passed", "little", "unknown"],
+)
+def test_steal(before: Use, after: Use, status: Status, found: str) -> None:
+    check = steal_check(before, after)
+    assert (check.status, check.found) == (status, found)
+    assert ("--mode callgrind" in check.fix) is (status is SHORTFALL)
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "turbo", "switch"),
+    ("text", "status", "found", "fix"),
     [
         (
-            "intel_pstate/no_turbo",
-            "0\n",
-            True,
-            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
+            *("powersave\n", SHORTFALL, "governor powersave"),
+            "sudo cpupower frequency-set --governor performance",
         ),
-        (
-            "intel_pstate/no_turbo",
-            "1\n",
-            False,
-            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
-        ),
-        ("cpufreq/boost", "1\n", True, "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"),
-        ("cpufreq/boost", "0\n", False, "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"),
+        ("performance\n", OK, "governor performance", ""),
+        ("", OK, "scaling is not visible", ""),
     ],
 )
-def test_turbo(file: str, text: str, turbo: bool, switch: str, tmp_path: Path) -> None:
-    facts = read(tmp_path, {f"{CPU}/{file}": text})
-    check = checked(facts)["turbo"]
-    assert facts.turbo is turbo
-    assert check.status is (Status.SHORTFALL if turbo else Status.OK)
-    assert check.fix == (switch if turbo else "")
+def test_frequency_scaling(text: str, status: Status, found: str, fix: str, tmp_path: Path) -> None:
+    check = governor_check(NOT_CONTAINED, write_files(tmp_path, {GOVERNOR: text}))
+    assert (check.status, check.found, check.fix) == (status, found, fix)
 
 
 @pytest.mark.parametrize(
-    ("files", "found", "fix"),
+    ("files", "status", "found", "fix"),
     [
-        ({"proc/sys/kernel/randomize_va_space": "0\n"}, "off", "sudo sysctl kernel.randomize_va_space=2"),
-        (
-            {"proc/sys/kernel/randomize_va_space": "1\n"},
-            "on without the heap",
-            "sudo sysctl kernel.randomize_va_space=2",
-        ),
-        (
-            {"proc/self/personality": "00040000\n"},
-            "off for this process",
-            "start profkit without `setarch -R`",
-        ),
+        ({NO_TURBO: "0\n"}, SHORTFALL, "on", f"echo 1 | sudo tee /{NO_TURBO}"),
+        ({NO_TURBO: "1\n"}, OK, "off", ""),
+        ({BOOST: "1\n"}, SHORTFALL, "on", f"echo 0 | sudo tee /{BOOST}"),
+        ({BOOST: "0\n"}, OK, "off", ""),
+        ({}, OK, "not visible", ""),
     ],
 )
-def test_one_memory_layout_for_all(files: dict[str, str], found: str, fix: str, tmp_path: Path) -> None:
-    check = checked(read(tmp_path, files))["ASLR"]
-    assert (check.status, check.found, check.fix) == (Status.SHORTFALL, found, fix)
+def test_turbo(files: dict[str, str], status: Status, found: str, fix: str, tmp_path: Path) -> None:
+    check = turbo_check(NOT_CONTAINED, write_files(tmp_path, files))
+    assert (check.status, check.found, check.fix) == (status, found, fix)
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "found", "fix"),
+    [
+        ({LAYOUT: "0\n"}, SHORTFALL, "off", "sudo sysctl kernel.randomize_va_space=2"),
+        ({LAYOUT: "1\n"}, SHORTFALL, "on without the heap", "sudo sysctl kernel.randomize_va_space=2"),
+        (
+            {PERSONALITY: "00040000\n"},
+            *(SHORTFALL, "off for this process", "start profkit without `setarch -R`"),
+        ),
+        ({LAYOUT: "2\n", PERSONALITY: "0\n"}, OK, "on: each timing process has its own memory layout", ""),
+        ({}, OK, "on: each timing process has its own memory layout", ""),
+    ],
+)
+def test_memory_layouts(
+    files: dict[str, str], status: Status, found: str, fix: str, tmp_path: Path
+) -> None:  # fmt: skip
+    check = layout_check(NOT_CONTAINED, write_files(tmp_path, files))
+    assert (check.status, check.found, check.fix) == (status, found, fix)
 
 
 def test_this_machine() -> None:
-    facts = noise_facts(current_use())
-    assert 1 <= facts.cores <= facts.all_cores
-    assert facts.stolen is not None
-    assert 0 <= facts.stolen <= 1
+    checks = noise_checks(current_use(), NOT_CONTAINED)
+    assert [check.name for check in checks] == ["cores", "load", "steal", "frequency", "turbo", "ASLR"]
+    assert checks[2].found.endswith(" % of the time")

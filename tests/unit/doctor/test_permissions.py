@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from profkit.doctor.container import ContainerFacts
-from profkit.doctor.permissions import PermissionFacts, fix_of_denial, permission_checks, permission_facts
-from profkit.doctor.system import SystemFacts
+from profkit.doctor.permissions import (
+    dumpable_check,
+    fix_of_denial,
+    namespace_check,
+    permission_checks,
+    seccomp_check,
+)
+from profkit.doctor.system import ContainerFacts, SystemFacts
 from profkit.model.checkup import Check, Status
-from profkit.samplers.attach_facts import PTRACE, READ, AttachFacts
+from profkit.samplers.attach_facts import PTRACE, READ, AttachFacts, attach_facts, try_calls
 from profkit.samplers.ptrace import DenialCause
 from tests.unit.samplers.proc_folders import write_proc
 
@@ -22,20 +27,22 @@ UNSHARED = "begin profiling before unshare(CLONE_NEWPID), or run `unshare --pid 
 GRANT = "docker run --cap-add SYS_PTRACE …"
 
 
-def facts_of(
-    folder: Path, own: Mapping[str, str] | None = None, yama_scope: int | None = None
-) -> PermissionFacts:
+def checked(root: Path, system: SystemFacts = NOT_CONTAINED) -> dict[str, Check]:
+    facts = attach_facts(os.getpid(), str(root / "proc"))
+    return {check.name: check for check in permission_checks(facts, None, system, root)}
+
+
+def checked_with(
+    folder: Path, own: Mapping[str, str] | None = None, yama_scope: int | None = None,
+    system: SystemFacts = NOT_CONTAINED,
+) -> dict[str, Check]:  # fmt: skip
     write_proc(folder / "proc", {}, own or {}, yama_scope)
-    return permission_facts(folder, None)
-
-
-def checked(facts: PermissionFacts, system: SystemFacts = NOT_CONTAINED) -> dict[str, Check]:
-    return {check.name: check for check in permission_checks(facts, system)}
+    return checked(folder, system)
 
 
 def test_a_user_without_any_restriction(tmp_path: Path) -> None:
     (tmp_path / "proc" / "sys" / "kernel").mkdir(parents=True)
-    checks = checked(facts_of(tmp_path))
+    checks = checked_with(tmp_path)
     assert {check.status for check in checks.values()} == {Status.OK}
     assert checks["capabilities"].found == "no CAP_SYS_PTRACE, user 1000; programs of the same user need none"
     assert checks["no_new_privs"].found == "not set"
@@ -45,46 +52,46 @@ def test_a_user_without_any_restriction(tmp_path: Path) -> None:
 
 
 def test_root_with_capabilities(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, {"Uid": "0 0 0 0", "CapBnd": f"{1 << 19:x}"})
-    assert checked(facts)["capabilities"].found == "CAP_SYS_PTRACE, user 0"
+    checks = checked_with(tmp_path, {"Uid": "0 0 0 0", "CapBnd": f"{1 << 19:x}"})
+    assert checks["capabilities"].found == "CAP_SYS_PTRACE, user 0"
 
 
 def test_no_new_privileges(tmp_path: Path) -> None:
-    check = checked(facts_of(tmp_path, {"NoNewPrivs": "1"}))["no_new_privs"]
+    check = checked_with(tmp_path, {"NoNewPrivs": "1"})["no_new_privs"]
     assert check.status is Status.OK
     assert "sudo does not work" in check.found
 
 
 @pytest.mark.parametrize("scope", [0, 1])
 def test_yama_scopes_that_permit_samplers(scope: int, tmp_path: Path) -> None:
-    check = checked(facts_of(tmp_path, yama_scope=scope))["Yama"]
+    check = checked_with(tmp_path, yama_scope=scope)["Yama"]
     assert check.status is Status.OK
     assert check.found.startswith(f"ptrace_scope {scope}: ")
 
 
 def test_a_yama_that_cannot_be_seen(tmp_path: Path) -> None:
-    without = checked(facts_of(tmp_path))["Yama"]
+    without = checked_with(tmp_path)["Yama"]
     assert (without.status, without.found) == (Status.OK, "unknown: /proc/sys/kernel cannot be read")
     (tmp_path / "proc" / "sys" / "kernel" / "yama" / "ptrace_scope").mkdir(parents=True)
-    assert checked(permission_facts(tmp_path, None))["Yama"].found.startswith("unknown")
+    assert checked(tmp_path)["Yama"].found.startswith("unknown")
 
 
 def test_yama_in_a_container_is_that_of_the_host(tmp_path: Path) -> None:
-    check = checked(facts_of(tmp_path / "2", yama_scope=2), DOCKER)["Yama"]
+    check = checked_with(tmp_path / "2", yama_scope=2, system=DOCKER)["Yama"]
     assert check.fix == "on the host: sudo sysctl kernel.yama.ptrace_scope=1"
-    check = checked(facts_of(tmp_path / "3", yama_scope=3), DOCKER)["Yama"]
+    check = checked_with(tmp_path / "3", yama_scope=3, system=DOCKER)["Yama"]
     assert check.fix.startswith("on the host: echo ")
 
 
 def test_yama_scopes_that_do_not(tmp_path: Path) -> None:
-    check = checked(facts_of(tmp_path / "2", yama_scope=2))["Yama"]
+    check = checked_with(tmp_path / "2", yama_scope=2)["Yama"]
     assert (check.status, check.fix) == (Status.SHORTFALL, "sudo sysctl kernel.yama.ptrace_scope=1")
-    check = checked(facts_of(tmp_path / "3", yama_scope=3))["Yama"]
+    check = checked_with(tmp_path / "3", yama_scope=3)["Yama"]
     assert check.status is Status.SHORTFALL
     assert check.fix.endswith("&& sudo reboot")
     root = {"Uid": "0 0 0 0", "CapBnd": f"{1 << 19:x}"}
-    assert checked(facts_of(tmp_path / "root", root, yama_scope=2))["Yama"].status is Status.OK
-    assert checked(facts_of(tmp_path / "root3", root, yama_scope=3))["Yama"].status is Status.SHORTFALL
+    assert checked_with(tmp_path / "root", root, yama_scope=2)["Yama"].status is Status.OK
+    assert checked_with(tmp_path / "root3", root, yama_scope=3)["Yama"].status is Status.SHORTFALL
 
 
 def test_a_process_that_is_not_dumpable(tmp_path: Path) -> None:
@@ -93,12 +100,11 @@ def test_a_process_that_is_not_dumpable(tmp_path: Path) -> None:
     maps = tmp_path / "proc" / "self" / "maps"
     maps.touch()
     os.chown(maps, 0, -1)
-    check = checked(permission_facts(tmp_path, None))["dumpable"]
+    check = checked(tmp_path)["dumpable"]
     assert (check.status, check.found) == (Status.SHORTFALL, "no")
     assert check.fix.startswith("pass allow_dumpable=True to ")
-    may = PermissionFacts(AttachFacts(dumpable=False, may_trace=True))
-    assert checked(may)["dumpable"].status is Status.OK
-    assert checked(PermissionFacts(AttachFacts(dumpable=None)))["dumpable"].found == "unknown"
+    assert dumpable_check(AttachFacts(dumpable=False, may_trace=True)).status is Status.OK
+    assert dumpable_check(AttachFacts(dumpable=None)).found == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -123,27 +129,28 @@ def test_a_process_that_is_not_dumpable(tmp_path: Path) -> None:
     ],
 )
 def test_calls_that_filters_refuse(refusals: Mapping[str, str], found: str, cost: str) -> None:
-    facts = PermissionFacts(AttachFacts(filters=1), refusals=refusals)
-    check = checked(facts, DOCKER)["seccomp"]
+    check = seccomp_check(1, refusals, DOCKER.container)
     assert (check.status, check.found, check.fix) == (Status.SHORTFALL, found, GRANT)
     assert cost in check.cost
     for system in (NOT_CONTAINED, LXC, WSL):
-        fix = checked(facts, system)["seccomp"].fix
+        fix = seccomp_check(1, refusals, system.container).fix
         assert fix.startswith(f"allow {' and '.join(refusals)} in the filter")
         assert f"SystemCallFilter={' '.join(refusals)})" in fix
 
 
 def test_filters_that_refuse_nothing() -> None:
-    untried = checked(PermissionFacts(AttachFacts(filters=2)))["seccomp"]
+    untried = seccomp_check(2, None, ContainerFacts())
     assert (untried.status, untried.found) == (Status.OK, "2 filters; system calls were not tried")
-    tried = checked(PermissionFacts(AttachFacts(), refusals={}))["seccomp"]
+    tried = seccomp_check(0, {}, ContainerFacts())
     assert (tried.status, tried.found) == (Status.OK, "no filter; ptrace and process_vm_readv are allowed")
 
 
-def test_the_facts_of_this_process(tmp_path: Path) -> None:
-    facts = permission_facts(Path("/"), tmp_path / "log")
-    assert facts.refusals == {}
-    assert checked(facts)["seccomp"].status is Status.OK
+def test_the_facts_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("profkit.samplers.attach_facts._PROBE_TIMEOUT_S", 60.0)  # however busy the machine is
+    results = try_calls(os.getpid(), tmp_path / "log")
+    assert results is not None
+    checks = permission_checks(attach_facts(os.getpid()), results, NOT_CONTAINED)
+    assert checks[1].status is Status.OK
 
 
 @pytest.mark.parametrize(
@@ -174,8 +181,11 @@ def test_pid_namespaces(
     links.mkdir()
     (links / "pid").symlink_to("pid:[1]")
     (links / "pid_for_children").symlink_to(of_children)
-    facts, system = permission_facts(tmp_path, None), SystemFacts(ContainerFacts(own_pids=True))
-    check = checked(facts, system)["PID namespace"]
+    facts, system = (
+        attach_facts(os.getpid(), str(tmp_path / "proc")),
+        SystemFacts(ContainerFacts(own_pids=True)),
+    )
+    check = namespace_check(facts, system)
     assert (check.status, check.found, check.fix) == (status, found, fix)
     if fix:
         assert fix_of_denial(DenialCause.PID_NAMESPACE, facts, system, "the error's advice") == fix
@@ -206,14 +216,14 @@ def test_pid_namespaces(
     ],
 )
 def test_fixes_of_denials(cause: DenialCause, system: SystemFacts, fix: str) -> None:
-    facts = PermissionFacts(AttachFacts(yama_scope=2), refusals={PTRACE: "EPERM"})
+    facts = AttachFacts(yama_scope=2)
     assert fix_of_denial(cause, facts, system, "the error's advice") == fix
 
 
 @pytest.mark.parametrize("cause", [DenialCause.CAPABILITIES, DenialCause.OTHER_USER])
 @pytest.mark.parametrize("user", [0, 1000])
 def test_a_capability_is_used_by_root_only(cause: DenialCause, user: int) -> None:
-    facts = PermissionFacts(AttachFacts(sampler_user=user))
+    facts = AttachFacts(sampler_user=user)
     to_root = " --user root" if user else ""
     fix = fix_of_denial(cause, facts, DOCKER, "the error's advice")
     assert fix == f"docker run --cap-add SYS_PTRACE{to_root} …"

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from profkit.doctor.container import ContainerFacts
-from profkit.doctor.permissions import PermissionFacts
 from profkit.doctor.sampling import sampling_checks
-from profkit.doctor.system import SystemFacts
+from profkit.doctor.system import ContainerFacts, SystemFacts
 from profkit.doctor.trials import Candidate, Trial, TrialError
 from profkit.errors import SamplerMissing
 from profkit.model.checkup import Check, Status
-from profkit.samplers.attach_facts import PTRACE, AttachFacts
+from profkit.samplers.attach_facts import AttachFacts
 from profkit.samplers.inprocess.ways import Kind
 from profkit.samplers.ptrace import DenialCause
 
@@ -35,8 +33,8 @@ INSIDE = "neither native stacks nor child processes are sampled"
 
 
 def checked(*trials: Trial, order: Sequence[Candidate] = UNTIL_3_14) -> list[Check]:
-    permissions = PermissionFacts(AttachFacts(filters=1), refusals={PTRACE: "EPERM"})
-    return list(sampling_checks(trials, permissions, SystemFacts(ContainerFacts("docker")), order))
+    facts = AttachFacts(filters=1)
+    return list(sampling_checks(trials, facts, SystemFacts(ContainerFacts("docker")), order))
 
 
 def good(candidate: Candidate, *inside: Kind) -> Trial:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.config import NOWHERE, Config, read_config
 from profkit.doctor import places, storage
-from profkit.doctor.container import ContainerFacts
 from profkit.doctor.places import (
     PREFIX,
     TrialFolder,
@@ -23,18 +21,8 @@ from profkit.doctor.places import (
     trial_folder,
     write_problem,
 )
-from profkit.doctor.storage import (
-    DiskFacts,
-    SpoolFacts,
-    StoreFacts,
-    TemporaryFacts,
-    disk_facts,
-    spool_facts,
-    storage_checks,
-    store_facts,
-    temporary_facts,
-)
-from profkit.doctor.system import SystemFacts
+from profkit.doctor.storage import disk_check, disks_of, spool_check, storage_checks, store_check
+from profkit.doctor.system import ContainerFacts, SystemFacts
 from profkit.errors import StoreUnavailable
 from profkit.model.checkup import Check, Status
 from profkit.store.database import MIGRATIONS
@@ -47,16 +35,8 @@ NOT_CONTAINED = SystemFacts()
 SESSION = "20261121T113217-4711-9f3a07c2"
 
 
-def checked(
-    config: Config, environ: Mapping[str, str] = os.environ, system: SystemFacts = NOT_CONTAINED
-) -> dict[str, Check]:
-    temporary = temporary_facts()
-    spool, store, disks = (
-        spool_facts(config, environ),
-        store_facts(config, environ),
-        disk_facts(config, temporary),
-    )
-    return {check.name: check for check in storage_checks(spool, store, temporary, disks, system)}
+def checked(config: Config, system: SystemFacts = NOT_CONTAINED) -> dict[str, Check]:
+    return {check.name: check for check in storage_checks(config, system)}
 
 
 @pytest.fixture
@@ -98,11 +78,9 @@ def test_a_spool_and_a_store(config: Config) -> None:
 
 def test_a_spool_near_its_limit(config: Config) -> None:
     finished_session(config, SESSION)
-    small = spool_facts(replace(config, spool_limit="16KB"))
-    assert small.size_bytes > 14_000
-    check = storage._spool_check(small)
+    check = spool_check(replace(config, spool_limit="16KB"))
     assert (check.status, check.fix) == (Status.SHORTFALL, "profkit list")
-    unlimited = storage._spool_check(spool_facts(replace(config, spool_limit="0")))
+    unlimited = spool_check(replace(config, spool_limit="0"))
     assert (unlimited.status, unlimited.found[-10:]) == (Status.OK, ", no limit")
 
 
@@ -110,10 +88,9 @@ def test_damaged_files_in_the_spool(config: Config) -> None:
     folder = config.spool / "damaged" / SESSION
     folder.mkdir(parents=True)
     (folder / "calls.jsonl").write_text("x" * 5000)
-    facts = spool_facts(config)
-    assert (facts.damaged, facts.size_bytes) == (1, 0)
-    check = storage._spool_check(facts)
+    check = spool_check(config)
     assert (check.status, check.fix) == (Status.SHORTFALL, f"ls -R {config.spool}/damaged")
+    assert ", writable, 0 B of " in check.found, "damaged files do not count"
 
 
 def test_a_limit_that_is_no_size(config: Config) -> None:
@@ -124,7 +101,7 @@ def test_a_limit_that_is_no_size(config: Config) -> None:
 
 
 def test_a_spool_that_cannot_be_written(config: Config, tmp_path: Path, home: dict[str, str]) -> None:
-    check = checked(replace(config, spool=UNWRITABLE), home)["spool"]
+    check = spool_check(replace(config, spool=UNWRITABLE), home)
     assert (check.status, check.fix) == (Status.FAILED, "export PROFKIT_SPOOL=$HOME/.profkit/spool")
     assert check.found == "the spool /proc/spool cannot be used: No such file or directory"
     file = tmp_path / "file"
@@ -137,9 +114,9 @@ def test_a_spool_that_cannot_be_written(config: Config, tmp_path: Path, home: di
 def test_a_home_folder_that_cannot_be_used(value: str | None, config: Config) -> None:
     environ = {} if value is None else {"HOME": value}
     assert not can_use_home(environ)
-    checks = checked(replace(config, spool=UNWRITABLE, store_url="sqlite:////proc/store/runs.db"), environ)
-    assert checks["spool"].fix == "set PROFKIT_SPOOL to a folder that you can write to"
-    assert checks["store"].fix.startswith("set PROFKIT_STORE to sqlite:////FOLDER/runs.db")
+    unusable = replace(config, spool=UNWRITABLE, store_url="sqlite:////proc/store/runs.db")
+    assert spool_check(unusable, environ).fix == "set PROFKIT_SPOOL to a folder that you can write to"
+    assert store_check(unusable, environ).fix.startswith("set PROFKIT_STORE to sqlite:////FOLDER/runs.db")
 
 
 def test_a_home_folder_that_can_be_used(home: dict[str, str]) -> None:
@@ -163,7 +140,7 @@ def test_a_disk_that_does_not_answer(config: Config, monkeypatch: pytest.MonkeyP
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "statvfs", fail)
-    assert disk_facts(config, temporary_facts()) == ()
+    assert disks_of(config) == []
 
 
 def test_a_spool_of_another_user(config: Config) -> None:
@@ -191,7 +168,7 @@ def test_a_current_folder_that_is_gone() -> None:
 def test_stores_that_cannot_be_used(
     url: str, words: str, fix: str, config: Config, home: dict[str, str]
 ) -> None:
-    check = checked(replace(config, store_url=url), home)["store"]
+    check = store_check(replace(config, store_url=url), home)
     assert check.status is Status.FAILED
     assert words in check.found
     assert check.fix.startswith(fix)
@@ -209,9 +186,13 @@ def test_a_store_that_is_damaged_or_newer(config: Config) -> None:
     assert "file is not a database" in checked(config)["store"].found
 
 
-def test_a_driver_that_is_not_installed() -> None:
-    detail = "No module named 'psycopg'; install the driver with `pip install 'profkit[postgres]'`"
-    check = storage._store_check(StoreFacts("postgresql://h/d", problem=StoreUnavailable("", detail)))
+def test_a_driver_that_is_not_installed(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(url: str) -> None:
+        fix = "install the driver with `pip install 'profkit[postgres]'`"
+        raise StoreUnavailable(url, f"No module named 'psycopg'; {fix}")
+
+    monkeypatch.setattr(storage, "inspect_database", fail)
+    check = store_check(replace(config, store_url="postgresql://h/d"))
     assert check.found == "postgresql://h/d: No module named 'psycopg'"
     assert check.fix == "install the driver with `pip install 'profkit[postgres]'`"
 
@@ -230,9 +211,7 @@ def test_a_store_without_tables(config: Config) -> None:
 
 
 def test_little_space() -> None:
-    spool, store = SpoolFacts(Path("spool")), StoreFacts("sqlite:///runs.db")
-    disks = (DiskFacts(Path("/"), 2**29, 2**35),)
-    *_, check = storage_checks(spool, store, TemporaryFacts(Path("/tmp")), disks, NOT_CONTAINED)
+    check = disk_check(Path("/"), 2**29, 2**35)
     assert (check.status, check.fix) == (Status.SHORTFALL, "profkit gc --older-than 7d")
     assert check.found == "512 MiB free of 32.0 GiB at /"
 

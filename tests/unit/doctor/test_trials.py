@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,12 +57,22 @@ class Odd:
         raise NotImplementedError
 
 
+ODD = Candidate("odd")
+
+
 @pytest.fixture
-def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def register(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Registered samplers are forgotten after the test."""
     monkeypatch.setattr(registry, "_MAKERS", dict(registry._MAKERS))
     monkeypatch.setattr(registry, "_SAMPLERS", dict(registry._SAMPLERS))
     return monkeypatch
+
+
+@pytest.fixture
+def odd(register: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A sampler that somebody added is registered."""
+    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+    return register
 
 
 @pytest.mark.usefixtures("register")
@@ -73,7 +82,7 @@ def test_every_registered_sampler_is_tried_in_all_candidates() -> None:
     )  # fmt: skip
     assert candidates() == (*inside, *others)
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
-    assert candidates() == (*inside, Candidate("odd"), *others)
+    assert candidates() == (*inside, ODD, *others)
     assert [candidate.name for candidate in candidates()][2:5] == [
         "odd",
         "pyspy, blocking",
@@ -134,32 +143,30 @@ def test_py_spy_is_not_tried_with_a_free_threaded_python(
 def test_samplers_that_cannot_be_tried() -> None:
     error = TrialError("no file can be written", "write elsewhere")
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
-    assert not_tried(Candidate("odd"), error) == Trial(Candidate("odd"), error=error)
+    assert not_tried(ODD, error) == Trial(ODD, error=error)
     registry.register(Odd(missing=True))  # type: ignore[arg-type]
-    assert not_tried(Candidate("odd"), error).missing is not None
+    assert not_tried(ODD, error).missing is not None
 
 
 @pytest.mark.usefixtures("register")
 def test_a_sampler_that_is_not_installed_is_not_tried(tmp_path: Path) -> None:
     registry.register(Odd(missing=True))  # type: ignore[arg-type]
-    trial = try_candidate(Candidate("odd"), tmp_path)
+    trial = try_candidate(ODD, tmp_path)
     assert isinstance(trial.missing, SamplerMissing)
     assert not trial.worked
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("register")
+@pytest.mark.usefixtures("odd")
 def test_an_option_that_the_program_refuses(tmp_path: Path) -> None:
     """The program knows only samplers that profkit registers itself."""
-    registry.register(Odd(missing=False))  # type: ignore[arg-type]
-    trial = try_candidate(Candidate("odd"), tmp_path)
+    trial = try_candidate(ODD, tmp_path)
     assert trial.error is not None
     assert trial.error.message.startswith("sampler='odd' is not valid")
     assert trial.error.fix.startswith("give one of auto, ")
     assert (trial.kept, trial.worked, trial.version) == (False, False, "7")
 
 
-@pytest.mark.usefixtures("register")
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -167,22 +174,19 @@ def test_an_option_that_the_program_refuses(tmp_path: Path) -> None:
         ("import os; os.kill(os.getpid(), 9)", "the program ended with status -9"),
     ],
 )
-def test_programs_that_fail(text: str, words: str, tmp_path: Path, register: pytest.MonkeyPatch) -> None:
-    registry.register(Odd(missing=False))  # type: ignore[arg-type]
-    register.setattr("profkit.doctor.trials._START", text)
-    trial = try_candidate(Candidate("odd"), tmp_path)
+def test_programs_that_fail(text: str, words: str, tmp_path: Path, odd: pytest.MonkeyPatch) -> None:
+    odd.setattr("profkit.doctor.trials._START", text)
+    trial = try_candidate(ODD, tmp_path)
     assert trial.error is not None
     assert words in trial.error.message
 
 
-@pytest.mark.usefixtures("register")
-def test_a_program_that_does_not_end_is_ended(tmp_path: Path, register: pytest.MonkeyPatch) -> None:
-    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+def test_a_program_that_does_not_end_is_ended(tmp_path: Path, odd: pytest.MonkeyPatch) -> None:
     pids = tmp_path / "pids"
     text = f"import os, time; os.fork(); open({str(pids)!r}, 'a').write(f'{{os.getpid()}} '); time.sleep(60)"
-    register.setattr("profkit.doctor.trials._START", text)
-    register.setattr("profkit.doctor.trials._TIMEOUT_S", 1.0)
-    trial = try_candidate(Candidate("odd"), tmp_path)
+    odd.setattr("profkit.doctor.trials._START", text)
+    odd.setattr("profkit.doctor.trials._TIMEOUT_S", 1.0)
+    trial = try_candidate(ODD, tmp_path)
     assert trial.error is not None
     assert trial.error.message.endswith("did not end within 1 s")
     found = [int(pid) for pid in pids.read_text().split()]
@@ -198,41 +202,35 @@ if not os.path.exists({marker!r}):
 """
 
 
-@pytest.mark.usefixtures("register")
-def test_a_failed_trial_is_repeated_once(tmp_path: Path, register: pytest.MonkeyPatch) -> None:
-    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+def test_a_failed_trial_is_repeated_once(tmp_path: Path, odd: pytest.MonkeyPatch) -> None:
     marker, folder = tmp_path / "marker", tmp_path / "trial"
     folder.mkdir()
-    register.setattr("profkit.doctor.trials._START", FAILS_ONCE.format(marker=str(marker)))
-    trial = try_candidate(Candidate("odd"), folder)
+    odd.setattr("profkit.doctor.trials._START", FAILS_ONCE.format(marker=str(marker)))
+    trial = try_candidate(ODD, folder)
     assert trial.error is None, "the second attempt's program did not fail"
     assert (trial.worked, trial.repeated) == (False, False), "but it was not sampled"
 
 
-@pytest.mark.usefixtures("register")
-def test_a_denied_trial_is_not_repeated(tmp_path: Path, register: pytest.MonkeyPatch) -> None:
-    registry.register(Odd(missing=False))  # type: ignore[arg-type]
+def test_a_denied_trial_is_not_repeated(tmp_path: Path, odd: pytest.MonkeyPatch) -> None:
     text = """
 import json, sys
 from pathlib import Path
 folder = Path(json.loads(sys.argv[1])[2])
 (folder / "error.json").write_text(json.dumps({"message": "denied", "fix": "", "cause": "ptrace_scope"}))
 """
-    register.setattr(
-        "profkit.doctor.trials._START", text.replace("ptrace_scope", next(iter(DenialCause)).value)
-    )
-    trial = try_candidate(Candidate("odd"), tmp_path)
+    odd.setattr("profkit.doctor.trials._START", text.replace("ptrace_scope", next(iter(DenialCause)).value))
+    trial = try_candidate(ODD, tmp_path)
     assert trial.denied
     assert [attempt.name for attempt in tmp_path.iterdir()] == ["first"]
 
 
 def test_what_works() -> None:
-    good = Trial(Candidate("odd"), samples=1, kept=True)
+    good = Trial(ODD, samples=1, kept=True)
     assert good.worked
-    assert Trial(Candidate("odd"), links=1, kept=True).worked
-    assert not Trial(Candidate("odd"), samples=1).worked, "its run was not kept"
-    assert not Trial(Candidate("odd"), kept=True).worked, "it has no samples"
-    assert not Trial(Candidate("odd"), samples=1, kept=True, error=TrialError("it failed late")).worked
+    assert Trial(ODD, links=1, kept=True).worked
+    assert not Trial(ODD, samples=1).worked, "its run was not kept"
+    assert not Trial(ODD, kept=True).worked, "it has no samples"
+    assert not Trial(ODD, samples=1, kept=True, error=TrialError("it failed late")).worked
 
 
 _LOOK = "raise option or look at the sampler's log in the spool"

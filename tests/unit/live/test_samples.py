@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.clock import ManualClock
-from profkit.live.history import History
 from profkit.live.rows import (
     ALL,
     Chosen,
@@ -23,7 +22,7 @@ from profkit.live.rows import (
     thread_rows,
     tree_of,
 )
-from profkit.live.samples import LONGEST_WINDOW_S, Batch, LiveSamples
+from profkit.live.samples import LONGEST_WINDOW_S, Batch, History, LiveSamples
 from profkit.model.profile import Frame, Profile, Thread, ThreadState
 from profkit.render.options import Activity
 from profkit.transforms.combine import merge_profiles

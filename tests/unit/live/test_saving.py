@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from profkit.clock import ManualClock
-from profkit.live.history import History
-from profkit.live.samples import Batch, LiveSamples
+from profkit.live.samples import Batch, History, LiveSamples
 from profkit.live.saving import Origin, run_of
 from profkit.model.profile import Profile
 from profkit.model.run import Run

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from profkit.process.child import plain_python, run_child
+from profkit.process.child import Captured, capture, plain_python, run_child
+from profkit.process.procfs import is_running
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 COUNTING = """
@@ -215,3 +217,24 @@ def test_an_interpreter_or_another_program(name: str, is_python: bool, monkeypat
     assert plain_python() == (name if is_python else None)
     monkeypatch.setattr("sys.frozen", True, raising=False)
     assert plain_python() is None
+
+
+def test_a_command_that_ends() -> None:
+    assert capture(("/bin/sh", "-c", "echo out; echo err >&2; exit 3")) == Captured(3, "out", "err")
+    assert capture(("/bin/sh", "-c", "kill -9 $$")).code == -9
+
+
+def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        capture((str(tmp_path / "missing"),))
+
+
+def test_a_command_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    text = f"sleep 60 & echo $! $$ > {pids}; wait"
+    with pytest.raises(TimeoutError, match="did not end within"):
+        capture(("/bin/sh", "-c", text), timeout_s=0.5)
+    deadline_s = time.monotonic() + 10
+    while any(is_running(int(pid)) for pid in pids.read_text().split()):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from profkit.process.launch import CommandNotStarted
+from profkit.process.foreground import CommandNotStarted
 from profkit.process.metered import Files, Meter, metering
 
 MIB = 1 << 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -51,28 +50,8 @@ def test_nobody_survives(daemon: bool, prelude: str):
     family, pids = start_family(text, members)
     with family:
         assert len(set(pids)) == members
-        ended = end_tree(family.pid)
+        end_tree(family.pid)
         assert not [pid for pid in pids if is_running(pid)]
-    assert {process.pid for process in ended} == set(pids)
-    assert all("python" in process.name for process in ended)
-
-
-def test_our_own_descendants_and_not_ourselves():
-    text = SUBREAPER + FAMILY + STARTED.format(daemon=True)
-    text += """
-from profkit.process.tree import end_tree
-sys.stdin.readline()
-print(len(end_tree(os.getpid())), flush=True)
-try:
-    os.wait()
-except ChildProcessError:
-    print("no child left")
-"""
-    family, pids = start_family(text, 5)
-    with family:
-        output, _ = family.communicate("\n", timeout=60)
-    assert output.splitlines() == ["4", "no child left"]
-    assert not [pid for pid in pids if is_running(pid)]
 
 
 def test_a_family_that_starts_others_in_their_place():
@@ -89,9 +68,8 @@ while True:
     )
     family, (pid,) = start_family(text, 1)
     with family:
-        ended = end_tree(pid)
+        end_tree(pid)
         assert not is_running(pid)
-    assert not [process for process in ended if is_running(process.pid)]
 
 
 def test_descendants_that_start_others_all_the_time():
@@ -118,12 +96,11 @@ os._exit(0)
 
 
 def test_a_process_that_is_gone_is_no_error():
-    assert end_tree(2**22 + 1) == ()
+    end_tree(2**22 + 1)
 
 
 def test_a_stopped_process_is_ended_too():
     with subprocess.Popen(["/bin/sleep", "600"]) as child:
         psutil.Process(child.pid).suspend()
-        assert [process.pid for process in end_tree(child.pid)] == [child.pid]
+        end_tree(child.pid)
     assert not is_running(child.pid)
-    assert os.getpid() != child.pid

@@ -11,10 +11,9 @@ from profkit.errors import InvalidOption
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SessionState
 from profkit.samplers import registry
-from profkit.samplers.base import LiveStacks
+from profkit.samplers.base import LiveStacks, await_state
 from profkit.samplers.calls_only import CallsOnlySampler
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
 
 SAMPLER = CallsOnlySampler()
 

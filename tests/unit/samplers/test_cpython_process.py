@@ -11,12 +11,11 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import AttachDenied, SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
-from profkit.process.watched import watch
+from profkit.process.detached import watch
 from profkit.samplers import cpython_process, helper
-from profkit.samplers.attempts import SAMPLING, START, STOP, Attempt
-from profkit.samplers.cpython_process import CPythonProgram
+from profkit.samplers.cpython_process import CPythonAttempt
 from profkit.samplers.helper.program import PREFIX
-from profkit.samplers.process_attachment import ProcessAttachment
+from profkit.samplers.process_attachment import SAMPLING, START, STOP, Attempt, ProcessAttachment
 
 PLAN = replace(SamplerPlan.unknown("cpython", scope="call", rate_hz=1000.0), max_duration_s=600.0)
 OUTPUT = Path("/spool/session/segment-000.stacks")
@@ -51,17 +50,17 @@ def test_the_command_line_of_other_plans() -> None:
     assert "--duration=6" in words(replace(PLAN, max_duration_s=0.01))
 
 
-def attempt(folder: Path, text: str, pid: int = 4711) -> Attempt:
+def attempt(folder: Path, text: str, pid: int = 4711) -> CPythonAttempt:
     """One that left this log."""
     log = folder / "segment-000.log"
     log.write_text(text)
-    return Attempt("cpython", pid, ("python", "--pid=4711"), folder / "segment-000.stacks", log)
+    return CPythonAttempt("cpython", pid, ("python", "--pid=4711"), folder / "segment-000.stacks", log)
 
 
 def test_a_denied_read_is_denied_at_any_time(tmp_path: Path) -> None:
     for text in (f"{PREFIX}denied: Operation not permitted\n", "profkit-watchdog: ended by signal 31\n"):
         for stage in (START, SAMPLING):
-            error = CPythonProgram().failure(attempt(tmp_path, text, os.getpid()), stage)
+            error = attempt(tmp_path, text, os.getpid()).failure(stage)
             assert isinstance(error, AttachDenied)
             assert (error.sampler, error.pid) == ("cpython", os.getpid())
 
@@ -88,7 +87,7 @@ def test_a_denied_read_is_denied_at_any_time(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_failures(text: str, said: str, passes: bool, tmp_path: Path) -> None:
     for stage in (START, STOP):
-        error = CPythonProgram().failure(attempt(tmp_path, text), stage)
+        error = attempt(tmp_path, text).failure(stage)
         assert isinstance(error, SamplerFailed)
         assert said in str(error)
         assert error.passing is (passes and stage == START)
@@ -98,7 +97,7 @@ def test_the_output_shows_that_it_runs_and_that_it_is_whole(tmp_path: Path) -> N
     process = watch(os.getpid())
     assert process is not None
     tried = attempt(tmp_path, "")
-    attachment = ProcessAttachment(CPythonProgram(), process, None, tried, 0, SYSTEM_CLOCK)
+    attachment = ProcessAttachment(process, None, tried, 0, SYSTEM_CLOCK)
     states = [attachment.poll()]
     for content in ("", "profkit-stacks 1 4711 1000000\n"):
         tried.output.write_text(content)
@@ -108,19 +107,19 @@ def test_the_output_shows_that_it_runs_and_that_it_is_whole(tmp_path: Path) -> N
 
 
 def test_a_whole_output_has_an_end(tmp_path: Path) -> None:
-    output, program = tmp_path / "stacks", CPythonProgram()
-    assert not program.is_whole(output)
+    tried = attempt(tmp_path, "")
+    assert not tried.is_whole()
     begin = "profkit-stacks 1 7 1000000\n" + "r 0 0 1\n" * 1000
     for end, whole in (("", False), ('e "asked"\n', True), ('e "asked"', False), ('e "denied"\n', False)):
-        output.write_text(begin + end)
-        assert program.is_whole(output) is whole
+        tried.output.write_text(begin + end)
+        assert tried.is_whole() is whole
 
 
 def test_an_earlier_output_is_removed_before_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     earlier = tmp_path / "segment-003.stacks"
     earlier.write_text("profkit-stacks 1 7 1000000\n")
     (tmp_path / "segment-003.log").write_text("of an earlier try\n")
-    monkeypatch.setattr(cpython_process, "attach_process", lambda program, attempt, index, clock: attempt)
+    monkeypatch.setattr(cpython_process, "attach_process", lambda attempt, index, clock: attempt)
     made = cpython_process.attach("python", 4711, PLAN, tmp_path, 3, SYSTEM_CLOCK)
     assert isinstance(made, Attempt)
     assert not earlier.exists()

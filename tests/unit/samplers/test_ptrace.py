@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from profkit.samplers import base
 from profkit.samplers.attach_facts import AttachFacts, CallResults
 from profkit.samplers.ptrace import Denial, DenialCause, diagnose, explain
 from tests.unit.samplers.proc_folders import PID, write_proc
@@ -21,8 +22,9 @@ OPEN = CallResults(ptrace=ESRCH, read_self=0, read_target=EFAULT, mem_file=0)
 CLOSED = replace(OPEN, read_target=EPERM, mem_file=EACCES)
 
 
-def abilities(denial: Denial) -> tuple[bool, bool, bool]:
-    return denial.may_ptrace, denial.may_read_memory, denial.may_read_mem_file
+def abilities(denial: Denial) -> tuple[bool, bool]:
+    """Return whether a sampler may stop the process, and read it."""
+    return base.PTRACE not in denial.denied, base.READ not in denial.denied
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_what_denies_any_access(given: AttachFacts, cause: str, words: str, fix:
         assert denial.cause is DenialCause(cause)
         assert words in denial.cause_and_fix
         assert fix in denial.cause_and_fix
-        assert abilities(denial) == (False, False, False)
+        assert abilities(denial) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -63,31 +65,31 @@ def test_which_call_a_filter_refuses(facts: AttachFacts, answer: int, name: str,
     assert no_ptrace.cause is DenialCause.SECCOMP
     assert f"refuses ptrace ({name}): allow ptrace (Docker: --cap-add SYS_PTRACE" in no_ptrace.cause_and_fix
     assert no_ptrace.cause_and_fix.endswith("SystemCallFilter=ptrace)")
-    assert abilities(no_ptrace) == (False, True, True)
+    assert abilities(no_ptrace) == (False, True)
 
     no_reads = explain(filtered, replace(OPEN, read_self=answer, read_target=answer))
     assert no_reads.refusals == {"process_vm_readv": name}
     assert f"refuses process_vm_readv ({name}): allow" in no_reads.cause_and_fix
-    assert abilities(no_reads) == (True, False, file_helps)
+    assert abilities(no_reads) == (True, file_helps)
 
     neither = explain(filtered, replace(OPEN, ptrace=answer, read_self=answer, read_target=answer))
     assert neither.refusals == {"ptrace": name, "process_vm_readv": name}
     assert neither.cause_and_fix.endswith("SystemCallFilter=ptrace process_vm_readv)")
-    assert abilities(neither) == (False, False, file_helps)
+    assert abilities(neither) == (False, file_helps)
 
 
 def test_a_filter_without_results():
     denial = explain(replace(USER, filters=2), None)
     assert denial.cause is DenialCause.SECCOMP
     assert "refuses ptrace or process_vm_readv: allow ptrace and process_vm_readv" in denial.cause_and_fix
-    assert abilities(denial) == (False, False, True)
+    assert abilities(denial) == (False, True)
 
 
 def test_calls_that_the_kernel_does_not_implement():
     denial = explain(USER, replace(OPEN, ptrace=ENOSYS))
     assert denial.cause is DenialCause.NOT_IMPLEMENTED
     assert "does not implement ptrace (ENOSYS)" in denial.cause_and_fix
-    assert abilities(denial) == (False, True, True)
+    assert abilities(denial) == (False, True)
 
 
 def test_a_refusal_without_a_filter_is_a_security_modules():
@@ -106,7 +108,7 @@ def test_a_tracer_leaves_memory_readable():
         denial = explain(replace(USER, tracer_pid=7), results)
         assert denial.cause is DenialCause.TRACED
         assert "process 7 is tracing it: end that debugger" in denial.cause_and_fix
-        assert abilities(denial) == (False, True, True)
+        assert abilities(denial) == (False, True)
 
 
 def test_a_tracer_does_not_hide_another_cause():
@@ -120,7 +122,7 @@ def test_results_overrule_facts():
     denial = explain(replace(USER, dumpable=False), OPEN)
     assert denial.cause is DenialCause.UNKNOWN
     assert "try again" in denial.cause_and_fix
-    assert abilities(denial) == (True, True, True)
+    assert abilities(denial) == (True, True)
 
 
 def test_causes_in_a_proc_folder(tmp_path: Path):
@@ -144,10 +146,10 @@ def test_a_process_that_has_ended():
     with subprocess.Popen(["/bin/true"]) as child:
         pass
     assert f"process {child.pid} has ended: let" in diagnose(child.pid).cause_and_fix
-    assert abilities(diagnose(child.pid)) == (False, False, False)
+    assert abilities(diagnose(child.pid)) == (False, False)
 
 
 def test_this_process_is_open(tmp_path: Path):
     denial = diagnose(os.getpid(), tmp_path / "log")
     assert denial.cause is DenialCause.UNKNOWN
-    assert abilities(denial) == (True, True, True)
+    assert abilities(denial) == (True, True)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from profkit.errors import InvalidOption, UsageError
 from profkit.model.notes import Note, NoteCode
 from profkit.process import procfs
-from profkit.samplers.base import LiveStacks
-from profkit.samplers.host_share import HOST_CPU
+from profkit.samplers.base import HOST_CPU, LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_plan import (
     BUDGET,

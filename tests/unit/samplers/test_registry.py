@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import InvalidOption
-from profkit.samplers import cpython_plan, registry
+from profkit.samplers import registry
 from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
@@ -32,6 +32,13 @@ def before_cpython(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try the same with every Python that runs this."""
     monkeypatch.setattr(registry, "_CPYTHON_SINCE", (99,))
     monkeypatch.setattr(registry, "_FREE_THREADED", False)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """Let py-spy and CPython's reader be found, with the abilities of a version of Python."""
+    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
+    monkeypatch.setitem(registry._SAMPLERS, "cpython", CPythonSampler("python", version))
+    monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
 
 
 def test_names():
@@ -69,24 +76,18 @@ def test_auto_prefers_the_reader_of_cpython(path: Path):
 @pytest.mark.gil
 @pytest.mark.parametrize("library", ["gevent", "sqlalchemy.ext.asyncio"])
 def test_greenlets_are_read_by_pyspy(path: Path, monkeypatch: pytest.MonkeyPatch, library: str):
-    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
-    monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
-    monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
-    monkeypatch.setattr(cpython_plan.check, "__defaults__", ((3, 15),))
+    install(monkeypatch, "3.15.0")
     monkeypatch.setitem(sys.modules, library, sys)
     assert ways() == [("pyspy", "auto"), ("pyspy", False), ("cpython", "auto"), INSIDE]
 
 
 @pytest.mark.gil
 def test_auto_leaves_out_what_a_sampler_does_not_support(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
-    monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
-    monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
-    monkeypatch.setattr(cpython_plan.check, "__defaults__", ((3, 14),))
+    install(monkeypatch, "3.14.0")
     pyspy = [("pyspy", "auto"), ("pyspy", False)]
     assert ways() == [("cpython", "auto"), *pyspy, INSIDE]
     assert ways(gil=True) == pyspy, "3.14 does not report the states of threads"
-    monkeypatch.setattr(cpython_plan.check, "__defaults__", ((3, 15),))
+    install(monkeypatch, "3.15.0")
     assert ways(gil=True) == [("cpython", "auto"), *pyspy]
     assert ways(async_stacks=True) == [("cpython", "auto")]
     assert ways(blocking=True) == [("pyspy", True)]
@@ -95,9 +96,7 @@ def test_auto_leaves_out_what_a_sampler_does_not_support(path: Path, monkeypatch
 
 def test_free_threaded_programs_are_read_by_cpython(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "_FREE_THREADED", True)
-    monkeypatch.setattr(registry, "_CPYTHON_SINCE", (3, 0))
-    monkeypatch.setattr(CPythonSampler, "find", lambda sampler: "python")
-    monkeypatch.setattr(PySpySampler, "find", lambda sampler: "py-spy")
+    install(monkeypatch, "3.15.0")
     pyspy = [("pyspy", "auto"), ("pyspy", False)]
     assert ways() == [("cpython", "auto"), INSIDE, *pyspy]
     monkeypatch.setattr(registry, "_CPYTHON_SINCE", (99,))

@@ -23,7 +23,7 @@ from profkit.measuring.programs.run import measure_program, planned_executions
 from profkit.model.measurement import MeasuredRun, WarningCode
 from profkit.model.notes import NoteCode
 from profkit.model.workorder import Mode
-from profkit.process.launch import CommandNotStarted
+from profkit.process.foreground import CommandNotStarted
 from profkit.render.json.measured import measured_json
 from profkit.render.registry import MEASURED
 from profkit.stats.ranks import median_interval

@@ -38,7 +38,6 @@ from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
 from profkit.render.views.notes import NOTES, note_text
 from profkit.render.views.sentences import strict_text
-from profkit.samplers import cpython_plan
 from profkit.samplers.base import LiveStacks, output_path
 from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.inprocess.sampler import InProcessSampler
@@ -140,7 +139,7 @@ def of_damage(folder: Path) -> Iterator[Note]:
 
 
 def of_journals(folder: Path) -> Iterator[Note]:
-    yield from cpython_plan.plan(SamplerOptions(), LiveStacks(1, 5), (3, 14)).notes
+    yield from CPythonSampler(version="3.14.0").plan(SamplerOptions(), LiveStacks(1, 5)).notes
     lines = ("profkit-stacks 1 12 1000000", 'f "f" "f.py"', "s -1 0 3", "t 12 12 \"\"", "r 0 0 5", "d 0 2",
              "w 9", 'x 99 "no Python"', "n 500 70 0", 'e "unreadable"', "")  # fmt: skip
     path = output_path(folder, 0, "cpython")

@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
-from profkit.samplers.inprocess import threads
+from profkit.samplers.inprocess import frames
+from profkit.samplers.inprocess.frames import Threads, main_ident
 from profkit.samplers.inprocess.thread import ThreadWay
-from profkit.samplers.inprocess.threads import Threads, has_other_interpreters, main_ident
 from profkit.samplers.inprocess.timer import TimerWay
-from profkit.samplers.inprocess.ways import Request, WayFailed, check_frames
+from profkit.samplers.inprocess.ways import Request, WayFailed, check_frames, has_other_interpreters
 from tests.integration.harness import environment
 
 
@@ -33,7 +33,7 @@ def test_the_main_thread_has_the_number_of_the_process(monkeypatch: pytest.Monke
 
 
 def test_the_main_thread_is_known_if_another_one_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_MAIN", {})
+    monkeypatch.setattr(frames, "_MAIN", {})
     with ThreadPoolExecutor(1) as others:
         assert others.submit(main_ident).result() == threading.get_ident()
 
@@ -55,7 +55,7 @@ def test_other_threads_have_their_own_numbers_and_names(monkeypatch: pytest.Monk
 
 BESIDE_AN_INTERPRETER = """
 import importlib, sys
-from profkit.samplers.inprocess.threads import has_other_interpreters
+from profkit.samplers.inprocess.ways import has_other_interpreters
 from profkit.samplers.inprocess.ways import WayFailed
 from tests.unit.samplers.inprocess.test_threads import WAYS, request_in, sample_until_failure
 

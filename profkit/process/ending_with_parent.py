@@ -1,7 +1,7 @@
-"""Become PROGRAM, and end with the parent, process PID: `python -I -S tether.py PID FOLDER PROGRAM …`.
+"""Become PROGRAM, and end with the parent: `python -I -S ending_with_parent.py PID FOLDER PROGRAM …`.
 
-If PID ends first, a second process, an orphan, kills PROGRAM's process group and removes FOLDER. PROGRAM
-must lead its process group.
+If the parent, process PID, ends first, a second process, an orphan, kills PROGRAM's process group and removes
+FOLDER. PROGRAM must lead its process group.
 """
 
 from __future__ import annotations

@@ -1,16 +1,90 @@
-"""What py-spy 0.4.3 was seen to say."""
+"""py-spy as a process: when it counts as running, when its file is whole, and what 0.4.3 was seen to say."""
 
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import AttachDenied, SamplerFailed
-from profkit.samplers.attempts import Attempt, read_log
-from profkit.samplers.pyspy_attachment import is_whole
-from profkit.samplers.pyspy_log import LogFacts, failure, log_facts
+from profkit.model.session import SessionState
+from profkit.process import procfs
+from profkit.process.detached import watch
+from profkit.samplers.base import LiveStacks
+from profkit.samplers.options import SamplerOptions
+from profkit.samplers.process_attachment import ProcessAttachment, read_log
+from profkit.samplers.pyspy import PySpySampler
+from profkit.samplers.pyspy_process import PySpyAttempt, is_whole, log_facts
+
+CATCHES_INT = f"SigCgt:\t{1 << (signal.SIGINT - 1):016x}\n"
+SHELL, PYSPY = "/bin/dash", "/usr/bin/py-spy"
+
+
+DEFAULTS = SamplerOptions()
+
+
+def attempt(
+    folder: Path, text: str = "", pid: int = 4711, start: int = 0, options: SamplerOptions = DEFAULTS
+) -> PySpyAttempt:
+    """One that left this log."""
+    log, command = folder / "segment-000.log", ("/bin/py-spy", "record", "-p", str(pid))
+    log.write_text(text)
+    plan = PySpySampler().plan(options, LiveStacks(1, 1))
+    return PySpyAttempt(
+        "py-spy", pid, command, folder / "output", log, start, plan=plan, rounds=folder / "rounds"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "state"),
+    [
+        (PYSPY, b"py-spy\0record\0", SessionState.RUNNING),
+        (SHELL, b"sh\0py-spy\0", SessionState.PREPARING),
+        (None, b"py-spy\0record\0", SessionState.RUNNING),  # of another user
+        (None, b"", SessionState.PREPARING),  # about to end
+    ],
+)
+def test_it_runs_if_it_handles_interrupts(
+    program: str | None, arguments: bytes, state: SessionState, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    process = watch(os.getpid())
+    assert process is not None
+    folder = tmp_path / str(os.getpid())
+    folder.mkdir()
+    (folder / "status").write_text(CATCHES_INT)
+    (folder / "cmdline").write_bytes(arguments)
+    if program is not None:
+        (folder / "exe").symlink_to(program)
+    attachment = ProcessAttachment(process, None, attempt(tmp_path, pid=os.getpid()), 0, SYSTEM_CLOCK)
+    monkeypatch.setattr(procfs, "PROC", str(tmp_path))
+    assert attachment.poll() is state
+    process.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (SamplerOptions(blocking=False), ["--target", "--rounds", "--helper"]),
+        (SamplerOptions(blocking=True), ["--target", "--rounds", "--helper", "--stops"]),
+        (
+            SamplerOptions(blocking=True, subprocesses=True),
+            ["--target", "--rounds", "--helper", "--stops", "--children"],
+        ),
+        (SamplerOptions(idle=False), ["--target"]),
+        (SamplerOptions(gil=True), ["--target"]),
+    ],
+)
+def test_rounds_are_observed_if_all_threads_are_sampled(
+    options: SamplerOptions, names: list[str], tmp_path: Path
+) -> None:
+    found = attempt(tmp_path, pid=7, options=options).watchdog_options()
+    assert [option.partition("=")[0] for option in found] == names
+    assert found[0] == "--target=7"
+
 
 DENIED = (
     "Permission Denied: Try running again with elevated permissions by going 'sudo env \"PATH=$PATH\" !!'\n"
@@ -36,17 +110,9 @@ py-spy> Wrote speedscope file to 'a.json'. Samples: 198 Errors: 7
 """
 
 
-def attempt(folder: Path, text: str, pid: int = 4711, start: int = 0) -> Attempt:
-    """One that left this log."""
-    log = folder / "segment-000.log"
-    log.write_text(text)
-    command = ("/bin/py-spy", "record", "-p", str(pid))
-    return Attempt("py-spy", pid, command, folder / "output", log, start)
-
-
 def test_counts_and_lateness():
-    assert log_facts(DONE) == LogFacts(errors=7, behind_s=12.99)
-    assert log_facts("") == LogFacts(errors=0, behind_s=0.0)
+    assert log_facts(DONE) == (7, 12.99)
+    assert log_facts("") == (0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -54,14 +120,14 @@ def test_counts_and_lateness():
     [DENIED, DENIED_SUSPEND, DENIED_NAME, DENIED_CHILDREN, DENIED_CALL, KILLED_BY_FILTER],
 )
 def test_six_ways_to_be_denied(text: str, tmp_path: Path):
-    error = failure(attempt(tmp_path, text, os.getpid()), "start")
+    error = attempt(tmp_path, text, os.getpid()).failure("start")
     assert isinstance(error, AttachDenied)
     assert error.pid == os.getpid()
     assert "profkit-probe: ptrace=" in read_log(tmp_path / "segment-000.log")
 
 
 def test_a_denial_while_it_writes_is_another_matter(tmp_path: Path):
-    error = failure(attempt(tmp_path, "Error: Permission denied (os error 13)\n"), "stop")
+    error = attempt(tmp_path, "Error: Permission denied (os error 13)\n").failure("stop")
     assert isinstance(error, SamplerFailed)
     assert "failed at stop: Permission denied" in str(error)
 
@@ -78,7 +144,7 @@ def test_a_denial_while_it_writes_is_another_matter(tmp_path: Path):
     ],
 )
 def test_failures(text: str, said: str, tmp_path: Path):
-    error = failure(attempt(tmp_path, text), "sampling")
+    error = attempt(tmp_path, text).failure("sampling")
     assert isinstance(error, SamplerFailed)
     assert said in str(error)
     assert "; " in str(error), "names a fix"
@@ -99,7 +165,7 @@ def test_failures(text: str, said: str, tmp_path: Path):
     ],
 )  # fmt: skip
 def test_a_start_that_fails_is_explained(text: str, said: str, passing: bool, tmp_path: Path):
-    error = failure(attempt(tmp_path, text), "start")
+    error = attempt(tmp_path, text).failure("start")
     assert isinstance(error, SamplerFailed)
     assert said in str(error)
     assert error.passing is passing
@@ -109,14 +175,14 @@ def test_a_start_that_fails_is_explained(text: str, said: str, passing: bool, tm
 
 def test_only_the_part_of_the_attempt_counts(tmp_path: Path):
     text = f"{FULL}{WATCHED} 9\n"
-    error = failure(attempt(tmp_path, f"{text}{WATCHED} 15\n", start=len(text)), "start")
+    error = attempt(tmp_path, f"{text}{WATCHED} 15\n", start=len(text)).failure("start")
     assert "by signal 15 (SIGTERM)" in str(error)
 
 
 def test_a_sampler_that_somebody_stopped(tmp_path: Path):
     text = "profkit-watchdog: interrupted, because it was stopped by signal 19\n"
     tried = attempt(tmp_path, f"{text}{WATCHED} 9\n")
-    assert "py-spy was stopped by signal 19 (SIGSTOP)" in str(failure(tried, "sampling"))
+    assert "py-spy was stopped by signal 19 (SIGSTOP)" in str(tried.failure("sampling"))
 
 
 WHOLE = (

@@ -8,8 +8,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed, SamplerTimeout
 from profkit.model.session import Segment, SessionState
-from profkit.samplers.base import log_path, output_of, output_path
-from profkit.samplers.polling import await_state, backed_off_s
+from profkit.samplers.base import await_state, backed_off_s, log_path, output_of, output_path
 
 PREPARING, RUNNING, PROCESSING, SUCCESS, FAILED, _ = SessionState
 

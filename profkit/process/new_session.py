@@ -1,4 +1,4 @@
-"""Substitute for `setsid --fork` on systems without it: `python -I -S forker.py PROGRAM …`.
+"""Substitute for `setsid --fork` on systems without it: `python -I -S new_session.py PROGRAM …`.
 
 The parent ends at once; the child becomes PROGRAM in its own session. This is a file of its own because it
 runs as a program, before profkit can be imported.

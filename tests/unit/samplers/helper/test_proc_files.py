@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from profkit.samplers.helper import proc_files
-from profkit.samplers.helper.gil import Gil, system_call
+from profkit.samplers.helper.proc_files import Gil, system_call
 from tests.unit.samplers.helper.made_processes import MAPS, VARIABLES, MadeProcess, futex
 
 

@@ -7,17 +7,7 @@ from pathlib import Path
 import pytest
 
 from profkit.process import watchdog
-from profkit.samplers.attempts import (
-    STOP,
-    Attempt,
-    disk_full,
-    ended_how,
-    log_size,
-    read_log,
-    stopped,
-    stopped_failure,
-    unknown_failure,
-)
+from profkit.samplers.process_attachment import STOP, Attempt, ended_how, log_size, read_log
 
 STARTED = f"{watchdog.PREFIX}{watchdog.STARTED.format(5, 4)}\n"
 STOPPED = f"{watchdog.PREFIX}{watchdog.STOPPED.format(19)}\n"
@@ -58,7 +48,7 @@ def test_the_part_of_an_attempt(tmp_path: Path) -> None:
 )
 def test_an_end_by_the_watchdog(text: str, reason: str | None, tmp_path: Path) -> None:
     tried = attempt(tmp_path, text)
-    found, failure = stopped(tried), stopped_failure(tried, STOP)
+    found, failure = tried.stopped(), tried.stopped_failure(STOP)
     if reason is None:
         assert (found, failure) == (None, None)
     else:
@@ -93,12 +83,12 @@ def test_the_last_report_of_an_end(text: str, ended: str | None) -> None:
     ],
 )
 def test_an_end_without_a_known_cause(text: str, error: str | None, said: str, tmp_path: Path) -> None:
-    failure = unknown_failure(attempt(tmp_path, text), STOP, error, passing=True)
+    failure = attempt(tmp_path, text).unknown_failure(STOP, error, passing=True)
     assert said in str(failure)
     assert failure.passing
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
-    failure = disk_full(attempt(tmp_path, ""), STOP)
+    failure = attempt(tmp_path, "").disk_full(STOP)
     assert "failed at stop: the disk is full; free space" in str(failure)
     assert not failure.passing

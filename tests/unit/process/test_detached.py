@@ -1,9 +1,11 @@
-"""Programs that are no children of ours: each test starts real ones."""
+"""Programs that are no children of ours, and processes that are watched: each test starts real ones."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,13 +15,18 @@ from pathlib import Path
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
-from profkit.process import detach, procfs
-from profkit.process.detach import start_detached
-from profkit.process.watched import Watched, watch
+from profkit.process import detached, procfs
+from profkit.process.detached import Detached, Watched, start_detached, watch
 
 PYTHON = sys.executable
-THREADED = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); "
 SLEEPER = "import sys, time; print('started', flush=True); time.sleep(600)"
+SLEEPING = (PYTHON, "-I", "-S", "-c", SLEEPER)
+
+
+def begin(folder: Path, *argv: str, log: Path | None = None) -> Detached | None:
+    """Start a program with a mark in a folder, and by default with its log there."""
+    mark = str(folder / "mark")
+    return start_detached((*argv, mark), mark, log or folder / "log", SYSTEM_CLOCK, 30)
 
 
 @pytest.fixture
@@ -70,7 +77,7 @@ def test_the_program_has_no_child_at_all(tmp_path: Path):
 import os, signal, sys
 from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK
-from profkit.process.detach import start_detached
+from profkit.process.detached import start_detached
 mark = {str(tmp_path / "mark")!r}
 begun = start_detached((sys.executable, "-c", {SLEEPER!r}, mark), mark, Path(mark + ".log"), SYSTEM_CLOCK, 30)
 try:
@@ -136,12 +143,10 @@ def test_without_a_setsid_the_watchdog_does_its_work(
 
 
 def test_where_the_log_takes_no_report(tmp_path: Path):
-    log, mark = tmp_path / "log", str(tmp_path / "mark")
-    log.symlink_to("/dev/null")
-    argv = (PYTHON, "-I", "-S", "-c", SLEEPER, mark)
-    begun = start_detached(argv, mark, log.resolve(), SYSTEM_CLOCK, 30)
+    begun = begin(tmp_path, *SLEEPING, log=Path("/dev/null"))
     assert begun is not None
-    assert procfs.command_line(begun.pid) == tuple(os.fsencode(word) for word in argv)
+    argv = (*SLEEPING, str(tmp_path / "mark"))
+    assert procfs.command_line(begun.pid) == tuple(map(os.fsencode, argv))
     assert begun.watchdog_pid == procfs.parent(begun.pid)
     os.kill(begun.pid, signal.SIGKILL)
 
@@ -150,7 +155,7 @@ def test_a_program_that_names_itself_as_interpreter_is_not_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sys, "executable", "/usr/bin/server")
-    assert [launcher[1:] for launcher in detach._launchers()] == [("--fork",)]
+    assert [launcher[1:] for launcher in detached._launchers()] == [("--fork",)]
 
 
 SLOW_TO_BECOME = """#!{python}
@@ -185,30 +190,25 @@ def test_a_thread_is_not_taken_for_its_program(start: Callable[[str], Watched], 
     wait_for(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
     mark = os.fsencode(tmp_path / "mark0")
     threads = sorted(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
-    assert detach._program_among(threads[1:], mark) is None
-    assert detach._program_among(threads, mark) == process.pid
+    assert detached._program_among(threads[1:], mark) is None
+    assert detached._program_among(threads, mark) == process.pid
 
 
 def test_the_watchdog_is_named_and_ends_with_its_program(tmp_path: Path):
-    log, mark = tmp_path / "log", str(tmp_path / "mark")
-    argv = (sys.executable, "-I", "-S", "-c", SLEEPER, mark)
-    begun = start_detached(argv, mark, log, SYSTEM_CLOCK, 30)
+    begun = begin(tmp_path, *SLEEPING)
     assert begun is not None
     assert begun.watchdog_pid is not None
     assert procfs.parent(begun.pid) == begun.watchdog_pid
     assert os.listdir(f"/proc/{begun.watchdog_pid}/fd") == ["0", "1", "2"]
     os.kill(begun.pid, signal.SIGKILL)
     wait_for(lambda: not procfs.is_running(begun.watchdog_pid))
-    assert "profkit-watchdog: ended by signal 9\n" in log.read_text()
+    assert "profkit-watchdog: ended by signal 9\n" in (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
 def test_the_watchdog_ignores_signals_before_its_program_runs(tmp_path: Path, signum: signal.Signals):
-    log, mark = tmp_path / "log", str(tmp_path / "mark")
-    script = f"kill -{int(signum)} $PPID; exec sleep 0.2"
-    started = start_detached(("/bin/sh", "-c", script, mark), mark, log, SYSTEM_CLOCK, timeout_s=10)
-    assert started is not None
-    wait_for(lambda: "ended with exit status 0" in log.read_text("utf-8"))
+    assert begin(tmp_path, "/bin/sh", "-c", f"kill -{int(signum)} $PPID; exec sleep 0.2") is not None
+    wait_for(lambda: "ended with exit status 0" in (tmp_path / "log").read_text())
 
 
 def test_no_launcher_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -229,27 +229,24 @@ def test_a_script_runs_under_its_interpreter(tmp_path: Path):
     script = tmp_path / "script"
     script.write_text(f"#!{sys.executable}\n{SLEEPER}\n")
     script.chmod(0o755)
-    mark = str(tmp_path / "mark")
-    begun = start_detached((str(script), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+    begun = begin(tmp_path, str(script))
     assert begun is not None
-    assert procfs.command_line(begun.pid)[-2:] == (os.fsencode(script), os.fsencode(mark))
+    assert procfs.command_line(begun.pid)[-2:] == (os.fsencode(script), os.fsencode(tmp_path / "mark"))
     os.kill(begun.pid, signal.SIGKILL)
 
 
 def test_a_program_that_cannot_run_is_the_systems_error(tmp_path: Path):
-    mark = str(tmp_path / "mark")
     with pytest.raises(FileNotFoundError, match=r"No such file.*/no'"):
-        start_detached((str(tmp_path / "no"), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+        begin(tmp_path, str(tmp_path / "no"))
     (tmp_path / "text").write_text("no program")
     (tmp_path / "text").chmod(0o755)
     with pytest.raises(OSError, match="Exec format error"):
-        start_detached((str(tmp_path / "text"), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+        begin(tmp_path, str(tmp_path / "text"))
 
 
 def test_without_a_watchdog_it_leaves_its_reason_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    mark = str(tmp_path / "mark")
-    assert start_detached((str(tmp_path / "no"), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30) is None
+    assert begin(tmp_path, str(tmp_path / "no")) is None
     assert f"failed to execute {tmp_path / 'no'}" in (tmp_path / "log").read_text()
 
 
@@ -257,17 +254,15 @@ def test_an_interrupt_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(detach, "_reported", interrupted)
-    mark = str(tmp_path / "mark")
-    argv = (sys.executable, "-I", "-S", "-c", SLEEPER, mark)
+    monkeypatch.setattr(detached, "_reported", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        start_detached(argv, mark, tmp_path / "log", SYSTEM_CLOCK, 30)
-    wait_for(lambda: not list(detach._marked(os.fsencode(mark))))
+        begin(tmp_path, *SLEEPING)
+    wait_for(lambda: not list(detached._marked(os.fsencode(tmp_path / "mark"))))
 
 
 def test_pids_wrap_around():
     largest = int(Path("/proc/sys/kernel/pid_max").read_text())
-    after = list(itertools.islice(detach._pids_after(largest - 3), 5))
+    after = list(itertools.islice(detached._pids_after(largest - 3), 5))
     assert after == [largest - 2, largest - 1, 300, 301, 302]
 
 
@@ -277,8 +272,8 @@ def test_a_process_far_from_its_launcher_is_found(
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     process = start(SLEEPER)
     far = (process.pid + 10_000) % 30_000 + 300
-    found = detach._search(far, os.fsencode(tmp_path / "mark0"), SYSTEM_CLOCK, lambda: True)
-    assert found == detach.Detached(process.pid, None)
+    found = detached._search(far, os.fsencode(tmp_path / "mark0"), SYSTEM_CLOCK, lambda: True)
+    assert found == detached.Detached(process.pid, None)
 
 
 def test_it_ignores_and_catches_no_signal(tmp_path: Path):
@@ -290,3 +285,107 @@ def test_it_ignores_and_catches_no_signal(tmp_path: Path):
     of_the_c_library = 0b11 << 31
     for field in ("SigIgn", "SigCgt", "SigBlk"):
         assert int(status[field], 16) & ~of_the_c_library == 0, field
+
+
+NOBODY = 2**22 + 1
+
+
+def test_a_living_process_and_its_end():
+    with subprocess.Popen(["/bin/sleep", "600"]) as child:
+        process = watch(child.pid)
+        assert process is not None
+        assert process.alive()
+        assert not process.wait(0.0)
+        assert process.signal(signal.SIGKILL)
+        assert process.wait(30)
+        assert not process.alive()
+    assert not process.signal(signal.SIGKILL)
+    process.close()
+    assert not process.alive()
+    assert process.wait(0.0)
+    assert not process.signal(signal.SIGKILL)
+
+
+def test_nobody_to_watch():
+    assert watch(NOBODY) is None
+
+
+def test_it_holds_no_descriptor():
+    before = os.listdir("/proc/self/fd")
+    process = watch(os.getpid())
+    assert process is not None
+    assert process.alive()
+    assert os.listdir("/proc/self/fd") == before
+    process.close()
+    process.close()
+    assert not process.alive()
+
+
+def test_a_later_process_with_its_pid_is_another():
+    with subprocess.Popen(["/bin/sleep", "600"]) as child:
+        ticks = procfs.start_ticks(child.pid)
+        assert ticks is not None
+        earlier = Watched(child.pid, ticks - 1)
+        assert not earlier.alive()
+        assert not earlier.signal(signal.SIGKILL)
+        earlier.close()
+        assert child.poll() is None
+        child.kill()
+
+
+def test_where_proc_shows_nothing_the_kernel_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with subprocess.Popen(["/bin/sleep", "600"]) as child:
+        process = watch(child.pid)
+        assert process is not None
+        monkeypatch.setattr(procfs, "PROC", str(tmp_path))  # as after chroot
+        assert process.alive()
+        assert process.signal(signal.SIGKILL)
+        child.wait()
+        assert process.wait(30)
+
+
+def test_without_a_free_descriptor_it_can_be_ended():
+    with subprocess.Popen(["/bin/sleep", "600"]) as child:
+        process = watch(child.pid)
+        assert process is not None
+        with no_free_descriptor():
+            assert process.alive()
+            assert process.signal(signal.SIGKILL)
+        child.wait()
+        assert process.wait(30)
+
+
+@contextlib.contextmanager
+def no_free_descriptor() -> Iterator[None]:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_orphans_of_a_subreaper_are_reaped(tmp_path: Path):
+    program = f"""
+import ctypes, os, signal, sys
+from pathlib import Path
+from profkit.clock import SYSTEM_CLOCK
+from profkit.process.detached import start_detached
+from profkit.process.detached import watch
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+mark = {str(tmp_path / "mark")!r}
+argv = (sys.executable, "-c", "import time; time.sleep(600)", mark)
+begun = start_detached(argv, mark, Path(mark + ".log"), SYSTEM_CLOCK, 30)
+process, watchdog = watch(begun.pid), watch(begun.watchdog_pid)
+assert os.waitpid(watchdog.pid, os.WNOHANG) == (0, 0), "it is our child here"
+process.signal(signal.SIGKILL)
+for watched in (process, watchdog):
+    watched.wait(30)
+    watched.close()
+try:
+    os.wait()
+except ChildProcessError:
+    print("reaped")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "reaped\n", done.stderr

@@ -1,7 +1,10 @@
-"""Distinguish signals to a whole process group from signals to this process alone.
+"""Run a command in this process's terminal, as if it had been started in its place.
 
-A signal does not say to whom it was sent. The witness is a process of the same group that does nothing else:
-what it receives, all other members have received, too. It also kills the command if this process is killed.
+The command shares the process group, so signals to the whole group, such as those of the terminal, reach it
+directly. Those to this process alone are passed on, whoever sent them. A signal does not say to whom it was
+sent. So a witness distinguishes them, a process of the same group that does nothing else: what it receives,
+all other members have received, too. If this process is killed, the witness kills the command. A stop of the
+command stops this process, too, as job control expects.
 """
 
 from __future__ import annotations
@@ -10,18 +13,105 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from resource import RLIMIT_CORE, setrlimit
 from types import FrameType
 from typing import Final, NoReturn
 
+from profkit.errors import ProfkitError
 from profkit.process.procfs import is_same_process, state_and_start, status
 
+_OF_TERMINALS = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD})
+_UNTOUCHABLE = frozenset(
+    {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+)
+_WITNESSED = signal.valid_signals() - _UNTOUCHABLE - {signal.SIGCHLD}
 _POLL_MS: Final = 10
 _MOST_POLLS: Final = 200
 """A witness that gets no processor for two seconds says nothing any more."""
 _MOST_REPORTS: Final = 4096
 _PID_BYTES: Final = 8
+
+
+class CommandNotStarted(ProfkitError):
+    """The command of `profkit run` does not exist or cannot be executed."""
+
+    exit_code = 127  # as of shells
+
+    def __init__(self, command: str, reason: str) -> None:
+        self.command, self.reason = command, reason
+        super().__init__(f"{command!r} cannot be started: {reason}; give a program's name or path")
+
+
+def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run a command until it ends; return its exit code, or the negative number of the signal that ended it.
+
+    Call it in the main thread. Raises CommandNotStarted.
+    """
+    with _reaped_children(), _blocked_signals() as previous, ExitStack() as stack:
+        try:
+            witness = stack.enter_context(witness_of(_WITNESSED))
+            pid = os.posix_spawnp(
+                command[0], list(command), dict(environ),
+                setsigmask=previous, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise CommandNotStarted(command[0], reason) from error
+        witness.guard(pid)
+        return os.waitstatus_to_exitcode(_await_end(pid, witness))
+
+
+def end_as(exit_code: int) -> None:
+    """End this process by a signal if the code is its negative number, without a core file."""
+    if exit_code < 0:
+        setrlimit(RLIMIT_CORE, (0, 0))
+        if -exit_code != signal.SIGKILL:
+            signal.signal(-exit_code, signal.SIG_DFL)
+        os.kill(os.getpid(), -exit_code)
+
+
+@contextmanager
+def _reaped_children() -> Iterator[None]:
+    """Let ended children wait for `waitpid`, also if the parent of this process ignored SIGCHLD."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+@contextmanager
+def _blocked_signals() -> Iterator[set[signal.Signals | int]]:
+    """Block all signals that can be passed on; yield the previous mask."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _UNTOUCHABLE)
+    try:
+        yield previous
+    finally:
+        # The terminal's signals were for the command; any other one ends this process now.
+        while signal.sigtimedwait(_OF_TERMINALS, 0) is not None:
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _await_end(pid: int, witness: Witness) -> int:
+    while True:
+        received = signal.sigwaitinfo(signal.valid_signals() - _UNTOUCHABLE)
+        if received.si_signo == signal.SIGCHLD:
+            ended, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+            if ended and os.WIFSTOPPED(status):
+                os.kill(os.getpid(), signal.SIGSTOP)
+            elif ended:
+                return status
+        elif _is_for_command(received.si_signo, pid, witness):
+            os.kill(pid, received.si_signo)
+
+
+def _is_for_command(number: int, pid: int, witness: Witness) -> bool:
+    """Return whether the command has not received a signal that this process has."""
+    is_in_group = os.getpgid(pid) == os.getpgrp()
+    return not (witness.has_received(number) and is_in_group)
 
 
 class Witness:

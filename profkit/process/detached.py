@@ -1,4 +1,4 @@
-"""Start a program that is not a child of this process, and find its pid.
+"""Programs that are no children of this process: start one and find its pid, watch it, and signal it.
 
 It is invisible to `os.wait()`, to `waitpid(-1)` and in the process tree. (If this process is init of a
 container, or a subreaper, the kernel makes every orphan its child; `watch` reaps it then.) The program's
@@ -20,14 +20,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from profkit.clock import Clock
+from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process import procfs, watchdog
 from profkit.process.child import plain_python, run_child
+from profkit.process.guard import reraise_signal_error, suppressed
 
 _NEARBY = 64
 _RESERVED_PIDS = 300
 """First pid that the kernel assigns after the largest one (RESERVED_PIDS in kernel/pid.c)."""
-_PAUSE_S = 0.0002
+_PAUSE_S, _WATCH_PAUSE_S = 0.0002, 0.002
 _SEARCH_S = 1.0
 """Maximum time for which a process has no arguments: during exec, on a machine under load."""
 _REPORT_PAUSE_S, _QUIET_S = 0.0005, 0.1
@@ -215,3 +216,76 @@ def _has_mark(pid: int, mark: bytes) -> bool:
         and pid != posix.getpid()
         and procfs.status(pid).get("Tgid") == str(pid)
     )
+
+
+class Watched:
+    """Process that belongs to another parent, which gets its exit code.
+
+    Has no open descriptor: a program may close numbers that it did not open (`os.closerange`) and reuse
+    them. Its files would then be polled and closed.
+    """
+
+    def __init__(self, pid: int, start_ticks: int) -> None:
+        self.pid, self.start_ticks = pid, start_ticks
+        self._closed = False
+
+    def alive(self) -> bool:
+        """Return whether the process runs; zombies count as ended; False after `close`."""
+        if self._closed:
+            return False
+        try:
+            seen = procfs.state_and_start(self.pid)
+        except OSError as error:  # no descriptor is free to read /proc
+            reraise_signal_error(error)
+            seen = None
+        if seen is None:  # also after chroot, or for another user's process
+            return _exists(self.pid)
+        state, ticks = seen
+        return ticks == self.start_ticks and state not in procfs.ENDED
+
+    def wait(self, timeout_s: float, clock: Clock = SYSTEM_CLOCK) -> bool:
+        """Wait until the process has ended, and return whether it has; True after `close`."""
+        deadline_s = clock.monotonic_s() + timeout_s
+        while self.alive():
+            left_s = deadline_s - clock.monotonic_s()
+            if left_s <= 0:
+                return False
+            clock.sleep(min(_WATCH_PAUSE_S, left_s))
+        return True
+
+    def signal(self, signum: signal.Signals) -> bool:
+        """Send a signal; return False if the process has ended. Raises PermissionError if not permitted."""
+        # Between the check and the signal another process could get the pid only if the kernel
+        # assigned all pids of the machine in that microsecond.
+        if not self.alive():
+            return False
+        try:
+            posix.kill(self.pid, signum)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Stop watching, and reap the process if it is our child after all (we are init or a subreaper)."""
+        if self._closed:
+            return
+        self._closed = True
+        with suppressed(OSError):  # it is not our child
+            if procfs.start_ticks(self.pid) == self.start_ticks:
+                posix.waitid(posix.P_PID, self.pid, posix.WEXITED | posix.WNOHANG)
+
+
+def watch(pid: int) -> Watched | None:
+    """Return a `Watched` for a process, None if it has ended."""
+    ticks = procfs.running_since_ticks(pid)
+    return None if ticks is None else Watched(pid, ticks)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        posix.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

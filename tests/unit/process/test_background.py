@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from profkit.process.frames import current_frames
+from profkit.process.background import current_frames
 
 
 def test_the_frame_of_each_thread() -> None:
