@@ -155,7 +155,7 @@ def test_search_by_regular_expression(page_of: PageOf) -> None:
     pattern = page.get_by_role("button", name="Regular expression")
     expect(pattern).to_have_attribute("aria-pressed", "true")
     field.fill("/load_(batch/")
-    expect(share).to_have_text("Invalid pattern: “(” without “)”")
+    expect(share).to_have_text("Invalid pattern: Unterminated group")
     expect(field).to_have_attribute("aria-invalid", "true")
     field.fill("load_.*h")
     expect(share).to_have_text("no match")

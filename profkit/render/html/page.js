@@ -5,7 +5,7 @@ enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModu
 costsOf:()=>costsOf,currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
 formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,groupOf:()=>groupOf,head:()=>head,nodeName:()=>nodeName,
 paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,
-stateOf:()=>stateOf2,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
+stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
 parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
 null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
 functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\
@@ -55,14 +55,14 @@ tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{gro
 get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
 functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
 let prefix=thread==="all"||head.runs[run].threads.length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{
-functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var SVG="http://www.w3.org/2000/svg",make=(tag,attributes={},...children)=>fill(document.createElement(tag),attributes,
-children),draw=(tag,attributes={},...children)=>fill(document.createElementNS(SVG,tag),attributes,children),button=(text,onClick2,attributes={})=>make(
-"button",{type:"button",click:onClick2,...attributes},text);function fill(element,attributes,children){for(let[
-name,value]of Object.entries(attributes))value==null||value===!1||(typeof value=="function"?element.addEventListener(
-name,value):typeof value=="object"?setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));
-return element.append(...children.flat().filter(isShown)),element}function setStyle(element,properties){for(let[
-name,value]of Object.entries(properties))element.style.setProperty(name,String(value))}var isShown=child2=>child2!=
-null&&child2!=="";var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
+functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var SVG="http://www.w3.org/2000/svg";function make(tag,attributes={},...children){return fill(document.createElement(
+tag),attributes,children)}function draw(tag,attributes={},...children){return fill(document.createElementNS(SVG,
+tag),attributes,children)}var button=(text,onClick2,attributes={})=>make("button",{type:"button",click:onClick2,
+...attributes},text);function fill(element,attributes,children){for(let[name,value]of Object.entries(attributes))
+value==null||value===!1||(typeof value=="function"?element.addEventListener(name,value):typeof value=="object"?
+setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));return element.append(...children.
+flat().filter(isShown)),element}function setStyle(element,properties){for(let[name,value]of Object.entries(properties))
+element.style.setProperty(name,String(value))}var isShown=child2=>child2!=null&&child2!=="";var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
 thread??wholeThread,activity:head.initial?.activity??"all",view:"left-heavy",direction:"icicle",chains:"folded",
 focus:0,range:null,cursor:0,selected:null,search:"",theme:"auto",tab:null,order:0}),current={...initialState},
 state=current;function setState(changes2,origin="page"){let all={...consequences(changes2),...changes2},changed=Object.
@@ -199,21 +199,20 @@ spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(v
 let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,
 node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],
 where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.
-length} in ${where})`}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
-capacity),node:new Uint32Array(capacity),spot:new Float64Array(capacity),small:new Uint8Array(capacity)}),FrameBatch=class{constructor(){
-this.count=0;let{x,width,depth,node,spot,small}=columnsOf(4096);this.x=x,this.width=width,this.depth=depth,this.
-node=node,this.spot=spot,this.small=small}clear(){this.count=0}add(x,width,depth,node,spot,small=0){this.count===
-this.x.length&&this.#grow(this.count*2);let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
+length} in ${where})`}var FrameBatch=class{count=0;x=new Float64Array(4096);width=new Float64Array(4096);depth=new Uint16Array(4096);node=new Uint32Array(
+4096);spot=new Float64Array(4096);small=new Uint8Array(4096);clear(){this.count=0}add(x,width,depth,node,spot,small=0){
+this.count===this.x.length&&this.#grow();let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
 this.node[i]=node,this.spot[i]=spot,this.small[i]=small}addMany(x,width,depth,node,spot,part){this.add(x,width,
 depth,node,spot,1+Math.ceil(part*254))}matchedPart(i){return(this.small[i]-1)/254}find(x,depth){for(let i=0;i<
-this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(capacity){
-let{x,width,depth,node,spot,small}=columnsOf(capacity);x.set(this.x),width.set(this.width),depth.set(this.depth),
-node.set(this.node),spot.set(this.spot),small.set(this.small),Object.assign(this,{x,width,depth,node,spot,small})}};var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{constructor(){this.window=[0,1],this.path=
-null}to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||calm.matches||
-drawMs>30;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=target)}advance(now){
-if(!this.path)return!1;let{from,to}=this.path,start2=this.path.start??now;this.path.start=start2;let part=Math.
-min(1,(now-start2)/180),eased=1-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*eased,from[1]+(to[1]-from[1])*
-eased],part===1&&([this.window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';var widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){let{size:size2,
+this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(){this.
+x=grown(this.x),this.width=grown(this.width),this.depth=grown(this.depth),this.node=grown(this.node),this.spot=
+grown(this.spot),this.small=grown(this.small)}};function grown(column2){let larger=new column2.constructor(2*column2.
+length);return larger.set(column2),larger}var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{window=[0,1];path=null;to(target,smoothly,drawMs){
+let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||calm.matches||drawMs>30;this.path=still?null:
+{from:this.window,to:target,start:null},still&&(this.window=target)}advance(now){if(!this.path)return!1;let{from,
+to}=this.path,start2=this.path.start??now;this.path.start=start2;let part=Math.min(1,(now-start2)/180),eased=1-
+(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*eased,from[1]+(to[1]-from[1])*eased],part===1&&([this.
+window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';var widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){let{size:size2,
 ratio,palette}=scene2;context.setTransform(ratio,0,0,ratio,0,0),context.fillStyle=palette.ground,context.fillRect(
 0,0,size2.width,size2.height),context.font=fontOf(12),context.textBaseline="middle",paintFrames(context,scene2),
 context.globalAlpha=1,paintScale(context,scene2)}function paintFrames(context,scene2){let{batch:batch2,ratio,size:size2,
@@ -269,72 +268,19 @@ least);origin+k*step3*factor<=end;k++)ticks.push({x:(origin+k*step3*factor-from)
 return ticks})}function unitOf2({weight_s,whole},width){if(whole)return["%",whole/100];if(weight_s===null)return[
 "",1];let[unit,seconds]=UNITS.findLast(([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}
 function roundStep(least){let power=10**Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=
-least*.999)??10)}var CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/,n:/\n/,t:/\t/,r:/\r/,f:/\f/,v:/\v/},REPEATS={"*":[0,1/0],
-"+":[1,1/0],"?":[0,1]},PatternError=class extends Error{},Reader=class{constructor(text){this.text=text,this.at=
-0}peek(){return this.text.charAt(this.at)}take(){return this.text.charAt(this.at++)}skip(expected){let found3=this.
-text.startsWith(expected,this.at);return found3&&(this.at+=expected.length),found3}};function parsePattern(text){
-if(text.length>500)throw new PatternError("longer than 500 characters");let reader=new Reader(text),part=choiceIn(
-reader);if(reader.at<text.length)throw new PatternError("“)” without “(”");return part}function choiceIn(reader){
-let parts2=[sequenceIn(reader)];for(;reader.skip("|");)parts2.push(sequenceIn(reader));return parts2.length>1?
-{kind:"choice",parts:parts2}:parts2[0]}function sequenceIn(reader){let parts2=[];for(;reader.peek()!==""&&!"|)".
-includes(reader.peek());)parts2.push(repeatIn(reader));return{kind:"sequence",parts:parts2}}function repeatIn(reader){
-let part=atomIn(reader),bounds=boundsIn(reader);if(!bounds)return part;if(reader.skip("?"),boundsIn(reader))throw new PatternError(
-"a repetition is repeated");return{kind:"repeat",part,least:bounds[0],most:bounds[1]}}function boundsIn(reader){
-let next3=reader.peek();if(next3!==""&&Object.hasOwn(REPEATS,next3))return REPEATS[reader.take()];let found3=/^\{(\d+)(,?)(\d*)\}/.
-exec(reader.text.slice(reader.at));if(!found3)return null;reader.at+=found3[0].length;let least=Number(found3[1]),
-most=found3[2]?found3[3]?Number(found3[3]):1/0:least;if(most<least)throw new PatternError(`numbers out of orde\
-r in ${found3[0]}`);if(least>100||most>100&&most<1/0)throw new PatternError(`${found3[0]} repeats more than 10\
-0 times`);return[least,most]}function atomIn(reader){let next3=reader.take();if(next3==="(")return groupIn(reader);
-if(next3==="[")return{kind:"set",has:classIn(reader)};if(next3==="\\")return escapeIn(reader);if(next3==="^"||
-next3==="$")return{kind:"edge",edge:next3};if(next3===".")return{kind:"set",has:character=>character!==`
-`};if(Object.hasOwn(REPEATS,next3))throw new PatternError(`nothing to repeat before “${next3}”`);return literal(
-next3)}function groupIn(reader){if(reader.peek()==="?"&&!reader.skip("?:"))throw new PatternError("“(?” is onl\
-y supported in “(?:…)”");let part=choiceIn(reader);if(!reader.skip(")"))throw new PatternError("“(” with\
-out “)”");return part}function escapeIn(reader){let next3=reader.take();if(next3==="b"||next3==="B")return{
-kind:"edge",edge:next3};let has=escaped(next3);return typeof has=="string"?literal(has):{kind:"set",has}}function escaped(letter){
-if(letter==="")throw new PatternError("“\\” at the end");if(Object.hasOwn(CLASSES,letter))return character=>CLASSES[letter].
-test(character);if(/[A-Za-z0-9]/.test(letter))throw new PatternError(`“\\${letter}” is not supported`);return letter}
-function classIn(reader){let negated=reader.skip("^"),members=[];for(;!reader.skip("]");){if(reader.peek()==="")
-throw new PatternError("“[” without “]”");members.push(memberIn(reader))}return character=>members.some(
-has=>anyCase(has)(character))!==negated}function memberIn(reader){let first=characterIn(reader);if(typeof first!=
-"string")return first;if(!(reader.peek()==="-"&&!["]",""].includes(reader.text.charAt(reader.at+1))))return character=>character===
-first;reader.take();let last=characterIn(reader);if(typeof last!="string"||last<first)throw new PatternError("\
-a range is out of order");return character=>first<=character&&character<=last}function characterIn(reader){let next3=reader.
-take();return next3!=="\\"?next3:reader.skip("b")?"\b":escaped(reader.take())}var literal=wanted2=>({kind:"set",
-has:anyCase(character=>character===wanted2)}),anyCase=has=>character=>has(character)||has(character.toLowerCase())||
-has(character.toUpperCase());var MAX_STEPS=1e3,MAX_STATES=2e3,FOUND=0,EDGE=`
-`;function compilePattern(text){try{return{matches:matcherOf(parsePattern(text))}}catch(error){if(error instanceof
-PatternError)return{error:error.message};throw error}}function matcherOf(part){let steps=[{has:null,edge:null,
-to:[]}],first=addSteps(steps,part,FOUND),states=new Map;return text=>{states.size>MAX_STATES&&states.clear();let state2=stateOf(
-states,[first],EDGE);for(let at2=0;at2<=text.length;at2++){let character=at2<text.length?text[at2]:EDGE,next3=state2.
-next.get(character)??follow(steps,states,state2,first,character);if(state2.next.set(character,next3),next3===!0)
-return!0;state2=next3}return!1}}function addSteps(steps,part,to){return part.kind==="set"?add2(steps,{has:part.
-has,edge:null,to:[to]}):part.kind==="edge"?add2(steps,{has:null,edge:part.edge,to:[to]}):part.kind==="sequence"?
-part.parts.reduceRight((at2,each)=>addSteps(steps,each,at2),to):part.kind==="repeat"?addRepeat(steps,part,to):
-add2(steps,{has:null,edge:null,to:part.parts.map(each=>addSteps(steps,each,to))})}function addRepeat(steps,{part,
-least,most},to){let at2=to;if(most===1/0){let loop={has:null,edge:null,to:[to]};at2=add2(steps,loop),loop.to.push(
-addSteps(steps,part,at2))}for(let i=least;i<most&&most<1/0;i++)at2=add2(steps,{has:null,edge:null,to:[to,addSteps(
-steps,part,at2)]});for(let i=0;i<least;i++)at2=addSteps(steps,part,at2);return at2}function add2(steps,step3){
-if(steps.length>=MAX_STEPS)throw new PatternError("too many repetitions");return steps.push(step3)-1}function stateOf(states,steps,character){
-let before=character===EDGE?"edge":isWord(character)?"word":"other",key=`${before} ${steps}`,known2=states.get(
-key);if(known2)return known2;let state2={steps,before,next:new Map};return states.set(key,state2),state2}function follow(steps,states,state2,first,character){
-let reached=reach(steps,state2,character);if(reached.has(FOUND))return!0;let next3=new Set([first]);for(let at2 of reached)
-steps[at2].has?.(character)&&next3.add(steps[at2].to[0]);return stateOf(states,[...next3].sort((a,b)=>a-b),character)}
-function reach(steps,state2,character){let reached=new Set(state2.steps);for(let at2 of reached){let{has,edge,
-to}=steps[at2];has||edge&&!isAt(edge,state2.before,character)||to.forEach(next3=>reached.add(next3))}return reached}
-function isAt(edge,before,character){return edge==="^"?before==="edge":edge==="$"?character===EDGE:before==="w\
-ord"!==isWord(character)==(edge==="b")}var isWord=character=>/\w/.test(character);var MAX_MS=2e3,cache=new WeakMap;function matchTexts(search,count,textOf3){let{test}=testOf(search);if(!test)return null;
-let deadline=performance.now()+MAX_MS,matches=new Uint8Array(count);for(let index=0;index<count&&(matches[index]=
-test(textOf3(index))?1:0,!(index%64===0&&performance.now()>deadline));index++);return matches}var patternIn=search=>/^\s*\/(.+)\/\s*$/s.
-exec(search)?.[1]??null;function testOf(search){let pattern=patternIn(search);if(pattern!==null){let compiled=compilePattern(
-pattern);return compiled.error===void 0?{test:compiled.matches}:{error:compiled.error}}let words2=search.toLowerCase().
-split(/\s+/).filter(Boolean);return words2.length===0?{}:{test:text=>hasAll(text.toLowerCase(),words2)}}var hasAll=(text,words2)=>words2.
-every(word=>text.includes(word));function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<tree2.
-fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.end[node]:
-node+1}return nodes}function deepestMatches(tree2,rows,matches){if(!matches)return null;let known2=cache.get(rows);
-if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(tree2.fn.length);for(let node=1;node<
-found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:found3[tree2.parent[node]];return cache.
-set(rows,{matches,found:found3}),found3}var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
+least*.999)??10)}var cache=new WeakMap;function matchTexts(search,count,textOf3){let{test}=testOf(search);if(!test)return null;
+let deadline=performance.now()+2e3,matches=new Uint8Array(count);for(let index=0;index<count&&(matches[index]=
+test(textOf3(index))?1:0,!(performance.now()>deadline));index++);return matches}var patternIn=search=>/^\s*\/(.+)\/\s*$/s.
+exec(search)?.[1]??null;function testOf(search){let pattern=patternIn(search);if(pattern!==null)return testOfPattern(
+pattern);let words2=search.toLowerCase().split(/\s+/).filter(Boolean);return words2.length===0?{}:{test:text=>hasAll(
+text.toLowerCase(),words2)}}function testOfPattern(pattern){try{let expression=new RegExp(pattern,"im");return{
+test:text=>expression.test(text)}}catch(error){return{error:error.message.replace(/^Invalid regular expression: (\/.*\/\w*: )?/s,
+"")}}}var hasAll=(text,words2)=>words2.every(word=>text.includes(word));function outermostMatches(tree2,matches){
+let nodes=[];for(let node=1;node<tree2.fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&
+nodes.push(node),node=hit?tree2.end[node]:node+1}return nodes}function deepestMatches(tree2,rows,matches){if(!matches)
+return null;let known2=cache.get(rows);if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(
+tree2.fn.length);for(let node=1;node<found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:
+found3[tree2.parent[node]];return cache.set(rows,{matches,found:found3}),found3}var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
 spot),rowOf(spot));return{tree:tree2,rows,total:all.total,height:all.lanes.reduce((sum,lane)=>sum+lane.rows,0),
 top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),lane:row=>all.lanes.findLast(({top})=>top<=row)??all.
 lanes[0],thread:spot=>laneAt(all,sampleOf(spot)).thread,node:spot=>nodeAt(all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(
@@ -448,43 +394,43 @@ on mark lists all shortcuts.",canvas=make("canvas",{class:"graph-canvas",tabinde
 -roledescription":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make(
 "div",{class:"graph-scroller"},space),nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,
 motion=new Motion,size={width:0,height:0},view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,spot:0,redrawMs:0,
-matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>frameAt(x,y),frames:()=>Array.from({length:batch.
-count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function showView(){view=currentView(),
-graph.spot=view.spotOf(state.cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function wanted(){
-let{range,focus:focus2}=state;return range?[range[0]*view.total,range[1]*view.total]:state.view==="chronologic\
-al"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}var partsOf=whole=>head.kind==="co\
-mparison"?{whole}:{};function move(smoothly){motion.to(wanted(),smoothly,graph.redrawMs),request()}function request(){
-requested||(requested=!0,requestAnimationFrame(now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&
-request()}))}var isPrinted=()=>scroller.classList.contains("printed"),rowCount=()=>view.height,isFlame=()=>state.
-direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())
-return row;let{top,rows}=view.lane(row);return 2*top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.
-scrollTop/ROW_PX),last=Math.min(rowCount()-1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())
-return[first,last];let[upper,lower]=[view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),
-flipped(first)]:[upper.top,lower.top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});
-if(!view||!context||size.width===0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(
-motion.window,size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.
-now()-start2}function scene(){let{window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.
-width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf({...currentRun(),
-...partsOf(view.total)},view,window,size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:
-[0,1],matches:graph.matches,selected:state.selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.
-view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.
-floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(row));return i<0?null:frame(i)}function frame(i){
-let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.
-x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*
-ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.
-height+margin)}function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:
-1/0);space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.
-clientWidth,Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(
-PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.
-height]=[Math.round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}\
-px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&view.lane(0).rows===rowCount();scroller.
-scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),showView();
-let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).observe(scroller),scroller.addEventListener(
-"scroll",request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.
-classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){onChange(["run","thread","activi\
-ty","view","chains"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(origin!==
-"drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(
-["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
+matches:null,view:()=>view,window:()=>motion.window,at:frameAt,frames:()=>Array.from({length:batch.count},(_,i)=>frame(
+i)),redraw:request,reveal};function showView(){view=currentView(),graph.spot=view.spotOf(state.cursor),nothing.
+hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function wanted(){let{range,focus:focus2}=state;return range?
+[range[0]*view.total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.
+extent(focus2):[0,view.total]}var partsOf=whole=>head.kind==="comparison"?{whole}:{};function move(smoothly){motion.
+to(wanted(),smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(
+now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.
+contains("printed"),rowCount=()=>view.height,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.
+scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())return row;let{top,rows}=view.lane(row);return 2*
+top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.min(rowCount()-
+1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())return[first,last];let[upper,lower]=[
+view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),flipped(first)]:[upper.top,lower.
+top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===
+0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),
+batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{
+window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,
+ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf({...currentRun(),...partsOf(view.total)},view,window,
+size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.
+selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.
+focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/
+ROW_PX),i=batch.find(x,flipped(row));return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{
+index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(
+depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?
+scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}
+function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);
+space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,
+Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,
+MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.
+round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}\
+px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&view.lane(0).rows===rowCount();scroller.scrollTop=
+isOneFlame?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),showView();let update2=()=>{
+update2=resize,turn()};new ResizeObserver(()=>update2()).observe(scroller),scroller.addEventListener("scroll",
+request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.classList.
+toggle("printed",printing2),resize()}),follow()}function follow(){onChange(["run","thread","activity","view","\
+chains"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),
+onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(["sele\
+cted","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
 ia-hidden":"true",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){
 return graph.scroller.addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=
 !0}function showTip(event,frame2){if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType===
@@ -692,17 +638,16 @@ plusMinus(weight,whole))]:[share2]}function bar(share2){let width=`${Math.min(1,
 "span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"row",class:"nam\
 e plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
 "p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
-"details",{class:"numbers",open},make("summary",{},summary),content2),headline=({headline:text,grade,names:{a,
-b}})=>make("div",{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):
-null),make("dl",{class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"\
-side-b"},make("dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(
-([name,value,remark])=>make("div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));
-function copyButton(name,text){let element=button(name,async()=>{let copied=await copy(text());element.textContent=
-copied?"Copied":"Copying is blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-liv\
-e":"polite"});return element}async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{
-return copySelected(text)}}function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,
-"aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.execCommand("copy");
-return field.remove(),copied}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
+"details",{class:"numbers",open},make("summary",{},summary),content2),headline=(text,{a,b},grade)=>make("div",
+{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):null),make("dl",{
+class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"side-b"},make(
+"dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(([name,value,remark])=>make(
+"div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));function copyButton(name,text){
+let element=button(name,async()=>{let copied=await copy(text());element.textContent=copied?"Copied":"Copying i\
+s blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-live":"polite"});return element}
+async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{return copySelected(text)}}
+function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,"aria-hidden":"true"},text);
+document.body.append(field),field.select();let copied=document.execCommand("copy");return field.remove(),copied}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
 "click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
 ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
 n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
@@ -808,10 +753,10 @@ holder.replaceChildren(svg)}),make("figure",{class:"plot-figure"},caption&&make(
 function onWidth(element,least,repaint){let last=0;new ResizeObserver(([entry])=>{let width=Math.max(least,Math.
 floor(entry.contentRect.width));entry.contentRect.width===0||width===last||(last=width,repaint(width))}).observe(
 element)}var plotLabel=(x,y,text,attributes={})=>draw("text",{x,y,"text-anchor":"middle",class:"plot-label",...attributes},
-text),stroke=(x1,y1,x2,y2,kind)=>draw("line",{x1,y1,x2,y2,class:kind});function axisBelow(svg,{at:at2,values,texts,
-y,top}){let free=-1/0,width=Math.max(...texts.map(text=>text.length))*6.5;values.forEach((value,i)=>{let x=at2(
+text),stroke=(x1,y1,x2,y2,kind)=>draw("line",{x1,y1,x2,y2,class:kind});function axisBelow(svg,at2,values,texts,[
+top,y]){let free=-1/0,width=Math.max(...texts.map(text=>text.length))*6.5;values.forEach((value,i)=>{let x=at2(
 value);svg.append(stroke(x,top,x,y,"plot-grid")),!(x-width/2<free)&&(svg.append(plotLabel(x,y+16,texts[i])),free=
-x+width/2+8)})}function axisLeft(svg,{at:at2,values,texts,left,right}){values.forEach((value,i)=>{let y=at2(value);
+x+width/2+8)})}function axisLeft(svg,at2,values,texts,[left,right]){values.forEach((value,i)=>{let y=at2(value);
 svg.append(stroke(left,y,right,y,"plot-grid")),svg.append(plotLabel(left-6,y+4,texts[i],{"text-anchor":"end"}))})}
 function whisker(svg,{at:at2,low,high,middle,y,size:size2=5,kind=""}){if(low!==null&&high!==null){svg.append(stroke(
 at2(low),y,at2(high),y,`whisker ${kind}`));for(let x of[at2(low),at2(high)])svg.append(stroke(x,y-size2,x,y+size2,
@@ -875,15 +820,15 @@ iv",{},slider,readout,keyOf(points)),choose}}var shortCommit=commit=>/^[0-9a-f]{
 0,8):commit;function paint2(drawn,points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[value,
 low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.
 min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
-isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,left:LEFT,right:width-RIGHT});let line2=points.
-map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,
-class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:
-5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,marks}),bottom+
-BELOW}function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark2=draw("g",{class:`trend-point ${warnings2.
-length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,up2(low),x,up2(
-high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,x+size2-.5,end,"whiske\
-r"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(warnings2.
-length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){
+isTime?"time":"count",values);axisLeft(svg,up2,values,texts,[LEFT,width-RIGHT]);let line2=points.map(({value},i)=>`${at2(
+i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));
+let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(
+svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,marks}),bottom+BELOW}function markOf({value,
+low,high,warnings:warnings2},x,up2,size2){let mark2=draw("g",{class:`trend-point ${warnings2.length?"warned":"\
+sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,up2(low),x,up2(high),"whisker"));
+for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}let triangle=`\
+M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(warnings2.length?draw("path",
+{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){
 let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
 x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
 replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
@@ -898,7 +843,7 @@ points.length};function seriesOf({label,measure,points},titled2){let exact=measu
 values.map(exactCount):timesAlike(values),quantity=NAMES2[measure],name=`${quantity} of ${label} over ${points.
 length} commit${points.length===1?"":"s"}`,texts={name,quantity,exact,format,values:format(points.map(point=>point.
 value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>describe(
-points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf2(
+points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf(
 points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
 choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
 make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:"history"},title,plot.element,
@@ -910,7 +855,7 @@ low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?forma
 95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
 runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf3(columns4,rows,name){
 return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"\
-figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
+figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf(points,{
 quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
 commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make("strong",{},
 values[i]))},{title:"change",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},{title:"95 % int\
@@ -938,42 +883,41 @@ map(times_s=>Math.min(...times_s)),usual=all.filter(time_s=>time_s<=far);return[
 high_s??median_s,...least]}),.04);function paint3(svg,width,{rows,timing,range}){let left=width<520?40:88,each=rows.
 length>30?9:15,at2=linearScale(range,[left,width-RIGHT2]),top=TOP2+HISTOGRAM+12,gaps=rows.filter((row,i)=>i&&row.
 first).length,bottom=top+rows.length*each+gaps*6,values=roundTicks(...range,Math.max(3,Math.floor((width-left-
-RIGHT2)/110)));axisBelow(svg,{at:at2,values,texts:axisTexts("time",values),y:bottom+2,top:TOP2}),paintMedian(svg,
-timing,at2,bottom+2),paintHistogram(svg,rows,range,{at:at2,counted:timing.program?"executions":"blocks"});let y=top-
-each/2;return rows.forEach((row,i)=>{y+=each+(i&&row.first?6:0),row.first&&!timing.program&&svg.append(zygoteLabel(
-row,left,y)),paintRow(svg,row,{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,
-low_s,high_s},at2,bottom){let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-
-at2(low_s));svg.append(draw("rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.
-append(stroke(x,TOP2-4,x,bottom,"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,
-{class:"plot-label median-label"}))}function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.
-flatMap(row=>row.times_s).filter(time2=>time2<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),
-bins=new Uint32Array(many);for(let time2 of all)bins[Math.min(many-1,Math.floor((time2-low)/(high-low)*many))]++;
-let most=Math.max(...bins,1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.
-forEach((count,i)=>{let height=count/most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-
-height,width,height,class:"histogram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.
-append(plotLabel(at2(low)-6,TOP2+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,
-counted2,{"text-anchor":"end",class:"plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<
-60?`#${zygote}`:`interpreter ${zygote}`;return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{
-y,each,at:at2,range,left,width}){svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(
-time2=>time2<=range[1]),height=i=>y+(i*.618%1-.5)*each*.5,dots=inside.map((time2,i)=>`M${at2(time2).toFixed(1)}\
-,${height(i).toFixed(1)}h0`),least=Math.min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"blo\
-ck-dots"})),svg.append(draw("circle",{cx:at2(least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.
-times_s.length-inside.length;beyond&&svg.append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"\
-start"}))}function keyOf2({low_s,program}){let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"\
-true"}),entry=(kind,text)=>make("li",{},sign(kind),text);return make("ul",{class:"plot-key"},entry("sign-least",
-program?"fastest execution":"fastest block of a process"),entry("sign-block",program?"the others":"its other b\
-locks"),entry("sign-median",[program?"median":"median of the fastest blocks",low_s===null?"":", with its 95 % \
-interval"].join("")),make("li",{},`+n → number of slower ${program?"executions":"blocks"} beyond the axis`))}
-function wordsOf({median_s,low_s,high_s,min_s,program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,
-high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${program?`${rows[0].times_s.length} exe\
-cutions`:`${rows.length} processes`}; median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.
-map(({times_s})=>[Math.min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());
-return rows.map(({process,zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(
-String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
+RIGHT2)/110)));axisBelow(svg,at2,values,axisTexts("time",values),[TOP2,bottom+2]),paintMedian(svg,timing,at2,bottom+
+2),paintHistogram(svg,rows,range,{at:at2,counted:timing.program?"executions":"blocks"});let y=top-each/2;return rows.
+forEach((row,i)=>{y+=each+(i&&row.first?6:0),row.first&&!timing.program&&svg.append(zygoteLabel(row,left,y)),paintRow(
+svg,row,{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,low_s,high_s},at2,bottom){
+let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-at2(low_s));svg.append(draw(
+"rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.append(stroke(x,TOP2-4,x,bottom,
+"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
+function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.flatMap(row=>row.times_s).
+filter(time2=>time2<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(
+many);for(let time2 of all)bins[Math.min(many-1,Math.floor((time2-low)/(high-low)*many))]++;let most=Math.max(
+...bins,1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{
+let height=count/most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,
+class:"histogram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(
+low)-6,TOP2+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,counted2,{"text-ancho\
+r":"end",class:"plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<60?`#${zygote}`:`\
+interpreter ${zygote}`;return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{y,each,
+at:at2,range,left,width}){svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(time2=>time2<=
+range[1]),height=i=>y+(i*.618%1-.5)*each*.5,dots=inside.map((time2,i)=>`M${at2(time2).toFixed(1)},${height(i).
+toFixed(1)}h0`),least=Math.min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.
+append(draw("circle",{cx:at2(least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-
+inside.length;beyond&&svg.append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({
+low_s,program}){let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make(
+"li",{},sign(kind),text);return make("ul",{class:"plot-key"},entry("sign-least",program?"fastest execution":"f\
+astest block of a process"),entry("sign-block",program?"the others":"its other blocks"),entry("sign-median",[program?
+"median":"median of the fastest blocks",low_s===null?"":", with its 95 % interval"].join("")),make("li",{},`+n\
+ → number of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf({median_s,low_s,high_s,
+min_s,program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % betwe\
+en ${low} and ${high}`:"";return`${program?`${rows[0].times_s.length} executions`:`${rows.length} processes`};\
+ median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(...times_s),
+medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,zygote,times_s},i)=>[
+process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
 id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,orders:orders3}=measuredComparison,
-ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),foldedRemarks(measuredComparison),ratios.
-length?ratioFigure(ratios,names):null,...orders3.map(order2=>sideBySide(order2,names,orders3.length>1))];body.
-append(...parts2.filter(part=>part!==null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(
+ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison.headline,names),foldedRemarks(measuredComparison),
+ratios.length?ratioFigure(ratios,names):null,...orders3.map(order2=>sideBySide(order2,names,orders3.length>1))];
+body.append(...parts2.filter(part=>part!==null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(
 order2.ratio),kindOf=order2=>GREY.has(order2.verdict)?"noise":order2.verdict==="slower"?"more":"less";function ratioFigure(orders3,{
 a,b}){let bounds=({low,high})=>isNumber(low)&&isNumber(high)?`${changeText(low)} to ${changeText(high)}`:"–",
 rows=orders3.map(order2=>[order2.label,changeText(order2.ratio),bounds(order2),order2.words,order2.sentence]);
@@ -984,24 +928,24 @@ dict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?1
 flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(ends.map(Math.log),.12),
 scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),row=width<560?ROW+14:ROW,
 bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=ratioTicks(Math.exp(least),
-Math.exp(most),room);return axisBelow(svg,{at:at2,values,texts:values.map(changeText),y:bottom,top:TOP3}),svg.
-append(stroke(at2(1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(at2(1),bottom+32,"no difference",{class:"\
-plot-label plot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<
-560})}),bottom+BELOW3}function ratioTicks(least,most,room){if(least>.4&&most<2.5)return roundTicks(least,most,
-room);let decades=Array.from({length:13},(_,i)=>10**(i-6)),factors=decades.flatMap(ten=>[ten,2*ten,5*ten]).filter(
-f=>f>=least&&f<=most),every=factors.length>room?factors.filter(f=>decades.includes(f)):factors;return[...new Set(
-[...every,1])]}function paintRow2(svg,order2,{at:at2,left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;
-whisker(svg,{at:at2,low,high,middle:ratio,y:middle,size:6,kind:kindOf(order2)});let text=order2.label.length>34?
-`${order2.label.slice(0,33)}…`:order2.label,[x,base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.
-append(plotLabel(x,base,text,{"text-anchor":anchor}))}function sideBySide(order2,{a,b},isNamed){return make("s\
-ection",{class:"order-comparison"},isNamed?make("h3",{},order2.label,badge(order2.words,`change-${kindOf(order2)}`)):
-null,isNamed&&order2.sentence?make("p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,b]),order2.
-python?.length?deltaTable(order2.python,"Python function"):null,order2.delta?.length?deltaTable(order2.delta,order2.
-python?.length?"native function":"function"):null)}function bothTimes({a,b},names){let range=usualRange([a,b].
-filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("h4",{},
-make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){
-let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(
-deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
+Math.exp(most),room);return axisBelow(svg,at2,values,values.map(changeText),[TOP3,bottom]),svg.append(stroke(at2(
+1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(at2(1),bottom+32,"no difference",{class:"plot-label p\
+lot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<560})}),
+bottom+BELOW3}function ratioTicks(least,most,room){if(least>.4&&most<2.5)return roundTicks(least,most,room);let decades=Array.
+from({length:13},(_,i)=>10**(i-6)),factors=decades.flatMap(ten=>[ten,2*ten,5*ten]).filter(f=>f>=least&&f<=most),
+every=factors.length>room?factors.filter(f=>decades.includes(f)):factors;return[...new Set([...every,1])]}function paintRow2(svg,order2,{
+at:at2,left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;whisker(svg,{at:at2,low,high,middle:ratio,
+y:middle,size:6,kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33)}…`:order2.
+label,[x,base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-an\
+chor":anchor}))}function sideBySide(order2,{a,b},isNamed){return make("section",{class:"order-comparison"},isNamed?
+make("h3",{},order2.label,badge(order2.words,`change-${kindOf(order2)}`)):null,isNamed&&order2.sentence?make("\
+p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,b]),order2.python?.length?deltaTable(order2.
+python,"Python function"):null,order2.delta?.length?deltaTable(order2.delta,order2.python?.length?"native func\
+tion":"function"):null)}function bothTimes({a,b},names){let range=usualRange([a,b].filter(timing=>timing!==null));
+return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("h4",{},make("span",{class:"faint"},"\
+AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){let most=Math.max(...rows.
+map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(deltaBar(delta/
+most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
 Math.abs(value))}`,spec={caption:`Instructions per execution by ${kind}, with the difference B − A, largest fi\
 rst.`,sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,
 cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>number(a)},{id:"b",title:"B",value:([
@@ -1172,35 +1116,36 @@ let run=currentRun();if(state.view!=="chronological"||!isTimed(run)||state.threa
 wide=Math.max(1,Math.round(last/10)),steps={ArrowRight:1,ArrowUp:1,ArrowLeft:-1,ArrowDown:-1,PageUp:wide,PageDown:-wide,
 Home:-last,End:last};Object.hasOwn(steps,event.key)&&(event.preventDefault(),event.stopPropagation(),moveTo(strip,
 Math.min(last,Math.max(0,(strip.moment??0)+steps[event.key]))))}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
-return;let{functions:functions2,per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline({...sampledComparison,
-names:sides2}),callTimes(per_call_s),make("p",{class:"unseen"},unseen),foldedRemarks(sampledComparison),differences(
-functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==null};function callTimes({
-a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([a,b]),against=change===NOISE?
-"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures([["A, one call",textA,"on av\
-erage"],["B, one call",textB,change?against:"on average"]])}function differences(rows){let changed=rows.filter(
-row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.max(...ends.map(Math.
-abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Self or total share of each funct\
-ion: the difference in points, with its interval.",columns:columns3(at2),sort:"difference",key:row=>row.function,
-step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make("input",{type:"check\
-box",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.checked||matches?
-rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.hidden=!changed.
-length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more than the noise.");onChange(
-["search"],show),onChange(["selected"],()=>grid.mark(state.selected)),show();let noise=rows.length-changed.length,
-remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"check"},all,remark);return make(
-"div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){let share2=side2=>({id:side2,
-title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],
-[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"interval"},`±${(row.halves[side2]*
-100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},
-share2("a"),share2("b"),{id:"difference",title:"difference",hint:"changes first, largest first",value:weightOf,
-cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(
-row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{
-id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}
-var nameOf2=row=>head.functions.name[row.function],shareOf2=row=>row.of==="self"?"self":"total",weightOf=row=>(row.
-change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.
-change}`},functionLink(row.function))}function intervalCell({a,b,low,high,change},at2){let title=low===null||high===
-null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} points`,svg=draw("svg",{viewBox:"0 0 160 18",
-width:160,height:18,role:"img","aria-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),
-whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
+return;let{functions:functions2,per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline(sampledComparison.
+headline,sides2,sampledComparison.grade),callTimes(per_call_s),make("p",{class:"unseen"},unseen),foldedRemarks(
+sampledComparison),differences(functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==
+null};function callTimes({a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([
+a,b]),against=change===NOISE?"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures(
+[["A, one call",textA,"on average"],["B, one call",textB,change?against:"on average"]])}function differences(rows){
+let changed=rows.filter(row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.
+max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Self or tota\
+l share of each function: the difference in points, with its interval.",columns:columns3(at2),sort:"difference",
+key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make(
+"input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.
+checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.
+hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more tha\
+n the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(state.selected)),show();let noise=rows.
+length-changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"\
+check"},all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
+let share2=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
+cell:row=>barCell(row[side2],[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"int\
+erval"},`±${(row.halves[side2]*100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"funct\
+ion",rising:!0,value:nameOf2,cell:nameCell3},share2("a"),share2("b"),{id:"difference",title:"difference",hint:"\
+changes first, largest first",value:weightOf,cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"\
+interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(
+shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(
+badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.name[row.function],shareOf2=row=>row.of===
+"self"?"self":"total",weightOf=row=>(row.change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make(
+"th",{scope:"row",class:`name ${row.change}`},functionLink(row.function))}function intervalCell({a,b,low,high,
+change},at2){let title=low===null||high===null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} po\
+ints`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","aria-label":title});return svg.append(
+stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(
+svg,{class:"whisker-cell",title})}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
 [own,all]=[{weight:self,waiting:waiting2},{weight:total,waiting:waitingTotal}];for(let row=0;row<fn.length;row++){
 if(wanted2!=="all"&&(thread.length?thread[row]:0)!==wanted2)continue;let weights={self:activeWeight(own,row,activity),
 total:activeWeight(all,row,activity)};if(!weights.total)continue;let last=found3.at(-1);last?.fn===fn[row]&&last.
@@ -1326,7 +1271,7 @@ name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_F
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
 isDifference?null:measures(show)),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],
-()=>follow3(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow3(list,show){
+()=>follow2(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow2(list,show){
 if(!list.contains(document.activeElement)){show(),scrollToSelected(list);return}for(let row of list.querySelectorAll(
 "tr[data-function]"))row.classList.toggle("chosen-line",Number(row.getAttribute("data-function"))===state.selected)}
 function remarkOf(){return isDifference?"Total share of each line in A and B. Lines of functions that changed \
@@ -1385,15 +1330,15 @@ thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initia
 (state2.focus=0),state2.cursor>=nodes&&(state2.cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&
 (state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),
 state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
-state2,initialState),stateOf2=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(
-run).fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
+state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
+fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
 read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
 addEventListener("popstate",read)}function write(state2,changed,origin){if(location.protocol==="about:")return;
 let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`#${fragmentOf(state2)}`;changed.
 every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
-null,setState(stateOf2(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
+null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
 historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,awaitsPanel,sourceLinesPanel,callersAndCalleesPanel,
 operatorsPanel,processesPanel,factsPanel,notesPanel];async function start(){let place3=document.getElementById(
 "profkit");try{await unpackColumns(),followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,
