@@ -43,7 +43,18 @@ heaviestFirst(found3)}function calleesOf(tree2,group){let found3=new Map;for(let
 total[child2]);return heaviestFirst(found3)}function add(groups,fn,node,weight){let group=groups.get(fn)??{fn,
 nodes:[],weights:[],weight:0};groups.set(fn,group),group.nodes.push(node),group.weights.push(weight),group.weight+=
 weight}function heaviestFirst(groups){return[...groups.values()].sort((a,b)=>b.weight-a.weight||(a.fn??-1)-(b.
-fn??-1))}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known2=shapes.get(run);
+fn??-1))}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
+[own,all]=[{weight:self,waiting:waiting2},{weight:total,waiting:waitingTotal}];for(let row=0;row<fn.length;row++){
+if(wanted2!=="all"&&(thread.length?thread[row]:0)!==wanted2)continue;let weights={self:activeWeight(own,row,activity),
+total:activeWeight(all,row,activity)};if(!weights.total)continue;let last=found3.at(-1);last?.fn===fn[row]&&last.
+line===line2[row]?(last.self+=weights.self,last.total+=weights.total):found3.push({fn:fn[row],line:line2[row],
+...weights})}return found3}function weightByFile({fn,parent,self},files,isUsers2){let owner=new Uint32Array(fn.
+length),weights=new Map;for(let node=1;node<fn.length;node++){let above=owner[parent[node]],isCall=!isUsers2(fn[node])&&
+above>0&&isUsers2(fn[above]);owner[node]=isCall?above:node;let file=files[fn[owner[node]]];self[node]&&weights.
+set(file,(weights.get(file)??0)+self[node])}return weights}function mergeByNumber(lines){let merged=new Map;for(let each of lines){
+let known2=merged.get(each.line);if(!known2){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
+known2.total?[each,known2]:[known2,each],others=[...known2.others??[],inner.fn];Object.assign(known2,{fn:outer.
+fn,total:outer.total,others}),known2.self+=each.self,known2.total=Math.max(known2.total,known2.self)}return merged}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known2=shapes.get(run);
 if(known2)return known2;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
 "length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all",activity="\
 all"){let key=`${run}/${thread}/${activity}`,tree2=trees.get(key)??weigh(run,thread,activity);return trees.delete(
@@ -55,7 +66,15 @@ tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{gro
 get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
 functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
 let prefix=thread==="all"||head.runs[run].threads.length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{
-functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var SVG="http://www.w3.org/2000/svg";function make(tag,attributes={},...children){return fill(document.createElement(
+functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var known=new WeakMap,hasLines=()=>head.
+runs.some((_,run)=>column(`r${run}.lines.line`).length>0),isUsers=fn=>head.packages[head.functions.package[fn]]?.
+kind==="user";function linesOf(tree2){let found3=known.get(tree2)??findLines(tree2);return known.set(tree2,found3),
+found3}function findLines(tree2){let read2=name=>column(`r${tree2.run}.lines.${name}`),lines=sumLines({fn:read2(
+"function"),line:read2("line"),thread:read2("thread"),self:read2("self"),total:read2("total"),waiting:read2("w\
+aiting"),waitingTotal:read2("waiting_total")},tree2.thread,tree2.activity),grouped=new Map;for(let each of lines){
+let file=head.functions.file[each.fn],group=grouped.get(file)??[];grouped.set(file,group),group.push(each)}let byFile=new Map(
+[...grouped].map(([file,group])=>[file,mergeByNumber(group)]));return{lines,byFile,files:weightByFile(tree2,head.
+functions.file,isUsers)}}var SVG="http://www.w3.org/2000/svg";function make(tag,attributes={},...children){return fill(document.createElement(
 tag),attributes,children)}function draw(tag,attributes={},...children){return fill(document.createElementNS(SVG,
 tag),attributes,children)}var button=(text,onClick2,attributes={})=>make("button",{type:"button",click:onClick2,
 ...attributes},text);function fill(element,attributes,children){for(let[name,value]of Object.entries(attributes))
@@ -97,19 +116,19 @@ map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chrom
 let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b93a3"),lane:tone("#ecee\
 f2","#262b36"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#1406\
 1a"),ink:tone("#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone(
-"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,
-100],dark:[.82,.09,90]},{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},
-{light:[.82,.12,165],dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,
-.04,215]}],[{light:[.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],
-dark:[.72,.12,235]},{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[
-.86,0,0],dark:[.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[
-0,0],none:[0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-
-weights[a]||a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??
-furtherColor(packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){
-for(let group of COLORS[kind]){let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(
-0,first)].find(color=>!taken.has(color));if(found3)return found3}return null}function furtherColor({name,kind}){
-let[from,to]=HUES[kind],hue=from+hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],
-dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
+"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[
+.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,100],dark:[.82,.09,90]},
+{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},{light:[.82,.12,165],
+dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,.04,215]}],[{light:[
+.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],dark:[.72,.12,235]},
+{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[.86,0,0],dark:[
+.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[0,0],none:[
+0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-weights[a]||
+a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??furtherColor(
+packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){for(let group of COLORS[kind]){
+let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(0,first)].find(color=>!taken.has(
+color));if(found3)return found3}return null}function furtherColor({name,kind}){let[from,to]=HUES[kind],hue=from+
+hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
 max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
 size>0&&head.runs.length>0;function paletteOf(dark){let known2=palettes.get(dark);if(known2)return known2;let fills=head.
 functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
@@ -171,7 +190,28 @@ return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)
 function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];let{of,a,b,low,high,change}=found3,
 between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(high)})`;return[[of==="self"?"Sel\
 f share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(b)}`],["Difference",`${formatPoints(
-b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
+b-a)} points${between}`],["",CHANGES[change]]]}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
+r"},content2),barCell=(share2,text,title=null)=>make("td",{class:"number bar-cell",title},make("span",{class:"\
+bar-line"},share2>0?make("span",{class:"track","aria-hidden":"true"},bar(share2)):null,make("span",{class:"bar\
+-text"},text))),shareBar=(share2,title=null,sure="")=>make("span",{class:"share-bar",title},make("span",{class:"\
+track","aria-hidden":"true"},bar(share2)),make("span",{class:"bar-text"},formatShare(share2),sure&&" ",sure&&make(
+"span",{class:"interval"},sure)));function sureShare(weight,whole){if(!weight)return[];let share2=make("span",
+{class:"share"},formatShare(weight/(whole||1)));return hasIntervals()?[share2," ",make("span",{class:"interval"},
+plusMinus(weight,whole))]:[share2]}function bar(share2){let width=`${Math.min(1,Math.max(0,share2))*100}%`;return make(
+"span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"row",class:"nam\
+e plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
+"p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
+"details",{class:"numbers",open},make("summary",{},summary),content2),headline=(text,{a,b},grade)=>make("div",
+{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):null),make("dl",{
+class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"side-b"},make(
+"dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(([name,value,remark])=>make(
+"div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));function copyButton(name,text){
+let element=button(name,async()=>{let copied=await copy(text());element.textContent=copied?"Copied":"Copying i\
+s blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-live":"polite"});return element}
+async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{return copySelected(text)}}
+function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,"aria-hidden":"true"},text);
+document.body.append(field),field.select();let copied=document.execCommand("copy");return field.remove(),copied}
+var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
 [part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
 place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
 let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
@@ -179,27 +219,7 @@ let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn}
 function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
 onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=fn=>make(
 "span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),()=>{},{class:"link",title:placeOf(
-fn)}));var MIN_CHAIN=3,MIN_PASSED=.99;function rowsOf(tree2,{isFolded,isTopMerged}){let head2=Uint32Array.from(tree2.
-fn.keys()),chains=findChains(tree2,isFolded,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={
-row:new Uint16Array(head2.length),head:head2,chains,top:only,deepest:0,callees:new Map};for(let node=1;node<head2.
-length;node++){if(node===only)continue;let above=head2[tree2.parent[node]];rows.row[node]=head2[node]===node?rows.
-row[above]+1:rows.row[head2[node]],tree2.total[node]>0&&(rows.deepest=Math.max(rows.deepest,rows.row[node]))}return rows}
-function findChains(tree2,isFolded,head2){let chains=new Map;for(let node=1;node<head2.length;node++){if(head2[node]!==
-node||tree2.total[node]===0||!isFolded(tree2.fn[node]))continue;let chain=chainFrom(tree2,node,isFolded);if(!(chain.
-length<MIN_CHAIN)){for(let each of chain)head2[each]=node;chains.set(node,chain)}}return chains}function chainFrom(tree2,first,isFolded){
-let chain=[first],least=MIN_PASSED*tree2.total[first];for(let next3=calleeWith(tree2,first,least);next3>0&&isFolded(
-tree2.fn[next3]);)chain.push(next3),next3=calleeWith(tree2,next3,least);return chain}function calleeWith(tree2,node,least){
-if(tree2.total[node]-tree2.self[node]<least)return 0;for(let child2=node+1;child2<tree2.end[node];child2=tree2.
-end[child2])if(tree2.total[child2]>=least)return child2;return 0}var nodesOfBox=({head:head2,chains},node)=>chains.
-get(head2[node])??[head2[node]];function calleesOfBox(tree2,rows,node){let first=rows.head[node],chain=rows.chains.
-get(first);if(!chain)return childrenOf(tree2,first);let found3=rows.callees.get(first)??chain.flatMap(each=>childrenOf(
-tree2,each)).filter(callee=>rows.head[callee]!==first).sort((a,b)=>tree2.total[b]-tree2.total[a]||a-b);return rows.
-callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null&&view3.node(
-spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;
-let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,
-node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],
-where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.
-length} in ${where})`}var FrameBatch=class{count=0;x=new Float64Array(4096);width=new Float64Array(4096);depth=new Uint16Array(4096);node=new Uint32Array(
+fn)}));var FrameBatch=class{count=0;x=new Float64Array(4096);width=new Float64Array(4096);depth=new Uint16Array(4096);node=new Uint32Array(
 4096);spot=new Float64Array(4096);small=new Uint8Array(4096);clear(){this.count=0}add(x,width,depth,node,spot,small=0){
 this.count===this.x.length&&this.#grow();let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
 this.node[i]=node,this.spot[i]=spot,this.small[i]=small}addMany(x,width,depth,node,spot,part){this.add(x,width,
@@ -207,12 +227,7 @@ depth,node,spot,1+Math.ceil(part*254))}matchedPart(i){return(this.small[i]-1)/25
 this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(){this.
 x=grown(this.x),this.width=grown(this.width),this.depth=grown(this.depth),this.node=grown(this.node),this.spot=
 grown(this.spot),this.small=grown(this.small)}};function grown(column2){let larger=new column2.constructor(2*column2.
-length);return larger.set(column2),larger}var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{window=[0,1];path=null;to(target,smoothly,drawMs){
-let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||calm.matches||drawMs>30;this.path=still?null:
-{from:this.window,to:target,start:null},still&&(this.window=target)}advance(now){if(!this.path)return!1;let{from,
-to}=this.path,start2=this.path.start??now;this.path.start=start2;let part=Math.min(1,(now-start2)/180),eased=1-
-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*eased,from[1]+(to[1]-from[1])*eased],part===1&&([this.
-window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';var widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){let{size:size2,
+length);return larger.set(column2),larger}var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';var widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){let{size:size2,
 ratio,palette}=scene2;context.setTransform(ratio,0,0,ratio,0,0),context.fillStyle=palette.ground,context.fillRect(
 0,0,size2.width,size2.height),context.font=fontOf(12),context.textBaseline="middle",paintFrames(context,scene2),
 context.globalAlpha=1,paintScale(context,scene2)}function paintFrames(context,scene2){let{batch:batch2,ratio,size:size2,
@@ -280,7 +295,22 @@ let nodes=[];for(let node=1;node<tree2.fn.length;){let hit=matches[tree2.fn[node
 nodes.push(node),node=hit?tree2.end[node]:node+1}return nodes}function deepestMatches(tree2,rows,matches){if(!matches)
 return null;let known2=cache.get(rows);if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(
 tree2.fn.length);for(let node=1;node<found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:
-found3[tree2.parent[node]];return cache.set(rows,{matches,found:found3}),found3}var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
+found3[tree2.parent[node]];return cache.set(rows,{matches,found:found3}),found3}var MIN_CHAIN=3,MIN_PASSED=.99;function rowsOf(tree2,{isFolded,isTopMerged}){let head2=Uint32Array.from(tree2.
+fn.keys()),chains=findChains(tree2,isFolded,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={
+row:new Uint16Array(head2.length),head:head2,chains,top:only,deepest:0,callees:new Map};for(let node=1;node<head2.
+length;node++){if(node===only)continue;let above=head2[tree2.parent[node]];rows.row[node]=head2[node]===node?rows.
+row[above]+1:rows.row[head2[node]],tree2.total[node]>0&&(rows.deepest=Math.max(rows.deepest,rows.row[node]))}return rows}
+function findChains(tree2,isFolded,head2){let chains=new Map;for(let node=1;node<head2.length;node++){if(head2[node]!==
+node||tree2.total[node]===0||!isFolded(tree2.fn[node]))continue;let chain=chainFrom(tree2,node,isFolded);if(!(chain.
+length<MIN_CHAIN)){for(let each of chain)head2[each]=node;chains.set(node,chain)}}return chains}function chainFrom(tree2,first,isFolded){
+let chain=[first],least=MIN_PASSED*tree2.total[first];for(let next3=calleeWith(tree2,first,least);next3>0&&isFolded(
+tree2.fn[next3]);)chain.push(next3),next3=calleeWith(tree2,next3,least);return chain}function calleeWith(tree2,node,least){
+if(tree2.total[node]-tree2.self[node]<least)return 0;for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+end[child2])if(tree2.total[child2]>=least)return child2;return 0}var nodesOfBox=({head:head2,chains},node)=>chains.
+get(head2[node])??[head2[node]];function calleesOfBox(tree2,rows,node){let first=rows.head[node],chain=rows.chains.
+get(first);if(!chain)return childrenOf(tree2,first);let found3=rows.callees.get(first)??chain.flatMap(each=>childrenOf(
+tree2,each)).filter(callee=>rows.head[callee]!==first).sort((a,b)=>tree2.total[b]-tree2.total[a]||a-b);return rows.
+callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
 spot),rowOf(spot));return{tree:tree2,rows,total:all.total,height:all.lanes.reduce((sum,lane)=>sum+lane.rows,0),
 top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),lane:row=>all.lanes.findLast(({top})=>top<=row)??all.
 lanes[0],thread:spot=>laneAt(all,sampleOf(spot)).thread,node:spot=>nodeAt(all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(
@@ -388,49 +418,59 @@ tree2,rowsOf(tree2,{isFolded,isTopMerged}));let read2=name=>column(`r${tree2.run
 sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}var isLibrary=fn=>FOLDED_KINDS.
 has(head.packages[head.functions.package[fn]].kind);function repeatsRoot(tree2){let[only,...others]=childrenOf(
 tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.name[tree2.fn[only]]===rootName(
-tree2)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
-MARGIN_ROWS=2,LABEL="Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, the questi\
-on mark lists all shortcuts.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria\
--roledescription":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make(
-"div",{class:"graph-scroller"},space),nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,
-motion=new Motion,size={width:0,height:0},view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,spot:0,redrawMs:0,
-matches:null,view:()=>view,window:()=>motion.window,at:frameAt,frames:()=>Array.from({length:batch.count},(_,i)=>frame(
-i)),redraw:request,reveal};function showView(){view=currentView(),graph.spot=view.spotOf(state.cursor),nothing.
-hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function wanted(){let{range,focus:focus2}=state;return range?
-[range[0]*view.total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.
-extent(focus2):[0,view.total]}var partsOf=whole=>head.kind==="comparison"?{whole}:{};function move(smoothly){motion.
-to(wanted(),smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(
-now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.
-contains("printed"),rowCount=()=>view.height,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.
-scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())return row;let{top,rows}=view.lane(row);return 2*
-top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.min(rowCount()-
-1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())return[first,last];let[upper,lower]=[
-view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),flipped(first)]:[upper.top,lower.
-top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===
-0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),
-batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{
-window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,
-ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf({...currentRun(),...partsOf(view.total)},view,window,
-size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.
-selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.
-focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/
-ROW_PX),i=batch.find(x,flipped(row));return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{
-index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(
-depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?
-scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}
-function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);
-space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,
-Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,
-MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.
-round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}\
-px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&view.lane(0).rows===rowCount();scroller.scrollTop=
-isOneFlame?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),showView();let update2=()=>{
-update2=resize,turn()};new ResizeObserver(()=>update2()).observe(scroller),scroller.addEventListener("scroll",
-request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.classList.
-toggle("printed",printing2),resize()}),follow()}function follow(){onChange(["run","thread","activity","view","\
-chains"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),
-onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(["sele\
-cted","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
+tree2)}function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null&&view3.
+node(spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;
+let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,
+node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],
+where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.
+length} in ${where})`}var MOVE_MS=180,SLOW_MS=30,calm=matchMedia("(prefers-reduced-motion: reduce)"),RULER_PX=24,ROW_PX=matchMedia("\
+(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,MARGIN_ROWS=2,Motion=class{window=[
+0,1];path=null;to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||
+calm.matches||drawMs>SLOW_MS;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=
+target)}advance(now){if(!this.path)return!1;let{from,to}=this.path,start2=this.path.start??now;this.path.start=
+start2;let part=Math.min(1,(now-start2)/MOVE_MS),eased=1-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*
+eased,from[1]+(to[1]-from[1])*eased],part===1&&([this.window,this.path]=[to,null]),part<1}},LABEL="Flame graph\
+. Arrow keys move between frames, Enter zooms in, Escape zooms out, the question mark lists all shortcuts.",canvas=make(
+"canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria-roledescription":"flame graph","aria-labe\
+l":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make("div",{class:"graph-scroller"},space),
+nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,motion=new Motion,size={
+width:0,height:0},view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,spot:0,redrawMs:0,matches:null,view:()=>view,
+window:()=>motion.window,at:frameAt,frames:()=>Array.from({length:batch.count},(_,i)=>frame(i)),redraw:request,
+reveal};function showView(){view=currentView(),graph.spot=view.spotOf(state.cursor),nothing.hidden=view.total>
+0,motion.to(wanted(),!1,0),resize()}function wanted(){let{range,focus:focus2}=state;return range?[range[0]*view.
+total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):
+[0,view.total]}var partsOf=whole=>head.kind==="comparison"?{whole}:{};function move(smoothly){motion.to(wanted(),
+smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(now=>{requested=
+!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.contains("\
+printed"),rowCount=()=>view.height,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+
+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())return row;let{top,rows}=view.lane(row);return 2*top+rows-
+1-row}function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.min(rowCount()-1,Math.ceil(
+(scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())return[first,last];let[upper,lower]=[view.lane(
+first),view.lane(last)];return upper.top===lower.top?[flipped(last),flipped(first)]:[upper.top,lower.top+lower.
+rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===0)return;
+let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),batch,
+graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{window}=motion;
+return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,
+nameOf:spot=>boxName(view,spot),...scaleOf({...currentRun(),...partsOf(view.total)},view,window,size.width),part:view.
+total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.selected,cursor:document.
+activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){
+if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(
+row));return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.
+spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){
+let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
+size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
+min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
+setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
+function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
+1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
+[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&
+view.lane(0).rows===rowCount();scroller.scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){
+element.append(scroller,nothing),showView();let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).
+observe(scroller),scroller.addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(
+name,request);onTheme(printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow()}function follow(){
+onChange(["run","thread","activity","view","chains"],showView),onChange(["direction"],turn),onChange(["focus",
+"range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=
+view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
 ia-hidden":"true",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){
 return graph.scroller.addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=
 !0}function showTip(event,frame2){if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType===
@@ -627,36 +667,7 @@ for(let each of tabs){let selected=each===open;each.button.setAttribute("aria-se
 button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(open)}function build(tab){tab.built||(tab.built=
 !0,tab.panel.build(tab.content))}function walk(event,tabs){let step3=event.key==="ArrowRight"?1:event.key==="A\
 rrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.findIndex(each=>each.button===document.activeElement),
-next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
-r"},content2),barCell=(share2,text,title=null)=>make("td",{class:"number bar-cell",title},make("span",{class:"\
-bar-line"},share2>0?make("span",{class:"track","aria-hidden":"true"},bar(share2)):null,make("span",{class:"bar\
--text"},text))),shareBar=(share2,title=null,sure="")=>make("span",{class:"share-bar",title},make("span",{class:"\
-track","aria-hidden":"true"},bar(share2)),make("span",{class:"bar-text"},formatShare(share2),sure&&" ",sure&&make(
-"span",{class:"interval"},sure)));function sureShare(weight,whole){if(!weight)return[];let share2=make("span",
-{class:"share"},formatShare(weight/(whole||1)));return hasIntervals()?[share2," ",make("span",{class:"interval"},
-plusMinus(weight,whole))]:[share2]}function bar(share2){let width=`${Math.min(1,Math.max(0,share2))*100}%`;return make(
-"span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"row",class:"nam\
-e plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
-"p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
-"details",{class:"numbers",open},make("summary",{},summary),content2),headline=(text,{a,b},grade)=>make("div",
-{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):null),make("dl",{
-class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"side-b"},make(
-"dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(([name,value,remark])=>make(
-"div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));function copyButton(name,text){
-let element=button(name,async()=>{let copied=await copy(text());element.textContent=copied?"Copied":"Copying i\
-s blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-live":"polite"});return element}
-async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{return copySelected(text)}}
-function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,"aria-hidden":"true"},text);
-document.body.append(field),field.select();let copied=document.execCommand("copy");return field.remove(),copied}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
-"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
-ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
-n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
-let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
--1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
-Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
-querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
-1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
-let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
+next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
 element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
 mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
 map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
@@ -683,7 +694,17 @@ key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);co
 "wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
 ()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
 dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
-removeAttribute("aria-current");setTabStop(table.body,isMarked)}var awaitsPanel={id:"awaits",title:"Suspended, by await",build(body){let show=()=>body.replaceChildren(tableOf2(
+removeAttribute("aria-current");setTabStop(table.body,isMarked)}var picks=new WeakMap;function onPick(row,action){
+picks.set(row,action)}function listenToRows(body){body.addEventListener("click",event=>{let row=rowAt(event);row&&
+!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),target=row&&
+buttonAfter(body,row,event.key),from=row?.querySelector("button");!target||!from||(event.preventDefault(),from.
+tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){let stop=null,found3=!1;for(let row of body.
+rows){let first=row.querySelector("button");first&&(first.tabIndex=-1,!(stop&&(found3||!isMarked(row)))&&(found3=
+isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof Element?target.closest(
+"tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.querySelector("but\
+ton")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+1,ArrowUp:at2-
+1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
+let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var awaitsPanel={id:"awaits",title:"Suspended, by await",build(body){let show=()=>body.replaceChildren(tableOf2(
 currentRun()));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.awaits)};
 function tableOf2({awaits=[],awaits_of_tasks:ofTasks=!1}){if(!awaits.length)return hint("No call of this run w\
 as suspended at a known line.");let grid=sortableTable({caption:ofTasks?"Lines that awaited something, by the \
@@ -1145,25 +1166,7 @@ badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.name[row.fun
 change},at2){let title=low===null||high===null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} po\
 ints`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","aria-label":title});return svg.append(
 stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(
-svg,{class:"whisker-cell",title})}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
-[own,all]=[{weight:self,waiting:waiting2},{weight:total,waiting:waitingTotal}];for(let row=0;row<fn.length;row++){
-if(wanted2!=="all"&&(thread.length?thread[row]:0)!==wanted2)continue;let weights={self:activeWeight(own,row,activity),
-total:activeWeight(all,row,activity)};if(!weights.total)continue;let last=found3.at(-1);last?.fn===fn[row]&&last.
-line===line2[row]?(last.self+=weights.self,last.total+=weights.total):found3.push({fn:fn[row],line:line2[row],
-...weights})}return found3}function weightByFile({fn,parent,self},files,isUsers2){let owner=new Uint32Array(fn.
-length),weights=new Map;for(let node=1;node<fn.length;node++){let above=owner[parent[node]],isCall=!isUsers2(fn[node])&&
-above>0&&isUsers2(fn[above]);owner[node]=isCall?above:node;let file=files[fn[owner[node]]];self[node]&&weights.
-set(file,(weights.get(file)??0)+self[node])}return weights}function mergeByNumber(lines){let merged=new Map;for(let each of lines){
-let known2=merged.get(each.line);if(!known2){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
-known2.total?[each,known2]:[known2,each],others=[...known2.others??[],inner.fn];Object.assign(known2,{fn:outer.
-fn,total:outer.total,others}),known2.self+=each.self,known2.total=Math.max(known2.total,known2.self)}return merged}var known=new WeakMap,hasLines=()=>head.runs.some((_,run)=>column(`r${run}.lines.line`).length>0),isUsers=fn=>head.
-packages[head.functions.package[fn]]?.kind==="user";function linesOf(tree2){let found3=known.get(tree2)??findLines(
-tree2);return known.set(tree2,found3),found3}function findLines(tree2){let read2=name=>column(`r${tree2.run}.l\
-ines.${name}`),lines=sumLines({fn:read2("function"),line:read2("line"),thread:read2("thread"),self:read2("self"),
-total:read2("total"),waiting:read2("waiting"),waitingTotal:read2("waiting_total")},tree2.thread,tree2.activity),
-grouped=new Map;for(let each of lines){let file=head.functions.file[each.fn],group=grouped.get(file)??[];grouped.
-set(file,group),group.push(each)}let byFile=new Map([...grouped].map(([file,group])=>[file,mergeByNumber(group)]));
-return{lines,byFile,files:weightByFile(tree2,head.functions.file,isUsers)}}var MIN_POINTS=5e-4,AROUND=3,MAX_LINES=200,treesOf=()=>isDifference?[treeOf(state.run,0),treeOf(state.run,1)]:
+svg,{class:"whisker-cell",title})}var MIN_POINTS=5e-4,AROUND=3,MAX_LINES=200,treesOf=()=>isDifference?[treeOf(state.run,0),treeOf(state.run,1)]:
 [currentTree()];function lineText(fn,number){let source=(currentRun().source??{})[fn];return source?.lines[number-
 source.first]?.trim()??""}function changeOf({fn,others=[],a,b}){let change=b>a?"more":"less",agrees=[fn,...others].
 some(each=>changes.get(each)?.change===change);return Math.abs(b-a)>=MIN_POINTS&&agrees?change:"noise"}function changedLines(){
@@ -1190,18 +1193,7 @@ set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf3(file){let we
 forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let[number,line2]of linesOf(tree2).byFile.get(file)??[]){
 let known2=weights.get(number)??{...line2,a:0,b:0},others=[...known2.others??[],...line2.others??[]];weights.set(
 number,{...known2,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,
-b,total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}var MAX_LINES2=6,MIN_LISTED=.005,hotLines=()=>isDifference?mostChanged():hottest();function hottest(){let tree2=currentTree(),
-whole=tree2.total[0]||1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort((a,b)=>b.self-a.self);
-let shares=({self})=>[shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(0,MAX_LINES2).map(each=>itemOf(
-each,shares(each)));return listOf("Hottest lines","by self share",items)}function mostChanged(){let found3=changedLines().
-filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort((one,other)=>Math.abs(other.
-b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>a?"more":"less"}`},`${formatPoints(
-b-a)} points`)];return listOf("Lines that differ most","by total share, in functions that changed",found3.slice(
-0,MAX_LINES2).map(each=>itemOf(each,points(each))))}var listOf=(title,remark,items)=>items.length?[make("secti\
-on",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function itemOf({fn,line:line2},figures){
-let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,make("span",{class:"name\
-d"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{
-class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}:${line2}`))}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
+b,total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
 "div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make("section",{class:"source\
 -beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView({block:"nea\
 rest"})}function sourceOf(fn){let source=(currentRun().source??{})[fn];if(!source)return null;let weights=totalsOf(
@@ -1240,13 +1232,25 @@ fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.total[each]>tree2.total[bes
 nodes.reduce(heavier),frames=framesOf(tree2,node),share2=formatShare(tree2.total[node]/weight);return[make("se\
 ction",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?"Stack":"Heaviest stack",`${share2} \
 of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
-`))),...listOf2(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
+`))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
 frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.functions.name[fn]}  ${placeOf(fn)}`;
-function listOf2(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
+function listOf(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
 frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} outer frames`,()=>{
 list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[more2,list]}
 return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.functions.
-name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
+name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn))),MAX_LINES2=6,MIN_LISTED=.005,
+hotLines=()=>isDifference?mostChanged():hottest();function hottest(){let tree2=currentTree(),whole=tree2.total[0]||
+1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort((a,b)=>b.self-a.self);let shares=({self})=>[
+shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(0,MAX_LINES2).map(each=>lineItem(each,shares(
+each)));return lineList("Hottest lines","by self share",items)}function mostChanged(){let found3=changedLines().
+filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort((one,other)=>Math.abs(other.
+b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>a?"more":"less"}`},`${formatPoints(
+b-a)} points`)];return lineList("Lines that differ most","by total share, in functions that changed",found3.slice(
+0,MAX_LINES2).map(each=>lineItem(each,points(each))))}var lineList=(title,remark,items)=>items.length?[make("s\
+ection",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function lineItem({fn,line:line2},figures){
+let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,make("span",{class:"name\
+d"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{
+class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}:${line2}`))}var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
 body.append(...regionChooser(),place3);let show=()=>place3.replaceChildren(...threadChooser(),...activityChooser());
 onChange(["run"],show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>
 0)};function regionChooser(){let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.

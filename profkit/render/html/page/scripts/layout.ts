@@ -1,6 +1,6 @@
 /* Layout of the page: header, leading panels, the graph with its side panel, and the tabs below. */
 
-import { head } from "./data/page_data.ts";
+import { head, type Run } from "./data/page_data.ts";
 import { make } from "./elements/markup.ts";
 import { tipElements } from "./graph/frame_tips.ts";
 import { buildGraph, graph } from "./graph/graph.ts";
@@ -12,8 +12,14 @@ import { breadcrumbs, buildToolbar, viewKeys } from "./graph/toolbar.ts";
 import { keysButton, listenToKeys } from "./state/keyboard.ts";
 import { currentRun, hasGraph, onChange, setState, state } from "./state/state.ts";
 import { onTheme, themeButton } from "./state/theme.ts";
-import type { Run } from "./data/head.ts";
-import type { Panel } from "./types.ts";
+
+/** A panel; `build` fills its element once, when it is first shown. */
+export interface Panel {
+  id: string;
+  title: string;
+  build(element: HTMLElement): void;
+  applies(): boolean;
+}
 
 type Tab = ReturnType<typeof tabOf>;
 

@@ -4,7 +4,7 @@
  */
 
 import { unpackColumns } from "./data/page_data.ts";
-import { followThemeInSwatches } from "./elements/function_names.ts";
+import { followThemeInSwatches } from "./elements/parts.ts";
 import { buildLayout } from "./layout.ts";
 import { awaitsPanel } from "./panels/awaits.ts";
 import { callersAndCalleesPanel } from "./panels/callers_callees.ts";
@@ -27,7 +27,7 @@ import { followTheme } from "./state/theme.ts";
 export { calleesOf, callersOf, pathTo } from "./data/call_tree.ts";
 export { head } from "./data/page_data.ts";
 export { costsOf, groupOf, treeOf } from "./data/trees.ts";
-export { boxName } from "./graph/boxes.ts";
+export { boxName } from "./graph/views.ts";
 export { paletteOf } from "./graph/function_colors.ts";
 export { graph } from "./graph/graph.ts";
 export { zoomBy, zoomOut, zoomTo } from "./graph/navigation.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readFragment, writeFragment } from "../scripts/state/address_fragment.ts";
+import type { State } from "../scripts/state/state.ts";
 import { forSeeds } from "./made.ts";
-import type { State } from "../scripts/types.ts";
 
 const INITIAL: State = Object.freeze({
   run: 0, thread: "all", activity: "all", view: "left-heavy", direction: "icicle",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import {
   calleesOf, callersOf, childrenOf, foldStacks, outermostGroup, pathTo, sumCosts, weighTree,
 } from "../scripts/data/call_tree.ts";
-import { columnsOf, FUNCTIONS, THREADS, forSeeds, randomSamples, sum, treeOf } from "./made.ts";
+import { columnsOf, forSeeds, FUNCTIONS, randomSamples, sum, THREADS, treeOf } from "./made.ts";
 
 const NOTHING = { functions: new Uint32Array(0), totals: new Uint32Array(0) };
 

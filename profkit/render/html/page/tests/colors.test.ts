@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { changeColor, hash, oklch, shadeOf, tonesOf } from "../scripts/graph/colors.ts";
-import { packageColors } from "../scripts/graph/package_colors.ts";
-import { forSeeds } from "./made.ts";
-import type { Random } from "./made.ts";
-import type { PackageKind } from "../scripts/data/head.ts";
+import type { PackageKind } from "../scripts/data/page_data.ts";
+import { changeColor, hash, oklch, packageColors, shadeOf, tonesOf } from "../scripts/graph/colors.ts";
+import { forSeeds, type Random } from "./made.ts";
 
 /** Return red, green and blue from 0 to 255. */
 const rgbOf = (hex: string) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { Range } from "../scripts/data/page_data.ts";
 import { chronological } from "../scripts/graph/chronological.ts";
 import { FrameBatch } from "../scripts/graph/frame_batch.ts";
 import { scaleOf } from "../scripts/graph/scale.ts";
 import { sequenceOf } from "../scripts/graph/sequence.ts";
-import { columnsOf, forSeeds, plainRows, sum, treeOf } from "./made.ts";
-import type { Random, Sample } from "./made.ts";
-import type { Range } from "../scripts/types.ts";
+import { columnsOf, forSeeds, plainRows, sum, treeOf, type Random, type Sample } from "./made.ts";
 
 type TimedSample = Sample & { at: number };
 

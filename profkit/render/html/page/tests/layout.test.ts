@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { childrenOf } from "../scripts/data/call_tree.ts";
+import { childrenOf, type CallTree } from "../scripts/data/call_tree.ts";
+import type { Range } from "../scripts/data/page_data.ts";
 import { chronological } from "../scripts/graph/chronological.ts";
 import { FrameBatch } from "../scripts/graph/frame_batch.ts";
 import { leftHeavy } from "../scripts/graph/left_heavy.ts";
 import { nearestSmaller, rangeMinimum } from "../scripts/graph/range_minima.ts";
 import { boxAbove, rowsOf } from "../scripts/graph/rows.ts";
 import { sequenceOf } from "../scripts/graph/sequence.ts";
-import { columnsOf, FUNCTIONS, forSeeds, plainRows, randomSamples, sum, treeOf } from "./made.ts";
-import type { Random, Sample } from "./made.ts";
-import type { CallTree, GraphView, Range } from "../scripts/types.ts";
+import type { GraphView } from "../scripts/graph/views.ts";
+import {
+  columnsOf, forSeeds, FUNCTIONS, plainRows, randomSamples, sum, treeOf, type Random, type Sample,
+} from "./made.ts";
 
 type Frame = { x: number, width: number, depth: number, node: number, spot: number, small: number };
 

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { mergeByNumber, sumLines, weightByFile } from "../scripts/data/line_weights.ts";
-import { FUNCTIONS, forSeeds, randomSamples, sum, treeOf } from "./made.ts";
-import type { Activity, ThreadChoice } from "../scripts/data/head.ts";
-import type { LineColumns } from "../scripts/types.ts";
+import { mergeByNumber, sumLines, weightByFile, type LineColumns } from "../scripts/data/line_weights.ts";
+import type { Activity, ThreadChoice } from "../scripts/data/page_data.ts";
+import { forSeeds, FUNCTIONS, randomSamples, sum, treeOf } from "./made.ts";
 
 type Row = [fn: number, line: number, thread: number, self: number, total: number, waiting: number];
 

@@ -1,15 +1,14 @@
 /* Random numbers, stacks and call trees for property tests, reproducible by seed. */
 
-import { foldStacks, weighTree } from "../scripts/data/call_tree.ts";
+import { foldStacks, weighTree, type CallTree } from "../scripts/data/call_tree.ts";
+import type { Activity } from "../scripts/data/page_data.ts";
 import { rowsOf } from "../scripts/graph/rows.ts";
-import type { Activity } from "../scripts/data/head.ts";
-import type { CallTree } from "../scripts/types.ts";
 
 export type Random = ReturnType<typeof randomOf>;
 export type Sample = { stack: number[], thread: number, weight: number, waiting?: number, at?: number };
 
 /** Return a source of random numbers (mulberry32). */
-export function randomOf(seed: number) {
+function randomOf(seed: number) {
   let state = seed;
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;

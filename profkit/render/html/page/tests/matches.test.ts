@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { pathTo } from "../scripts/data/call_tree.ts";
 import { deepestMatches, matchTexts, outermostMatches, patternIn, testOf } from "../scripts/graph/matches.ts";
-import { FUNCTIONS, forSeeds, plainRows, randomSamples, sum, treeOf } from "./made.ts";
+import { forSeeds, FUNCTIONS, plainRows, randomSamples, sum, treeOf } from "./made.ts";
 
 const NAMES = ["Net.forward\nnet.py:3\ntorch", "load\nİ.py\n", "fit\nnet.py:9\nsklearn"];
 const found = (search: string) => matchTexts(search, NAMES.length, (i) => NAMES[i]);

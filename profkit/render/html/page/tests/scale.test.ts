@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { scaleOf, ticksOf } from "../scripts/graph/scale.ts";
 import { chronological } from "../scripts/graph/chronological.ts";
+import { scaleOf, ticksOf } from "../scripts/graph/scale.ts";
 import { sequenceOf } from "../scripts/graph/sequence.ts";
 import { columnsOf, forSeeds, plainRows, randomSamples, treeOf } from "./made.ts";
 

@@ -3,8 +3,52 @@
  * stack.
  */
 
-import type { Activity, ThreadChoice } from "./head.ts";
-import type { CallGroup, CallTree, FunctionCosts, NumberColumn, TreeShape } from "../types.ts";
+import type { Activity, NumberColumn, ThreadChoice } from "./page_data.ts";
+
+/**
+ * Nodes of a call tree by index, in preorder. Node 0 is the root; the nodes below n are n + 1 … end[n] - 1.
+ * All threads of a run share their nodes.
+ */
+export interface TreeShape {
+  parent: Uint32Array;
+  fn: Uint32Array;
+  end: Uint32Array;
+  depth: Uint16Array;
+  /** The node at which each stack ends. */
+  leaf: Uint32Array;
+  deepest: number;
+}
+
+/** A call tree with the weights of a thread and an activity; a node without samples has the total 0. */
+export interface CallTree extends TreeShape {
+  run: number;
+  thread: ThreadChoice;
+  activity: Activity;
+  self: Float64Array;
+  total: Float64Array;
+  /** Children of nodes, heaviest first; filled on first use. */
+  children: Map<number, number[]>;
+}
+
+/** Costs by function; recursion counts once in totals. */
+export interface FunctionCosts {
+  self: Float64Array;
+  total: Float64Array;
+  /** The number of nodes that have weight. */
+  places: Uint32Array;
+  /** Groups of functions, filled on first use. */
+  groups: Map<number, CallGroup>;
+}
+
+/** Nodes of one function with the counted weight of each; `fn` is null below the root. */
+export interface CallGroup {
+  fn: number | null;
+  nodes: number[];
+  weights: number[];
+  weight: number;
+  /** Whether it is the function's self weight among its callees. */
+  own?: boolean;
+}
 
 /** Build the nodes of sorted, front-coded stacks: each stack shares its first frames with the one before. */
 export function foldStacks(

@@ -1,8 +1,28 @@
 /* Weights of source lines for a thread and an activity, and the weights of files. */
 
-import { activeWeight } from "./call_tree.ts";
-import type { Activity, ThreadChoice } from "./head.ts";
-import type { CallTree, LineColumns, LineWeight } from "../types.ts";
+import { activeWeight, type CallTree } from "./call_tree.ts";
+import type { Activity, NumberColumn, ThreadChoice } from "./page_data.ts";
+
+/** Rows of source lines by line and thread; `waiting` parts are empty if no thread waited. */
+export interface LineColumns {
+  fn: NumberColumn;
+  line: NumberColumn;
+  thread: NumberColumn;
+  self: NumberColumn;
+  total: NumberColumn;
+  waiting: NumberColumn;
+  waitingTotal: NumberColumn;
+}
+
+/** A line of a function with its weights. */
+export interface LineWeight {
+  fn: number;
+  line: number;
+  self: number;
+  total: number;
+  /** Other functions with code on the line. */
+  others?: number[];
+}
 
 /** Sum the rows of each line; rows are sorted by function and line. Without threads, all are of the first. */
 export function sumLines(

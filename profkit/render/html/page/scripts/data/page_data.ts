@@ -1,7 +1,14 @@
 /* Data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
 
-import type { ChangedFunction, Head, MeasuredComparison, SampledComparison } from "./head.ts";
-import type { NumberColumn } from "../types.ts";
+/** Numbers by index, as in typed arrays. */
+export interface NumberColumn extends Iterable<number> {
+  readonly length: number;
+  readonly [index: number]: number;
+  keys(): IterableIterator<number>;
+  forEach(each: (value: number, index: number) => void): void;
+}
+
+export type Range = [from: number, to: number];
 
 const KINDS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array };
 let buffer = new ArrayBuffer(0);
@@ -47,4 +54,323 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
+}
+
+/** The JSON head of a page. */
+interface Head {
+  schema: "profkit.page/1";
+  /** The version of profkit that wrote the page. */
+  profkit: string;
+  kind: "sampled" | "comparison" | "measured" | "history";
+  title: string;
+  /** The places of the packed columns by name. */
+  columns: Record<string, ColumnPlace>;
+  functions: FunctionColumns;
+  packages: Package[];
+  runs: Run[];
+  initial?: { thread?: ThreadChoice; sort?: "self" | "total" | "name"; activity?: Activity };
+  measured?: { facts: Fact[]; orders: Order[] };
+  comparison?: SampledComparison | MeasuredComparison;
+  history?: Series & { more?: Series[] };
+}
+
+interface ColumnPlace {
+  kind: "u8" | "u16" | "u32" | "f64";
+  offset: number;
+  count: number;
+}
+
+/** Functions by index; `package` is an index too. */
+interface FunctionColumns {
+  name: string[];
+  file: string[];
+  line: number[];
+  package: number[];
+}
+
+export interface Package {
+  name: string;
+  kind: PackageKind;
+}
+
+export type PackageKind = "user" | "library" | "native" | "none";
+
+/** A run with stacks; its columns have the prefix `r` and its index. */
+export interface Run {
+  id: string;
+  label: string;
+  facts: Fact[];
+  unit: string;
+  /** Seconds per unit of weight if weights are times. */
+  weight_s: number | null;
+  total: number;
+  /** The part of the total in which threads waited. */
+  waiting: number;
+  /** Sentences about all samples, the most important first. */
+  summary?: string[];
+  /** The same by thread and activity; threads with few samples are missing. */
+  summaries?: Record<ThreadChoice, Partial<Record<Activity, string[]>> | undefined>;
+  /** Whether the order of its samples is known. */
+  ordered: boolean;
+  threads: Thread[];
+  resources?: Resources | null;
+  merged?: Merged | null;
+  trace?: Trace;
+  /** Lines at which calls were suspended, or tasks of a program, the longest first. */
+  awaits?: Await[];
+  awaits_of_tasks?: boolean;
+  /** Source excerpts by function index. */
+  source?: Record<string, { first: number; lines: string[] }>;
+  notes?: string[];
+}
+
+export interface Thread {
+  name: string;
+  pid: number;
+  tid: number | null;
+}
+
+/** The index of a thread, or all of them. */
+export type ThreadChoice = number | "all";
+
+/** All samples, or those in which a thread worked, or waited. */
+export type Activity = "all" | "working" | "waiting";
+
+/** A name, and parts of text and tone. */
+export type Fact = [name: string, parts: [text: string, tone: string][]];
+
+/** CPU, memory and threads over time; `cpu_share` has one value per interval between points. */
+export interface Resources {
+  at_s: number[];
+  cpu_share: number[];
+  rss_bytes: number[];
+  threads: number[];
+}
+
+/** What torch.profiler recorded of a run's first calls. */
+export interface Trace {
+  calls: number;
+  span_ns: number;
+  last_span_ns: number;
+  devices: number;
+  summary: string[];
+  operators: Operator[];
+  ranges: TraceRange[];
+  kernels: Kernel[];
+  lanes: TraceLane[];
+}
+
+export interface Operator {
+  name: string;
+  shapes: string;
+  calls: number;
+  self_cpu_ns: number;
+  total_cpu_ns: number;
+  self_device_ns: number;
+  total_device_ns: number;
+}
+
+export interface TraceRange {
+  name: string;
+  calls: number;
+  total_cpu_ns: number;
+  total_device_ns: number;
+}
+
+export interface Kernel {
+  name: string;
+  kind: string;
+  calls: number;
+  total_ns: number;
+}
+
+/** A thread, or a stream of a device; `drawn` is a line of blocks. */
+export interface TraceLane {
+  name: string;
+  is_device: boolean;
+  busy_ns: number;
+  busy: number[];
+  drawn: string;
+}
+
+/** Parts of a merged run. */
+/** A line that awaited something. */
+export interface Await {
+  file: string;
+  line: number;
+  function: string;
+  awaited: string;
+  suspended_s: number;
+  /** Part of the wall time of all calls; of a program, the mean number of tasks suspended there. */
+  share: number;
+  times: number;
+}
+
+export interface Merged {
+  runs: MergedRun[];
+  processes: ProcessRow[];
+  differing: DifferingFunction[];
+}
+
+interface MergedRun {
+  id: string;
+  session: string;
+  pid: number;
+  host: string;
+  launch: string | null;
+  env: Record<string, string>;
+  state: string;
+  samples: number;
+  calls: number;
+}
+
+export interface ProcessRow {
+  pid: number;
+  host: string;
+  started: string;
+  share: number;
+  samples: number;
+  calls: number;
+  runs: number;
+  cpu_share: number | null;
+  working_share: number | null;
+  peak_rss_bytes: number;
+}
+
+/** A function whose share differs between processes. */
+export interface DifferingFunction {
+  name: string;
+  file: string;
+  line: number;
+  share: number;
+  processes: { pid: number; host: string; share: number; samples: number; differs: boolean }[];
+}
+
+/** A measured work order. */
+export interface Order {
+  id: string;
+  label: string;
+  what: string;
+  variant: string;
+  facts?: Fact[];
+  /** The index of the run with its calls, if they were counted. */
+  run?: number | null;
+  timing: Timing | null;
+  counts: Counts | null;
+  warnings: string[];
+  error: string | null;
+}
+
+/** Times per execution, block by block. */
+export interface Timing {
+  /** Executions per block. */
+  number: number;
+  /** Times of blocks by process. */
+  processes: number[][];
+  /** The zygote of each process. */
+  zygotes: number[];
+  /** Whether these are executions of a whole program, each a process of its own; all are in one list. */
+  program: boolean;
+  median_s: number;
+  low_s: number | null;
+  high_s: number | null;
+  min_s: number;
+}
+
+/** Instruction counts per execution. */
+export interface Counts {
+  net: number;
+  stripped: number;
+  raw: number[];
+  baseline: number;
+  functions: CountedFunction[];
+  python: PythonCounts | null;
+}
+
+/** Counts by Python function, from a run of their own. */
+export interface PythonCounts {
+  net: number;
+  functions: CountedFunction[];
+  /** How they were counted, or why there are none. */
+  note: string;
+}
+
+export type CountedFunction = [name: string, exclusive: number, inclusive: number, calls: number];
+
+export interface Sides<T> {
+  a: T;
+  b: T;
+}
+
+export interface SampledComparison {
+  headline: string;
+  grade: string;
+  names: Sides<string>;
+  /** Their labels, numbers of runs, samples, dates and commits. */
+  sides: Sides<string>;
+  per_call_s: Sides<number | null> & { change: Change | null };
+  /** The sentence on differences that can go unseen. */
+  unseen: string;
+  functions: ChangedFunction[];
+  warnings?: string[];
+  notes?: string[];
+}
+
+export type Change = "more" | "less" | "noise";
+
+/**
+ * The share (`of`: self or total) of a function on both sides, half the interval of each, and the interval of
+ * the difference.
+ */
+export interface ChangedFunction extends Sides<number> {
+  function: number;
+  of: "self" | "total";
+  halves: Sides<number>;
+  low: number | null;
+  high: number | null;
+  change: Change;
+}
+
+interface MeasuredComparison {
+  headline: string;
+  names: Sides<string>;
+  orders: ComparedOrder[];
+  warnings?: string[];
+  notes?: string[];
+}
+
+/** Times of B as a ratio to those of A, and the difference in instructions. */
+export interface ComparedOrder extends Sides<Timing | null> {
+  label: string;
+  ratio: number | null;
+  low: number | null;
+  high: number | null;
+  verdict: string;
+  /** The verdict, with the side that it is about. */
+  words: string;
+  sentence: string;
+  delta?: InstructionDelta[];
+  /** Python functions that differ. */
+  python?: InstructionDelta[];
+}
+
+export type InstructionDelta = [name: string, a: number, b: number, delta: number];
+
+/** The history of a label in one quantity. */
+export interface Series {
+  label: string;
+  measure: "median_s" | "instructions" | "per_call_s";
+  points: Point[];
+}
+
+/** The result of a commit. */
+export interface Point {
+  commit: string;
+  started: string;
+  value: number;
+  low: number | null;
+  high: number | null;
+  runs: number;
+  id: string;
+  warnings: string[];
 }

@@ -1,9 +1,11 @@
 /* Call trees and function costs of the page's runs, computed on first use. */
 
-import { foldStacks, outermostGroup, sumCosts, weighTree } from "./call_tree.ts";
-import { column, head } from "./page_data.ts";
-import type { Activity, ThreadChoice } from "./head.ts";
-import type { CallGroup, CallTree, FunctionCosts, TreeShape } from "../types.ts";
+import {
+  foldStacks, outermostGroup, sumCosts, weighTree, type CallGroup, type CallTree, type FunctionCosts,
+  type TreeShape,
+} from "./call_tree.ts";
+import { mergeByNumber, sumLines, weightByFile, type LineWeight } from "./line_weights.ts";
+import { column, head, type Activity, type ThreadChoice } from "./page_data.ts";
 
 /** Maximum number of cached trees: they can be large, and there can be many threads. */
 const MAX_TREES = 6;
@@ -70,4 +72,43 @@ function statedTotals({ run, thread, activity }: CallTree) {
   const whole = thread === "all" || head.runs[run].threads.length === 1;
   const prefix = whole ? `r${run}.totals` : `r${run}.${thread}.totals`;
   return { functions: column(`${prefix}.function`), totals: column(`${prefix}.weight`) };
+}
+
+/** Lines with weight, alone and by file and number, and the weights of files. */
+interface TreeLines {
+  lines: LineWeight[];
+  byFile: Map<string, Map<number, LineWeight>>;
+  files: Map<string, number>;
+}
+
+const known: WeakMap<CallTree, TreeLines> = new WeakMap();
+
+/** Return whether any run of the page has lines. */
+export const hasLines = () => head.runs.some((_, run) => column(`r${run}.lines.line`).length > 0);
+
+/** Return whether a function is the user's own. */
+export const isUsers = (fn: number) => head.packages[head.functions.package[fn]]?.kind === "user";
+
+/** Return the lines with weight in a tree, alone and by file, and the weight of each file. */
+export function linesOf(tree: CallTree) {
+  const found = known.get(tree) ?? findLines(tree);
+  known.set(tree, found);
+  return found;
+}
+
+function findLines(tree: CallTree): TreeLines {
+  const read = (name: string) => column(`r${tree.run}.lines.${name}`);
+  const lines = sumLines({
+    fn: read("function"), line: read("line"), thread: read("thread"), self: read("self"),
+    total: read("total"), waiting: read("waiting"), waitingTotal: read("waiting_total"),
+  }, tree.thread, tree.activity);
+  const grouped: Map<string, LineWeight[]> = new Map();
+  for (const each of lines) {
+    const file = head.functions.file[each.fn];
+    const group = grouped.get(file) ?? [];
+    grouped.set(file, group);
+    group.push(each);
+  }
+  const byFile = new Map([...grouped].map(([file, group]) => [file, mergeByNumber(group)]));
+  return { lines, byFile, files: weightByFile(tree, head.functions.file, isUsers) };
 }

@@ -2,7 +2,25 @@
  * Creation of elements. Text becomes only text nodes and attributes, so nothing in a profile can be markup.
  */
 
-import type { Attributes, Child, Children } from "../types.ts";
+type AttributeValue = string | number | boolean | null | undefined;
+
+type Listeners = { [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void };
+
+type AttributeName =
+  | "autocomplete" | "class" | "colspan" | "cx" | "cy" | "d" | "disabled" | "for" | "height" | "hidden"
+  | "href" | "id" | "open" | "placeholder" | "points" | "r" | "readonly" | "rel" | "role" | "scope"
+  | "spellcheck" | "start" | "tabindex" | "target" | "text-anchor" | "title" | "transform" | "type" | "value"
+  | "viewBox" | "width" | "x" | "x1" | "x2" | "y" | "y1" | "y2";
+
+/** Attributes by name, listeners by event, and properties of `style`. */
+export type Attributes = Listeners
+  & { [Name in AttributeName | `aria-${string}` | `data-${string}`]?: AttributeValue }
+  & { style?: Record<string, string | number> };
+
+/** A child of an element; null, undefined and "" are omitted. */
+export type Child = Node | string | null | undefined;
+
+export type Children = (Child | Child[])[];
 
 const SVG = "http://www.w3.org/2000/svg";
 

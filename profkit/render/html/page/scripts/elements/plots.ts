@@ -1,7 +1,10 @@
 /* Parts of plots: scales, ticks, axes, and a frame that is redrawn when its width changes. */
 
-import { draw, make } from "./markup.ts";
-import type { Attributes, Range, Scale } from "../types.ts";
+import type { Range } from "../data/page_data.ts";
+import { draw, make, type Attributes } from "./markup.ts";
+
+/** A map from values to positions. */
+export type Scale = (value: number) => number;
 
 /** An interval at the height `y`. */
 interface Interval {

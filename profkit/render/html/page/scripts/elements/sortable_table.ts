@@ -2,8 +2,35 @@
 
 import { exactCount } from "../text/numbers.ts";
 import { button, make } from "./markup.ts";
-import { listenToRows, onPick, setTabStop } from "./rows.ts";
-import type { Column, TableSpec } from "../types.ts";
+
+/** A column of a table; see `sortableTable`. Without `value` it does not sort. */
+export interface Column<Row> {
+  id: string;
+  title: string;
+  hint?: string;
+  /** Sort key; null comes last. */
+  value?(row: Row): number | string | null;
+  /** The cell; those of the first column are row headers. */
+  cell(row: Row): HTMLElement;
+  /** Whether the first click sorts in ascending order. */
+  rising?: boolean;
+  /** Whether it is hidden on narrow screens. */
+  wide?: boolean;
+  /** Whether the title is right-aligned; by default if the first order is descending. */
+  number?: boolean;
+}
+
+/** A table: `sort` is the id of a column, `step` the initial number of rows. */
+export interface TableSpec<Row> {
+  caption: string;
+  columns: Column<Row>[];
+  sort: string;
+  /** Key of a row for `mark`; by default the row itself. */
+  key?(row: Row): unknown;
+  /** Called when a row is picked; the cells of the first column then have a button. */
+  pick?(row: Row): void;
+  step?: number;
+}
 
 type Table<Row> = ReturnType<typeof tableOf<Row>>;
 
@@ -120,4 +147,62 @@ function mark<Row>(table: Table<Row>) {
     else row.removeAttribute("aria-current");
   }
   setTabStop(table.body, isMarked);
+}
+
+const picks: WeakMap<Element, () => void> = new WeakMap();
+
+/** Call a function when a row is picked. */
+export function onPick(row: Element, action: () => void) {
+  picks.set(row, action);
+}
+
+/** Listen to clicks on the rows of a table's body, and to the arrows, Home and End in them. */
+export function listenToRows(body: HTMLElement) {
+  body.addEventListener("click", (event) => {
+    const row = rowAt(event);
+    if (row && !isTextSelected(row)) picks.get(row)?.();
+  });
+  body.addEventListener("keydown", (event) => {
+    const row = rowAt(event);
+    const target = row && buttonAfter(body, row, event.key);
+    const from = row?.querySelector("button");
+    if (!target || !from) return;
+    event.preventDefault();
+    from.tabIndex = -1;
+    target.tabIndex = 0;
+    target.focus();
+  });
+}
+
+/** Make one button of the rows reachable by Tab: that of the first marked row, else the first. */
+export function setTabStop(body: HTMLTableSectionElement, isMarked: (row: HTMLTableRowElement) => boolean) {
+  let stop = null;
+  let found = false;
+  for (const row of body.rows) {
+    const first = row.querySelector("button");
+    if (!first) continue;
+    first.tabIndex = -1;
+    if (stop && (found || !isMarked(row))) continue;
+    found = isMarked(row);
+    stop = first;
+  }
+  if (stop) stop.tabIndex = 0;
+}
+
+const rowAt = ({ target }: Event) => (target instanceof Element ? target.closest("tr") : null);
+
+/** Return the button to which a key leads; rows without a button are passed over. */
+function buttonAfter(body: HTMLElement, row: Element, key: string) {
+  const buttons = [...body.children].map((each) => each.querySelector("button"))
+    .filter((each) => each !== null);
+  const at = buttons.findIndex((each) => row.contains(each));
+  const places: Record<string, number> =
+    { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 };
+  return Object.hasOwn(places, key) ? buttons[places[key]] : undefined;
+}
+
+/** Return whether text of a row is selected, as for copying. */
+function isTextSelected(row: Element) {
+  const selection = getSelection();
+  return selection !== null && !selection.isCollapsed && selection.containsNode(row, true);
 }

@@ -1,8 +1,7 @@
 /* Trees of items that unfold on demand, by mouse and by the usual keys of trees. */
 
 import { exactCount } from "../text/numbers.ts";
-import { make } from "./markup.ts";
-import type { Child } from "../types.ts";
+import { make, type Child } from "./markup.ts";
 
 /** Functions with which a tree shows its items. */
 interface View<Item> {

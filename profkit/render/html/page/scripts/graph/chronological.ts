@@ -4,17 +4,19 @@
  * Frames are not stored: runs are found when they are drawn, so the cost depends on the visible window only.
  */
 
+import type { Range } from "../data/page_data.ts";
+import type { FrameBatch } from "./frame_batch.ts";
 import { deepestMatches } from "./matches.ts";
 import { boxAbove } from "./rows.ts";
-import type { FrameSink, GraphView, Range } from "../types.ts";
 import type { Lane, Sequence } from "./sequence.ts";
+import type { GraphView } from "./views.ts";
 
 /** Window, width, rows and matches that `layout` draws. */
 interface Wanted {
   window: Range;
   widthPx: number;
   rows: Range;
-  batch: FrameSink;
+  batch: FrameBatch;
   matched: Uint16Array | null;
 }
 /** Of samples in a row of a lane. */

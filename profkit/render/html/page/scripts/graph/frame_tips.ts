@@ -1,13 +1,13 @@
 /* Descriptions of frames: the tooltip under the pointer, and the line for screen readers. */
 
+import type { CallTree } from "../data/call_tree.ts";
 import { make } from "../elements/markup.ts";
 import { currentRun, state } from "../state/state.ts";
 import { formatCount, formatWeight, isTimed } from "../text/numbers.ts";
 import { differenceRows, formatShare, nodeName, packageOf, placeOf } from "../text/run_text.ts";
-import { boxName } from "./boxes.ts";
-import { graph } from "./graph.ts";
+import { graph, type DrawnFrame } from "./graph.ts";
 import { calleesOfBox, nodesOfBox } from "./rows.ts";
-import type { CallTree, DrawnFrame, GraphView } from "../types.ts";
+import { boxName, type GraphView } from "./views.ts";
 
 type Rows = [name: string, text: string][];
 

@@ -1,13 +1,10 @@
 /* Colours of the page's functions: by package, or by difference if the page compares sampled runs. */
 
-import { changes, head } from "../data/page_data.ts";
+import type { CallTree } from "../data/call_tree.ts";
+import { changes, head, type Package } from "../data/page_data.ts";
 import { treeOf } from "../data/trees.ts";
 import { isDark } from "../state/theme.ts";
-import { changeColor, shadeOf, tonesOf } from "./colors.ts";
-import { packageColors } from "./package_colors.ts";
-import type { Package } from "../data/head.ts";
-import type { CallTree } from "../types.ts";
-import type { PackageColor } from "./package_colors.ts";
+import { changeColor, packageColors, shadeOf, tonesOf, type PackageColor } from "./colors.ts";
 
 /** With the fill of each function. */
 export type Palette = ReturnType<typeof tonesOf> & { fills: string[] };

@@ -1,19 +1,33 @@
 /* The graph: a canvas that shows a window of a view, and finds the frame at a position. */
 
-import { head } from "../data/page_data.ts";
+import { head, type Range } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import { currentRun, onChange, state } from "../state/state.ts";
 import { isDark, onTheme } from "../state/theme.ts";
-import { boxName } from "./boxes.ts";
 import { FrameBatch } from "./frame_batch.ts";
 import { paletteOf } from "./function_colors.ts";
-import { Motion } from "./motion.ts";
-import { paintGraph } from "./painting.ts";
+import { paintGraph, type Scene } from "./painting.ts";
 import { scaleOf } from "./scale.ts";
-import { currentView } from "./views.ts";
-import type { DrawnFrame, GraphView, Range } from "../types.ts";
-import type { Scene } from "./painting.ts";
+import { boxName, currentView, type GraphView } from "./views.ts";
 
+/** A frame that is drawn, in CSS pixels from the canvas's upper left corner. */
+export interface DrawnFrame {
+  index: number;
+  node: number;
+  spot: number;
+  /** Whether it combines several frames that are too narrow to draw. */
+  small: boolean;
+  depth: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+const MOVE_MS = 180;
+/** Duration of a drawing above which movement would stutter. */
+const SLOW_MS = 30;
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const RULER_PX = 24;
 const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
 /** Maximum height of a canvas in all browsers, and of a printed one. */
@@ -21,6 +35,33 @@ const MAX_CANVAS_PX = 16000, MAX_PRINTED_PX = 8000;
 const PRINTED_RATIO = 3;
 /** Number of rows that stay visible around a revealed row. */
 const MARGIN_ROWS = 2;
+
+/** Window that moves to a target. */
+class Motion {
+  window: Range = [0, 1];
+  path: { from: Range, to: Range, start: number | null } | null = null;
+
+  /** Go to another window; immediately, unless movement is wanted and drawing is fast. */
+  to(target: Range, smoothly: boolean, drawMs: number) {
+    const there = target.every((edge, i) => edge === this.window[i]);
+    const still = there || !smoothly || calm.matches || drawMs > SLOW_MS;
+    this.path = still ? null : { from: this.window, to: target, start: null };
+    if (still) this.window = target;
+  }
+
+  /** Move to the window at a moment, and return whether the movement continues. */
+  advance(now: number) {
+    if (!this.path) return false;
+    const { from, to } = this.path;
+    const start = this.path.start ?? now;
+    this.path.start = start;
+    const part = Math.min(1, (now - start) / MOVE_MS);
+    const eased = 1 - (1 - part) ** 3;
+    this.window = [from[0] + (to[0] - from[0]) * eased, from[1] + (to[1] - from[1]) * eased];
+    if (part === 1) [this.window, this.path] = [to, null];
+    return part < 1;
+  }
+}
 
 const LABEL = "Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, " +
   "the question mark lists all shortcuts.";

@@ -3,12 +3,15 @@
  * from 0 to the tree's total; a spot is the first node of a box.
  */
 
+import type { CallTree } from "../data/call_tree.ts";
+import type { Range } from "../data/page_data.ts";
+import type { FrameBatch } from "./frame_batch.ts";
 import { deepestMatches } from "./matches.ts";
-import { boxAbove, calleesOfBox, nodesOfBox } from "./rows.ts";
-import type { CallTree, FrameSink, GraphView, Range, Rows } from "../types.ts";
+import { boxAbove, calleesOfBox, nodesOfBox, type Rows } from "./rows.ts";
+import type { GraphView } from "./views.ts";
 
 type Shown = { tree: CallTree, rows: Rows };
-type Sheet = { window: Range, scale: number, rows: Range, matched: Uint16Array | null, batch: FrameSink };
+type Sheet = { window: Range, scale: number, rows: Range, matched: Uint16Array | null, batch: FrameBatch };
 type Rest = { node: number, child: number, x: number, until: number };
 
 const MIN_PX = 0.5;

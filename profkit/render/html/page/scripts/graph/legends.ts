@@ -1,13 +1,12 @@
 /* Legend of the graph: packages by self weight, or the scale of differences. */
 
-import { head } from "../data/page_data.ts";
+import { head, type Change } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import { currentTree, onChange, setState, state } from "../state/state.ts";
 import { isDark, onTheme } from "../state/theme.ts";
 import { formatShare } from "../text/run_text.ts";
 import { changeColor } from "./colors.ts";
 import { isDifference, largestChange, ownWeights, packageColor } from "./function_colors.ts";
-import type { Change } from "../data/head.ts";
 
 const MAX_PACKAGES = 8;
 

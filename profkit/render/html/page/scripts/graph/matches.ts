@@ -1,6 +1,7 @@
 /* Matches of a search: functions, and their nodes in a call tree. */
 
-import type { CallTree, Rows } from "../types.ts";
+import type { CallTree } from "../data/call_tree.ts";
+import type { Rows } from "./rows.ts";
 
 /** Time after which the other texts do not match: a page with a million names must not freeze. */
 const MAX_MS = 2000;

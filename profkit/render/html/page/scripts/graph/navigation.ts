@@ -1,9 +1,11 @@
 /* Navigation in the graph: effects of clicks and keys on the state. */
 
-import { setState, state } from "../state/state.ts";
+import type { Range } from "../data/page_data.ts";
+import type { Shortcut } from "../state/keyboard.ts";
+import { setState, state, type State } from "../state/state.ts";
 import { readAloud } from "./frame_tips.ts";
 import { graph } from "./graph.ts";
-import type { GraphView, Range, Shortcut, State } from "../types.ts";
+import type { GraphView } from "./views.ts";
 
 const ZOOM_STEP = 1.6;
 const PAN_STEP = 0.25;

@@ -1,8 +1,9 @@
 /* Painting on the canvas: frames with their labels, and the scale above them. */
 
-import type { GraphView, Range } from "../types.ts";
+import type { Range } from "../data/page_data.ts";
 import type { FrameBatch } from "./frame_batch.ts";
 import type { Palette } from "./function_colors.ts";
+import type { GraphView } from "./views.ts";
 
 /** The start of a thread. */
 type Mark = { x: number, room: number, text: string };

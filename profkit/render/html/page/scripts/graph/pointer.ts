@@ -1,9 +1,9 @@
 /* Mouse, pen and touch input on the graph. */
 
+import type { Range } from "../data/page_data.ts";
 import { hideTip, showTip } from "./frame_tips.ts";
-import { graph } from "./graph.ts";
+import { graph, type DrawnFrame } from "./graph.ts";
 import { panBy, showWindow, zoomBy, zoomOut, zoomTo } from "./navigation.ts";
-import type { DrawnFrame, Range } from "../types.ts";
 
 type Place = { x: number, y: number };
 type Pinch = { middle: number, apart: number };

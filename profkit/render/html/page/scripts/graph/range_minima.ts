@@ -1,6 +1,6 @@
 /* Minima of ranges, for queries in any order: the number of frames that stacks share. */
 
-import type { NumberColumn } from "../types.ts";
+import type { NumberColumn } from "../data/page_data.ts";
 
 const BLOCK = 64;
 

@@ -4,8 +4,22 @@
  * callee has its name.
  */
 
-import { childrenOf } from "../data/call_tree.ts";
-import type { CallTree, Rows } from "../types.ts";
+import { childrenOf, type CallTree } from "../data/call_tree.ts";
+
+/** Rows of a graph. A box shows one node, or the nodes of a chain. */
+export interface Rows {
+  /** The row of each node. */
+  row: Uint16Array;
+  /** The first node of the box that shows a node. */
+  head: Uint32Array;
+  /** Nodes of chains by their first one. */
+  chains: Map<number, number[]>;
+  /** Nodes below chains by their first one, heaviest first; filled on first use. */
+  callees: Map<number, number[]>;
+  /** The topmost node: the root, or its only callee. */
+  top: number;
+  deepest: number;
+}
 
 type IsFolded = (fn: number) => boolean;
 

@@ -1,8 +1,8 @@
 /* Scale above the graph: round numbers in the run's unit, at least ninety pixels apart. */
 
+import type { Range, Run } from "../data/page_data.ts";
 import { formatBytes, formatCount } from "../text/numbers.ts";
-import type { Run } from "../data/head.ts";
-import type { GraphView, Range } from "../types.ts";
+import type { GraphView } from "./views.ts";
 
 /** The unit of weights; with `whole`, they are shown as parts of it. */
 type Unit = Pick<Run, "weight_s" | "unit"> & { whole?: number };

@@ -2,13 +2,13 @@
 
 import { head } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
+import type { Shortcut } from "../state/keyboard.ts";
 import { currentTree, onChange, setState, state } from "../state/state.ts";
 import { formatCount } from "../text/numbers.ts";
 import { formatShare, packageOf, placeOf } from "../text/run_text.ts";
 import { graph } from "./graph.ts";
 import { matchTexts, outermostMatches, patternIn, testOf } from "./matches.ts";
 import { goTo, zoomTo } from "./navigation.ts";
-import type { Shortcut } from "../types.ts";
 
 /** Part of the width below which a match is zoomed to. */
 const MIN_SEEN = 0.02;

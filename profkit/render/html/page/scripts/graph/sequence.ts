@@ -3,9 +3,10 @@
  * thread has a lane of its own on a common axis. Otherwise one lane has all threads, one after the other.
  */
 
-import { activeWeight } from "../data/call_tree.ts";
+import { activeWeight, type CallTree } from "../data/call_tree.ts";
+import type { NumberColumn } from "../data/page_data.ts";
 import { nearestSmaller, rangeMinimum } from "./range_minima.ts";
-import type { CallTree, NumberColumn, Rows } from "../types.ts";
+import type { Rows } from "./rows.ts";
 
 export type Sequence = ReturnType<typeof sequenceOf>;
 /**

@@ -1,15 +1,15 @@
 /* Toolbar above the graph: search, view and direction; and the callers of the zoomed frame. */
 
-import { pathTo } from "../data/call_tree.ts";
+import { pathTo, type CallTree } from "../data/call_tree.ts";
 import { head } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
-import { currentRun, currentTree, onChange, setState, state } from "../state/state.ts";
+import type { Shortcut } from "../state/keyboard.ts";
+import { currentRun, currentTree, onChange, setState, state, type State } from "../state/state.ts";
 import { nodeName } from "../text/run_text.ts";
 import { graph } from "./graph.ts";
 import { zoomOut, zoomTo } from "./navigation.ts";
 import { searchElement } from "./search.ts";
 import { canFold } from "./views.ts";
-import type { CallTree, Shortcut, State } from "../types.ts";
 
 /** Values of a name in the state, each with its text and title. */
 type Choices<Name extends keyof State> = [value: State[Name], text: string, title: string][];

@@ -1,13 +1,12 @@
 /* Panel of the lines at which calls were suspended. */
 
-import { head } from "../data/page_data.ts";
+import { head, type Await, type Run } from "../data/page_data.ts";
 import { barCell, cell, hint, numberCell, plainHead } from "../elements/parts.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
+import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import type { Panel } from "../layout.ts";
 import { currentRun, onChange } from "../state/state.ts";
 import { formatCount, formatTime } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
-import type { Await, Run } from "../data/head.ts";
-import type { Column, Panel } from "../types.ts";
 
 export const awaitsPanel: Panel = {
   id: "awaits",

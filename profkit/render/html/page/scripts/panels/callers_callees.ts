@@ -1,15 +1,14 @@
 /* Panel of the selected function's callers and callees, over all its nodes. */
 
-import { calleesOf, callersOf } from "../data/call_tree.ts";
+import { calleesOf, callersOf, type CallGroup, type CallTree } from "../data/call_tree.ts";
 import { head } from "../data/page_data.ts";
 import { groupOf } from "../data/trees.ts";
-import { placeElement, swatch } from "../elements/function_names.ts";
 import { make } from "../elements/markup.ts";
-import { hint, shareBar } from "../elements/parts.ts";
+import { hint, placeElement, shareBar, swatch } from "../elements/parts.ts";
 import { treeList } from "../elements/tree_list.ts";
+import type { Panel } from "../layout.ts";
 import { currentTree, hasGraph, onChange, setState, state } from "../state/state.ts";
 import { formatShare, placeOf, weightText } from "../text/run_text.ts";
-import type { CallGroup, CallTree, Panel } from "../types.ts";
 
 export const callersAndCalleesPanel: Panel = {
   id: "sandwich",

@@ -3,13 +3,12 @@
  * process.
  */
 
+import type { Range, Timing } from "../data/page_data.ts";
 import { draw, make } from "../elements/markup.ts";
 import {
-  axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke,
+  axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke, type Scale,
 } from "../elements/plots.ts";
 import { axisTexts, exactTime, timesAlike } from "../text/numbers.ts";
-import type { Timing } from "../data/head.ts";
-import type { Range, Scale } from "../types.ts";
 
 type Row = ReturnType<typeof rowsOf>[number];
 type Place = { y: number, each: number, at: Scale, range: Range, left: number, width: number };

@@ -1,13 +1,12 @@
 /* Panels of the summary of the run, of its facts, and of its notes: facts that are warnings or errors. */
 
-import { head } from "../data/page_data.ts";
-import { make } from "../elements/markup.ts";
+import { head, type Fact, type Run } from "../data/page_data.ts";
+import { make, type Child } from "../elements/markup.ts";
 import { folded } from "../elements/parts.ts";
 import { numbersTable } from "../elements/plots.ts";
+import type { Panel } from "../layout.ts";
 import { currentRun, initialState, onChange, state } from "../state/state.ts";
 import { formatBytes, formatCount, formatTime, plural } from "../text/numbers.ts";
-import type { Fact, Run } from "../data/head.ts";
-import type { Child, Panel } from "../types.ts";
 
 const ALARMS = new Set(["warn", "bad"]);
 const NOTES = new Set(["note", "error"]);

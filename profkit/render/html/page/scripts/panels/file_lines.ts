@@ -1,12 +1,10 @@
 /* Lines of source files with their weights: which files and lines the panel of source lines shows. */
 
-import { isUsers, linesOf } from "../data/lines.ts";
-import { changes, head } from "../data/page_data.ts";
-import { treeOf } from "../data/trees.ts";
+import type { LineWeight } from "../data/line_weights.ts";
+import { changes, head, type Sides } from "../data/page_data.ts";
+import { isUsers, linesOf, treeOf } from "../data/trees.ts";
 import { isDifference } from "../graph/function_colors.ts";
 import { currentRun, currentTree, state } from "../state/state.ts";
-import type { Sides } from "../data/head.ts";
-import type { LineWeight } from "../types.ts";
 
 /** With the shares of both sides. */
 type ChangedLine = { fn: number, line: number } & Sides<number>;
@@ -102,7 +100,7 @@ export function linesOfFile(file: string): { lines: FileLine[], sampled: number 
 }
 
 /** Return numbers of lines in order: the hot ones, the lines around them whose text is known, and others. */
-export function chosenLines(hot: number[], texts: { has: (number: number) => boolean }, others: number[]) {
+function chosenLines(hot: number[], texts: { has: (number: number) => boolean }, others: number[]) {
   const chosen = new Set([...hot, ...others]);
   for (const number of hot) {
     for (let near = number - AROUND; near <= number + AROUND; near++) if (texts.has(near)) chosen.add(near);

@@ -2,14 +2,13 @@
 
 import { head } from "../data/page_data.ts";
 import { costsOf, hasStatedTotals } from "../data/trees.ts";
-import { functionLink, placeElement } from "../elements/function_names.ts";
 import { make } from "../elements/markup.ts";
-import { barCell, cell, sureShare } from "../elements/parts.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
+import { barCell, cell, functionLink, placeElement, sureShare } from "../elements/parts.ts";
+import { sortableTable, type Column } from "../elements/sortable_table.ts";
 import { matchingFunctions } from "../graph/search.ts";
+import type { Panel } from "../layout.ts";
 import { currentTree, hasGraph, onChange, setState, state } from "../state/state.ts";
 import { amountText, packageOf, placeOf, weightText } from "../text/run_text.ts";
-import type { Column, Panel } from "../types.ts";
 
 export const hotFunctionsPanel: Panel = {
   id: "functions",

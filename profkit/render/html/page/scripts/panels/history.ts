@@ -1,12 +1,11 @@
 /* Panel of a label's history: for each series, the trend over commits and a table. */
 
-import { head } from "../data/page_data.ts";
+import { head, type Point, type Series } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import { cell, numberCell } from "../elements/parts.ts";
+import type { Panel } from "../layout.ts";
 import { changeText, exactCount, isNumber, plural, timesAlike } from "../text/numbers.ts";
 import { historyPlot, shortCommit } from "./history_plot.ts";
-import type { Point, Series } from "../data/head.ts";
-import type { Panel } from "../types.ts";
 
 type Cell = (point: Point, i: number) => HTMLElement;
 type Column = { title: string, kind?: string, applies?: boolean, cell: Cell };

@@ -1,12 +1,11 @@
 /* Plot of a history: a point with its interval for each commit, to explore by pointer and keys. */
 
+import type { Point } from "../data/page_data.ts";
 import { draw, make } from "../elements/markup.ts";
 import {
-  axisLeft, linearScale, paddedExtent, plotFigure, plotLabel, roundTicks, stroke,
+  axisLeft, linearScale, paddedExtent, plotFigure, plotLabel, roundTicks, stroke, type Scale,
 } from "../elements/plots.ts";
 import { axisTexts, isNumber } from "../text/numbers.ts";
-import type { Point } from "../data/head.ts";
-import type { Scale } from "../types.ts";
 
 /** Input of a plot: `describe` returns a point in words, and `onChoose` is called with a point or null. */
 interface Wanted {

@@ -3,18 +3,20 @@
  * in instructions.
  */
 
-import { measuredComparison } from "../data/page_data.ts";
+import {
+  measuredComparison, type ComparedOrder, type InstructionDelta, type Sides,
+} from "../data/page_data.ts";
 import { draw, make } from "../elements/markup.ts";
 import { badge, cell, headline, numberCell, plainHead } from "../elements/parts.ts";
 import {
   axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke, whisker,
+  type Scale,
 } from "../elements/plots.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
+import { sortableTable, type TableSpec } from "../elements/sortable_table.ts";
+import type { Panel } from "../layout.ts";
 import { changeText, exactCount, isNumber } from "../text/numbers.ts";
 import { timesFigure, usualRange } from "./distribution.ts";
 import { foldedRemarks } from "./facts.ts";
-import type { ComparedOrder, InstructionDelta, Sides } from "../data/head.ts";
-import type { Panel, Scale, TableSpec } from "../types.ts";
 
 /** An order with compared times. */
 type RatedOrder = ComparedOrder & { ratio: number };

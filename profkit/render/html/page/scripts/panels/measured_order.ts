@@ -1,17 +1,17 @@
 /* Panel of the selected order: its facts, warnings, plot of times, and instruction counts. */
 
-import { head } from "../data/page_data.ts";
+import {
+  head, type CountedFunction, type Counts, type Order, type PythonCounts, type Timing,
+} from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import { barCell, folded, hint, keyFigures, numberCell, plainHead, titled } from "../elements/parts.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
-import { places } from "../layout.ts";
+import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import { places, type Panel } from "../layout.ts";
 import { onChange, setState, state } from "../state/state.ts";
 import { exactCount, isNumber, plural, timesAlike } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
 import { timesFigure } from "./distribution.ts";
 import { factList, warnings } from "./facts.ts";
-import type { CountedFunction, Counts, Order, PythonCounts, Timing } from "../data/head.ts";
-import type { Column, Panel } from "../types.ts";
 
 /** Columns of functions, by their names in the data. */
 const COLUMNS = { self: "exclusive", total: "inclusive", name: "name" };

@@ -1,15 +1,14 @@
 /* Panel with the table of measured orders; another panel shows the selected order in full. */
 
-import { head } from "../data/page_data.ts";
+import { head, type Timing } from "../data/page_data.ts";
 import { button, draw, make } from "../elements/markup.ts";
 import { badge, cell, folded, numberCell } from "../elements/parts.ts";
-import { linearScale, paddedExtent, stroke, whisker } from "../elements/plots.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
+import { linearScale, paddedExtent, stroke, whisker, type Scale } from "../elements/plots.ts";
+import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import type { Panel } from "../layout.ts";
 import { onChange, setState, state } from "../state/state.ts";
 import { decimals, exactCount, plural, timesAlike } from "../text/numbers.ts";
 import { factList } from "./facts.ts";
-import type { Timing } from "../data/head.ts";
-import type { Column, Panel, Scale } from "../types.ts";
 
 const FAR_APART = 20;
 const orders = head.measured?.orders ?? [];

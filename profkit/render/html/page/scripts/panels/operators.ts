@@ -3,15 +3,16 @@
  * and streams.
  */
 
-import { head } from "../data/page_data.ts";
+import {
+  head, type Kernel, type Operator, type Trace, type TraceLane, type TraceRange,
+} from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import { barCell, cell, hint, numberCell, plainHead, titled } from "../elements/parts.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
+import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import type { Panel } from "../layout.ts";
 import { currentRun, onChange } from "../state/state.ts";
 import { formatCount, formatPercent, formatTime } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
-import type { Kernel, Operator, Trace, TraceLane, TraceRange } from "../data/head.ts";
-import type { Column, Panel } from "../types.ts";
 
 export const operatorsPanel: Panel = {
   id: "operators",

@@ -1,14 +1,13 @@
 /* Panel of a merged run's processes: figures of each, and the functions whose shares differ between them. */
 
-import { head } from "../data/page_data.ts";
+import { head, type DifferingFunction, type Merged, type ProcessRow } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import { barCell, cell, hint, numberCell, plainHead, titled } from "../elements/parts.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
+import { sortableTable, type Column, type TableSpec } from "../elements/sortable_table.ts";
+import type { Panel } from "../layout.ts";
 import { currentRun, onChange } from "../state/state.ts";
 import { formatBytes, formatCount } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
-import type { DifferingFunction, Merged, ProcessRow } from "../data/head.ts";
-import type { Column, Panel, TableSpec } from "../types.ts";
 
 const ODD = 4;
 

@@ -4,13 +4,12 @@
  * the other.
  */
 
-import { head } from "../data/page_data.ts";
+import { head, type Resources } from "../data/page_data.ts";
 import { draw, make } from "../elements/markup.ts";
-import { linearScale, plotFigure, plotLabel, stroke } from "../elements/plots.ts";
+import { linearScale, plotFigure, plotLabel, stroke, type Scale } from "../elements/plots.ts";
+import type { Panel } from "../layout.ts";
 import { currentRun, currentTree, onChange, setState, state } from "../state/state.ts";
 import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.ts";
-import type { Resources } from "../data/head.ts";
-import type { Panel, Scale } from "../types.ts";
 
 type Curve = ReturnType<typeof curvesOf>[number];
 type Box = { curve: Curve, across: Scale, up: Scale } & Edges;

@@ -1,18 +1,18 @@
 /* Panel of a comparison of sampled runs: the headline with its grade, and differences by function. */
 
-import { head, sampledComparison } from "../data/page_data.ts";
-import { functionLink } from "../elements/function_names.ts";
+import { head, sampledComparison, type ChangedFunction, type SampledComparison } from "../data/page_data.ts";
 import { draw, make } from "../elements/markup.ts";
-import { badge, barCell, cell, headline, hint, keyFigures, numberCell } from "../elements/parts.ts";
-import { linearScale, stroke, whisker } from "../elements/plots.ts";
-import { sortableTable } from "../elements/sortable_table.ts";
+import {
+  badge, barCell, cell, functionLink, headline, hint, keyFigures, numberCell,
+} from "../elements/parts.ts";
+import { linearScale, stroke, whisker, type Scale } from "../elements/plots.ts";
+import { sortableTable, type Column } from "../elements/sortable_table.ts";
 import { matchingFunctions } from "../graph/search.ts";
+import type { Panel } from "../layout.ts";
 import { onChange, setState, state } from "../state/state.ts";
 import { changeText, formatPoints, isNumber, plural, timesAlike } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
 import { foldedRemarks } from "./facts.ts";
-import type { ChangedFunction, SampledComparison } from "../data/head.ts";
-import type { Column, Panel, Scale } from "../types.ts";
 
 const NOISE = "noise";
 

@@ -3,17 +3,20 @@
  * selection, it shows the hottest lines of the run.
  */
 
+import type { CallTree } from "../data/call_tree.ts";
 import { head } from "../data/page_data.ts";
-import { costsOf, groupOf } from "../data/trees.ts";
-import { breakable, placeElement, swatch } from "../elements/function_names.ts";
-import { button, make } from "../elements/markup.ts";
-import { bar, copyButton, hint, sureShare, titled } from "../elements/parts.ts";
+import { costsOf, groupOf, linesOf } from "../data/trees.ts";
+import { button, make, type Child } from "../elements/markup.ts";
+import {
+  bar, breakable, copyButton, hint, placeElement, shareBar, sureShare, swatch, titled,
+} from "../elements/parts.ts";
+import { isDifference } from "../graph/function_colors.ts";
+import type { Panel } from "../layout.ts";
 import { currentTree, hasGraph, onChange, setState, state } from "../state/state.ts";
-import { exactCount } from "../text/numbers.ts";
-import { differenceRows, formatShare, packageOf, placeOf, weightText } from "../text/run_text.ts";
-import { hotLines } from "./hot_lines.ts";
+import { exactCount, formatPoints } from "../text/numbers.ts";
+import { differenceRows, formatShare, packageOf, placeOf, plusMinus, weightText } from "../text/run_text.ts";
+import { changedLines, changeOf, lineText } from "./file_lines.ts";
 import { sourceBeside } from "./source.ts";
-import type { CallTree, Panel } from "../types.ts";
 
 const MAX_FRAMES = 12;
 
@@ -124,3 +127,46 @@ const item = (fn: number) => make("li", {},
     button(breakable(head.functions.name[fn]), () => setState({ selected: fn }),
       { class: "link" })),
   " ", placeElement(placeOf(fn)));
+
+type Line = { fn: number, line: number };
+
+const MAX_LINES = 6;
+/** Smallest difference of shares in the list, in parts of 1. */
+const MIN_LISTED = 0.005;
+
+/** Return the list; nothing if there are no lines. */
+const hotLines = () => (isDifference ? mostChanged() : hottest());
+
+function hottest() {
+  const tree = currentTree();
+  const whole = tree.total[0] || 1;
+  const found = linesOf(tree).lines.filter(({ self }) => self > 0);
+  found.sort((a, b) => b.self - a.self);
+  const shares = ({ self }: typeof found[number]) =>
+    [shareBar(self / whole, null, plusMinus(self, whole))];
+  const items = found.slice(0, MAX_LINES).map((each) => lineItem(each, shares(each)));
+  return lineList("Hottest lines", "by self share", items);
+}
+
+function mostChanged() {
+  const found = changedLines()
+    .filter((line) => changeOf(line) !== "noise" && Math.abs(line.b - line.a) >= MIN_LISTED)
+    .sort((one, other) => Math.abs(other.b - other.a) - Math.abs(one.b - one.a));
+  const points = ({ a, b }: typeof found[number]) =>
+    [make("strong", { class: `points ${b > a ? "more" : "less"}` }, `${formatPoints(b - a)} points`)];
+  return lineList("Lines that differ most", "by total share, in functions that changed",
+    found.slice(0, MAX_LINES).map((each) => lineItem(each, points(each))));
+}
+
+const lineList = (title: string, remark: string, items: HTMLElement[]) => (items.length
+  ? [make("section", { class: "hot-lines" }, titled("h3", title, remark), make("ol", {}, items))] : []);
+
+function lineItem({ fn, line }: Line, figures: Child[]) {
+  const text = lineText(fn, line);
+  return make("li", {},
+    make("div", { class: "hot-line" }, figures,
+      make("span", { class: "named" }, swatch(fn),
+        button(head.functions.name[fn], () => setState({ selected: fn }), { class: "link" }))),
+    text ? make("code", { class: "hot-code", title: text }, text) : null,
+    placeElement(`${head.functions.file[fn]}:${line}`));
+}

@@ -1,12 +1,13 @@
 /* Selectors of the region, and of the thread or side. */
 
-import { column, head } from "../data/page_data.ts";
+import {
+  column, head, type Activity, type Sides, type Thread, type ThreadChoice,
+} from "../data/page_data.ts";
 import { treeOf } from "../data/trees.ts";
 import { make } from "../elements/markup.ts";
-import { currentRun, onChange, setState, state } from "../state/state.ts";
+import type { Panel } from "../layout.ts";
+import { currentRun, onChange, setState, state, type State } from "../state/state.ts";
 import { formatShare } from "../text/run_text.ts";
-import type { Activity, Sides, Thread, ThreadChoice } from "../data/head.ts";
-import type { Panel, State } from "../types.ts";
 
 type Options = [value: ThreadChoice | Activity, text: string][];
 

@@ -1,7 +1,7 @@
 /* Source of the selected function beside the graph, with the share of each line. */
 
-import { linesOf } from "../data/lines.ts";
 import { head } from "../data/page_data.ts";
+import { linesOf } from "../data/trees.ts";
 import { button, make } from "../elements/markup.ts";
 import { titled } from "../elements/parts.ts";
 import { isDifference } from "../graph/function_colors.ts";

@@ -3,21 +3,20 @@
  * by the difference of shares in functions that changed.
  */
 
-import { hasLines, linesOf } from "../data/lines.ts";
 import { head } from "../data/page_data.ts";
-import { hasStatedTotals, treeOf } from "../data/trees.ts";
-import { placeElement } from "../elements/function_names.ts";
+import { hasLines, hasStatedTotals, linesOf, treeOf } from "../data/trees.ts";
 import { button, make } from "../elements/markup.ts";
-import { cell, hint, numberCell, shareBar, sureShare } from "../elements/parts.ts";
-import { listenToRows, onPick, setTabStop } from "../elements/rows.ts";
+import { cell, hint, numberCell, placeElement, shareBar, sureShare } from "../elements/parts.ts";
+import { listenToRows, onPick, setTabStop } from "../elements/sortable_table.ts";
 import { isDifference, largestChange } from "../graph/function_colors.ts";
+import type { Panel } from "../layout.ts";
 import { currentTree, onChange, setState, state } from "../state/state.ts";
 import { exactCount, formatPoints } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
-import { changeOf, linesOfFile, MAX_LINES, sharesOfFiles } from "./file_lines.ts";
+import {
+  changeOf, linesOfFile, MAX_LINES, sharesOfFiles, type FileLine, type FileShare,
+} from "./file_lines.ts";
 import { codeCell, dedented } from "./source.ts";
-import type { Panel } from "../types.ts";
-import type { FileLine, FileShare } from "./file_lines.ts";
 
 type Measure = "self" | "total";
 

@@ -3,8 +3,7 @@
 import { head } from "../data/page_data.ts";
 import { shapeOf } from "../data/trees.ts";
 import { readFragment, writeFragment } from "./address_fragment.ts";
-import { initialState, onChange, setState } from "./state.ts";
-import type { State } from "../types.ts";
+import { initialState, onChange, setState, type State } from "./state.ts";
 
 type Name = keyof State;
 

@@ -3,7 +3,8 @@
  * state.
  */
 
-import type { Range, State } from "../types.ts";
+import type { Range } from "../data/page_data.ts";
+import type { State } from "./state.ts";
 
 type Name = keyof State;
 

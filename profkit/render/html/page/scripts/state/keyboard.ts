@@ -1,7 +1,16 @@
 /* Keyboard shortcuts, and the dialog that lists them. */
 
 import { make } from "../elements/markup.ts";
-import type { Shortcut } from "../types.ts";
+
+/** A keyboard shortcut: names as in `KeyboardEvent.key`, and the texts of the dialog. */
+export interface Shortcut {
+  names: string[];
+  shown: string[];
+  what: string;
+  action(event: KeyboardEvent): void;
+  /** Whether it works only while the graph has the focus. */
+  ofGraph?: boolean;
+}
 
 /** Keys that other parts handle, for the dialog. */
 const ELSEWHERE = [

@@ -1,9 +1,32 @@
 /* State of the page: one object that is changed in one place, and its listeners. */
 
-import { head } from "../data/page_data.ts";
+import { head, type Activity, type Range, type ThreadChoice } from "../data/page_data.ts";
 import { treeOf } from "../data/trees.ts";
-import type { ThreadChoice } from "../data/head.ts";
-import type { State } from "../types.ts";
+
+/** State of the page. */
+export interface State {
+  run: number;
+  thread: ThreadChoice;
+  activity: Activity;
+  view: "left-heavy" | "chronological";
+  direction: "icicle" | "flame";
+  /** Whether straight runs of library calls are drawn as one box. */
+  chains: "folded" | "unfolded";
+  /** The node that fills the graph's width. */
+  focus: number;
+  /** The window as fractions of the whole, if it is not the extent of the focus. */
+  range: Range | null;
+  /** Current node, for keys and details. */
+  cursor: number;
+  /** The selected function. */
+  selected: number | null;
+  search: string;
+  theme: "auto" | "light" | "dark";
+  /** The id of the open tab, null for the first. */
+  tab: string | null;
+  /** The measured order that is shown in full. */
+  order: number;
+}
 
 type Name = keyof State;
 type Listener = (state: Readonly<State>, changed: Name[], origin: string) => void;

@@ -3,7 +3,7 @@
  * measurements in a column have one unit and the same decimals.
  */
 
-import type { Run } from "../data/head.ts";
+import type { Run } from "../data/page_data.ts";
 
 type Unit = [unit: string, factor: number];
 

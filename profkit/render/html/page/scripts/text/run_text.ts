@@ -1,11 +1,11 @@
 /* Texts for functions, frames and weights of the run that is shown. */
 
+import type { CallTree } from "../data/call_tree.ts";
 import { changes, head } from "../data/page_data.ts";
 import { currentRun } from "../state/state.ts";
 import {
   countOf, formatCount, formatPercent, formatPoints, formatWeight, isTimed, shareInterval,
 } from "./numbers.ts";
-import type { CallTree } from "../types.ts";
 
 /** Minimum number of samples for shares with a decimal. */
 const MIN_PRECISE = 1000;
