@@ -159,11 +159,11 @@ toFixed(1)}`,isTimed=run=>typeof run.weight_s=="number";function formatWeight(ru
 formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${countOf(run,amount2)} ${amount2===
 1?run.unit.replace(/s$/,""):run.unit}`}var countOf=(run,amount2)=>(run.unit==="instructions"?exactCount:formatCount)(
 amount2),isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.toLocaleString("en-US",{minimumFractionDigits:places2,
-maximumFractionDigits:places2});function timesAlike(times_s){let sizes=times_s.filter(isNumber).filter(time2=>time2>
-0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*FAR_APART;return times_s.map(time2=>isNumber(time2)?
-inUnitOf(apart?time2:least,time2):"")}function inUnitOf(reference_s,time_s){if(!(reference_s>0)||!Number.isFinite(
-reference_s))return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor,fourDigits(reference_s/
-factor))} ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
+maximumFractionDigits:places2});function timesAlike(times_s){let sizes=times_s.filter(isNumber).filter(time=>time>
+0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*FAR_APART;return times_s.map(time=>isNumber(time)?inUnitOf(
+apart?time:least,time):"")}function inUnitOf(reference_s,time_s){if(!(reference_s>0)||!Number.isFinite(reference_s))
+return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor,fourDigits(reference_s/factor))}\
+ ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
 9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike([time_s])[0];function exactCount(value){
 if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.isInteger(value)||Math.abs(value)>=100?0:
 1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`;
@@ -667,57 +667,7 @@ for(let each of tabs){let selected=each===open;each.button.setAttribute("aria-se
 button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(open)}function build(tab){tab.built||(tab.built=
 !0,tab.panel.build(tab.content))}function walk(event,tabs){let step3=event.key==="ArrowRight"?1:event.key==="A\
 rrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.findIndex(each=>each.button===document.activeElement),
-next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
-element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
-mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
-map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
-more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-foot"},count,more2),element=make(
-"div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},make("caption",{},caption),make(
-"thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,step:step3,sort,heads,body,more:more2,
-count,foot,element,rising:columnOf(columns4,sort).rising??!1,rows:[],limit:step3,marked:null};return table}var columnOf=(columns4,id)=>columns4.
-find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){let attributes={scope:"col",class:[
-column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(
-" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,button(column2.title,onClick2,{
-class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){table.
-rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
-let{value}=columnOf(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
-for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
-cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
-b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
-less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
-let rows=table.rows.slice(from,table.limit).map(row=>rowOf2(table,row));from?table.body.append(...rows):table.
-body.replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=
-left<=0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.
-limit,table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?
-"":"No rows.",mark(table)}function rowOf2({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
-key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
-"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
-()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
-dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
-removeAttribute("aria-current");setTabStop(table.body,isMarked)}var picks=new WeakMap;function onPick(row,action){
-picks.set(row,action)}function listenToRows(body){body.addEventListener("click",event=>{let row=rowAt(event);row&&
-!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),target=row&&
-buttonAfter(body,row,event.key),from=row?.querySelector("button");!target||!from||(event.preventDefault(),from.
-tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){let stop=null,found3=!1;for(let row of body.
-rows){let first=row.querySelector("button");first&&(first.tabIndex=-1,!(stop&&(found3||!isMarked(row)))&&(found3=
-isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof Element?target.closest(
-"tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.querySelector("but\
-ton")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+1,ArrowUp:at2-
-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
-let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var awaitsPanel={id:"awaits",title:"Suspended, by await",build(body){let show=()=>body.replaceChildren(tableOf2(
-currentRun()));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.awaits)};
-function tableOf2({awaits=[],awaits_of_tasks:ofTasks=!1}){if(!awaits.length)return hint("No call of this run w\
-as suspended at a known line.");let grid=sortableTable({caption:ofTasks?"Lines that awaited something, by the \
-mean number of tasks suspended there.":"Lines that awaited something, by their share of the wall time of all c\
-alls.",sort:"share",step:20,columns:[NAME,...ofTasks?[TASKS]:FIGURES,...PLACE],key:row=>`${whereOf(row)} ${row.
-function} ${row.awaited}`});return grid.show(awaits),grid.element}var whereOf=({file,line:line2})=>`${file}:${line2}`,
-NAME={id:"awaited",title:"awaiting",rising:!0,value:({awaited})=>awaited,cell:({awaited})=>plainHead(awaited)},
-TASKS={id:"share",title:"tasks",value:({share:share2})=>share2,cell:({share:share2})=>numberCell(share2.toFixed(
-share2<1?2:1))},FIGURES=[{id:"share",title:"share",value:({share:share2})=>share2,cell:({share:share2})=>barCell(
-share2,formatShare(share2))},{id:"suspended_s",title:"time",value:({suspended_s})=>suspended_s,cell:({suspended_s})=>numberCell(
-formatTime(suspended_s))},{id:"times",title:"times",value:({times})=>times,cell:({times})=>numberCell(formatCount(
-times))}],PLACE=[{id:"function",title:"function",rising:!0,value:row=>row.function,cell:row=>cell(row.function)},
-{id:"where",title:"where",rising:!0,value:whereOf,cell:row=>cell(whereOf(row),{class:"commit"})}];var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
+next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
 -label":label,class:"branches"},elementsOf(view3,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
 addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view3,items,from=0){let elements=items.
 slice(from,from+MOST2).map(item2=>elementOf(view3,item2));return items.length>from+MOST2&&elements.push(restOf(
@@ -761,7 +711,60 @@ group.fn,wordOf=group=>group.own?"self":"the bottom of the stack";function group
 group);return fn===null?wordOf(group):head.functions.name[fn]}function groupPlace(group){let fn=functionOf(group);
 return fn===null?"":placeOf(fn)}function content(group,share2){let bar2=shareBar(share2,weightText(group.weight)),
 fn=functionOf(group);return fn===null?[bar2," ",make("span",{class:"faint"},groupName(group))]:[bar2,swatch(fn),
-" ",make("span",{class:"pick"},groupName(group))," ",placeElement(groupPlace(group))]}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
+" ",make("span",{class:"pick"},groupName(group))," ",placeElement(groupPlace(group))]}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
+element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
+mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
+map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
+more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-foot"},count,more2),element=make(
+"div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},make("caption",{},caption),make(
+"thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,step:step3,sort,heads,body,more:more2,
+count,foot,element,rising:columnNamed(columns4,sort).rising??!1,rows:[],limit:step3,marked:null};return table}
+var columnNamed=(columns4,id)=>columns4.find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){
+let attributes={scope:"col",class:[column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"\
+wide-only":""].filter(Boolean).join(" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,
+button(column2.title,onClick2,{class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){
+table.rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
+let{value}=columnNamed(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
+for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
+cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
+b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
+less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
+let rows=table.rows.slice(from,table.limit).map(row=>rowOf2(table,row));from?table.body.append(...rows):table.
+body.replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=
+left<=0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.
+limit,table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?
+"":"No rows.",mark(table)}function rowOf2({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
+key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
+"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
+()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
+dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
+removeAttribute("aria-current");setTabStop(table.body,isMarked)}var picks=new WeakMap;function onPick(row,action){
+picks.set(row,action)}function listenToRows(body){body.addEventListener("click",event=>{let row=rowAt(event);row&&
+!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),target=row&&
+buttonAfter(body,row,event.key),from=row?.querySelector("button");!target||!from||(event.preventDefault(),from.
+tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){let stop=null,found3=!1;for(let row of body.
+rows){let first=row.querySelector("button");first&&(first.tabIndex=-1,!(stop&&(found3||!isMarked(row)))&&(found3=
+isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof Element?target.closest(
+"tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.querySelector("but\
+ton")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+1,ArrowUp:at2-
+1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
+let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var NUMBERS={count:formatCount,exact:exactCount,bytes:formatBytes,portion:formatShare,cores:share2=>`${Math.round(
+share2*100)} %`,mean:number=>number.toFixed(number<1?2:1),percent:part=>formatPercent(part,1),time:seconds=>seconds?
+formatTime(seconds):""},TEXTS={name:plainHead,text:text=>cell(text),place:text=>cell(text,{class:"commit"})};function columnOf(id,title,kind,value){
+let text=row=>String(value(row)??"");if(kind==="words")return{id,title,cell:row=>TEXTS.text(text(row))};if(kind===
+"drawing")return{id,title,cell:row=>TEXTS.place(text(row))};if(kind==="share")return{id,title,value,cell:row=>shareCell(
+Number(value(row)))};if(kind in TEXTS){let write3=TEXTS[kind];return{id,title,value,rising:!0,cell:row=>write3(
+text(row))}}let write2=NUMBERS[kind],number=found3=>numberCell(found3===null?"":write2(Number(found3)));return{
+id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));function filledTable(spec,rows){
+let table=sortableTable(spec);return table.show(rows),table.element}var dataPanel=(id,title,missing)=>({id,title,build(body){let show=()=>body.replaceChildren(...(currentRun().tables?.[id]??
+[{hint:missing}]).map(elementOf2));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.
+some(run=>run.tables?.[id])}),awaitsPanel=dataPanel("awaits","Suspended, by await","No call of this run was su\
+spended at a known line."),operatorsPanel=dataPanel("operators","Operators","torch.profiler did not record thi\
+s run."),processesPanel=dataPanel("processes","Processes","This run has one process.");function elementOf2(block){
+if("text"in block)return make("p",{},block.text);if("hint"in block)return hint(block.hint);if("title"in block)
+return titled("h3",block.title,block.remark);let{columns:columns4,rows,...spec}=block,written=columns4.map(([id,
+title,kind],i)=>columnOf(id,title,kind,row=>row[i]));return filledTable({...spec,columns:written,key:([first])=>first},
+rows)}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
 if(!(high>low))return[low];let rough=(high-low)/Math.max(1,wanted2),power=10**Math.floor(Math.log10(rough)),step3=[
 1,2,5,10].map(factor=>factor*power).find(size2=>size2>=rough*.999)??10*power,first=Math.ceil(low/step3-1e-9),last=Math.
 floor(high/step3+1e-9);return Array.from({length:Math.max(0,last-first)+1},(_,i)=>(first+i)*step3)}function paddedExtent(values,room=.05){
@@ -868,13 +871,13 @@ points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chose
 points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
 choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
 make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:"history"},title,plot.element,
-tableOf3(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
+tableOf2(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
 let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
 let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
 last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,format,exact},i){let{started,
 low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`\
 95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
-runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf3(columns4,rows,name){
+runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){
 return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"\
 figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf(points,{
 quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
@@ -912,29 +915,29 @@ let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(hig
 "rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.append(stroke(x,TOP2-4,x,bottom,
 "median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
 function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.flatMap(row=>row.times_s).
-filter(time2=>time2<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(
-many);for(let time2 of all)bins[Math.min(many-1,Math.floor((time2-low)/(high-low)*many))]++;let most=Math.max(
-...bins,1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{
-let height=count/most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,
-class:"histogram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(
-low)-6,TOP2+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,counted2,{"text-ancho\
-r":"end",class:"plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<60?`#${zygote}`:`\
-interpreter ${zygote}`;return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{y,each,
-at:at2,range,left,width}){svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(time2=>time2<=
-range[1]),height=i=>y+(i*.618%1-.5)*each*.5,dots=inside.map((time2,i)=>`M${at2(time2).toFixed(1)},${height(i).
-toFixed(1)}h0`),least=Math.min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.
-append(draw("circle",{cx:at2(least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-
-inside.length;beyond&&svg.append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({
-low_s,program}){let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make(
-"li",{},sign(kind),text);return make("ul",{class:"plot-key"},entry("sign-least",program?"fastest execution":"f\
-astest block of a process"),entry("sign-block",program?"the others":"its other blocks"),entry("sign-median",[program?
-"median":"median of the fastest blocks",low_s===null?"":", with its 95 % interval"].join("")),make("li",{},`+n\
- → number of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf({median_s,low_s,high_s,
-min_s,program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % betwe\
-en ${low} and ${high}`:"";return`${program?`${rows[0].times_s.length} executions`:`${rows.length} processes`};\
- median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(...times_s),
-medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,zygote,times_s},i)=>[
-process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
+filter(time=>time<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(
+many);for(let time of all)bins[Math.min(many-1,Math.floor((time-low)/(high-low)*many))]++;let most=Math.max(...bins,
+1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{let height=count/
+most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,class:"histog\
+ram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(low)-6,TOP2+
+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,counted2,{"text-anchor":"end",class:"\
+plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<60?`#${zygote}`:`interpreter ${zygote}`;
+return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{y,each,at:at2,range,left,width}){
+svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(time=>time<=range[1]),height=i=>y+
+(i*.618%1-.5)*each*.5,dots=inside.map((time,i)=>`M${at2(time).toFixed(1)},${height(i).toFixed(1)}h0`),least=Math.
+min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.append(draw("circle",{cx:at2(
+least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-inside.length;beyond&&svg.
+append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({low_s,program}){
+let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make("li",{},sign(
+kind),text);return make("ul",{class:"plot-key"},entry("sign-least",program?"fastest execution":"fastest block \
+of a process"),entry("sign-block",program?"the others":"its other blocks"),entry("sign-median",[program?"media\
+n":"median of the fastest blocks",low_s===null?"":", with its 95 % interval"].join("")),make("li",{},`+n → num\
+ber of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf({median_s,low_s,high_s,min_s,
+program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low}\
+ and ${high}`:"";return`${program?`${rows[0].times_s.length} executions`:`${rows.length} processes`}; median ${median}${sure}\
+, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(...times_s),medianOf(times_s),
+Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,zygote,times_s},i)=>[process+
+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
 id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,orders:orders3}=measuredComparison,
 ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison.headline,names),foldedRemarks(measuredComparison),
 ratios.length?ratioFigure(ratios,names):null,...orders3.map(order2=>sideBySide(order2,names,orders3.length>1))];
@@ -965,16 +968,15 @@ python,"Python function"):null,order2.delta?.length?deltaTable(order2.delta,orde
 tion":"function"):null)}function bothTimes({a,b},names){let range=usualRange([a,b].filter(timing=>timing!==null));
 return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("h4",{},make("span",{class:"faint"},"\
 AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){let most=Math.max(...rows.
-map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(deltaBar(delta/
-most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
-Math.abs(value))}`,spec={caption:`Instructions per execution by ${kind}, with the difference B − A, largest fi\
-rst.`,sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,
-cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>number(a)},{id:"b",title:"B",value:([
-,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"difference",value:([,,,delta])=>Math.abs(delta),cell:([,,
-,delta])=>numberCell(signed(delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},grid=sortableTable(
-spec);return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",width:160,
-height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw("rect",{x:part>
-0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
+map(([,,,delta])=>Math.abs(delta)),1),bar2=delta=>cell(deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"\
+true"}),signed=value=>`${value>0?"+":""}${exactCount(value)}`;return filledTable({caption:`Instructions per ex\
+ecution by ${kind}, with the difference B − A, largest first.`,sort:"delta",step:15,key:([name])=>name,columns:[
+columnOf("name","function","name",([name])=>name),columnOf("a","A","exact",([,a])=>a),columnOf("b","B","exact",
+([,,b])=>b),{id:"delta",title:"difference",value:([,,,delta])=>Math.abs(delta),cell:([,,,delta])=>numberCell(signed(
+delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},rows)}function deltaBar(part){let svg=draw(
+"svg",{viewBox:"0 0 160 14",width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"le\
+ss"}`;return svg.append(draw("rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,
+80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
 order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected statement":"Measurement",
 build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
 ["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
@@ -984,108 +986,58 @@ variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pr
 ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(
 order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
 isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(
-part=>part!==null)}function timeFigures(time2){let[median,low,high,min]=timesAlike([time2.median_s,time2.low_s,
-time2.high_s,time2.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no inter\
-val from fewer than 6 processes"],["min",min,time2.program?"of all executions":"of all blocks"],...time2.program?
-[]:processFigures(time2),time2.program?["executions",exactCount(time2.processes[0].length),"each a new process"]:
-["executions",exactCount(time2.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["process\
-es",String(processes.length),`from ${plural(new Set(zygotes).size,"interpreter")}`]],countsSection=(counts,graphed)=>make(
-"section",{class:"counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.
-stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],[
-"baseline",exactCount(counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(
-counts.raw)]]),...pythonFunctions(counts.python),counts.functions.length?nativeFunctions(counts,graphed):null);
-function nativeFunctions(counts,graphed){let first=!counts.python?.functions.length;return folded("Native func\
-tions",functions(counts,"Native functions"),first&&!graphed)}function pythonFunctions(python){return python?[python.
-functions.length?folded("Python functions",functions(python,"Python functions"),!0):null,hint(python.note)]:[]}
-var shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){
-let[low,high]=[Math.min(...raw),Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:
-low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({
-net,functions:rows},what){let share2=value=>net>0?value/net:0,cell2=value=>barCell(share2(value),exactCount(value),
-formatShare(share2(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
-id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},grid=sortableTable(
-{caption:`${what} by self and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
-columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
-xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
+part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.
+high_s,time.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interval fro\
+m fewer than 6 processes"],["min",min,time.program?"of all executions":"of all blocks"],...time.program?[]:processFigures(
+time),time.program?["executions",exactCount(time.processes[0].length),"each a new process"]:["executions",exactCount(
+time.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["processes",String(processes.length),
+`from ${plural(new Set(zygotes).size,"interpreter")}`]],countsSection=(counts,graphed)=>make("section",{class:"\
+counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.stripped),`with\
+out memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],["baseline",exactCount(
+counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(counts.raw)]]),...pythonFunctions(
+counts.python),counts.functions.length?nativeFunctions(counts,graphed):null);function nativeFunctions(counts,graphed){
+let first=!counts.python?.functions.length;return folded("Native functions",functions(counts,"Native functions"),
+first&&!graphed)}function pythonFunctions(python){return python?[python.functions.length?folded("Python functi\
+ons",functions(python,"Python functions"),!0):null,hint(python.note)]:[]}var shareOf=({net,stripped})=>net>stripped&&
+net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){let[low,high]=[Math.min(...raw),
+Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:low===high?`agree: raw ${exactCount(
+low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({net,functions:rows},what){let counted2=(id,at2)=>({
+id,title:id,value:row=>row[at2],cell:row=>partCell(row[at2],net)});return filledTable({caption:`${what} by sel\
+f and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,columns:[columnOf(
+"name","function","name",([name])=>name),counted2("exclusive",1),counted2("inclusive",2),columnOf("calls","cal\
+ls","exact",row=>row[3]||null)]},rows)}function partCell(count,whole){let share2=whole>0?count/whole:0;return barCell(
+share2,exactCount(count),formatShare(share2))}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
  statements`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is \
 that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
 body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys());let mark2=()=>grid.mark(state.order);onChange(
 ["order"],mark2),mark2()},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??
 [];return facts.length?folded("What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.
-map(order2=>order2.timing),medians=timesAlike([...times.map(time2=>time2?.median_s),...times.map(time2=>time2?.
-min_s)]),counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time2=>time2!==
-null)),number=numberCell,timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make(
-"strong",{},medians[i]))},{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative t\
-o it",value:i=>sureness(times[i]),cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,
-cell:i=>cell(miniature(times[i],at2)??"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.
-min_s??null,cell:i=>number(medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,
-cell:i=>cell(blocksOf(times[i]),{class:"number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"\
-without memory allocators",value:i=>counts[i],cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"\
-name",rising:!0,value:i=>i,cell:nameCell2},...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?
-counted2:[],{id:"warnings",title:"warnings",wide:!0,number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.
-length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(i)?null:"faint"})}]}function nameCell2(i){let{label,variant,
-what}=orders2[i];return make("th",{scope:"row",class:"name"},button(label,()=>{},{class:"link",title:what===label?
-null:what}),variant?make("span",{class:"variant"},variant):null,make("span",{class:"narrow-only"},trustOf(i)))}
-function trustOf(i){let{warnings:warnings2,error}=orders2[i];return error?badge("failed","tone-bad"):warnings2.
-length?badge(plural(warnings2.length,"warning"),"tone-warn",warnings2.join(`
-`)):null}function sureness(time2){return!time2||time2.low_s===null||time2.high_s===null||!(time2.low_s>0)?null:
-(time2.high_s-time2.low_s)/2/time2.median_s}function sureText(time2){let part=sureness(time2);return part===null?
-"":part>0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time2){if(!time2)return"";
-let blocks=time2.processes.map(process=>process.length);return`${time2.processes.length} × ${Math.min(...blocks)}`}
-function whiskerScale(times){let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).
-filter(end=>end>0),[low,high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,
-scale=linearScale(paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time2,at2){
-if(!time2||!((time2.low_s??time2.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,
-"aria-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time2.low_s,high:time2.
-high_s,middle:time2.median_s,y:9,size:4}),svg}var operatorsPanel={id:"operators",title:"Operators",build(body){let show=()=>body.replaceChildren(...partsOf2(
-currentRun().trace));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-trace)};function partsOf2(trace){if(!trace)return[hint("torch.profiler did not record this run.")];let grid=sortableTable(
-{caption:"Operators of torch by their own time on the CPU.",sort:"self_cpu_ns",step:50,columns:operatorColumns(
-trace),key:({name,shapes:shapes2})=>`${name} ${shapes2}`});return grid.show(trace.operators),[...trace.summary.
-map(sentence=>make("p",{},sentence)),grid.element,...rangesOf(trace),...kernelsOf(trace),...timelineOf(trace)]}
-var time=time_ns=>formatTime(time_ns/1e9),timeColumn=(id,title)=>({id,title,value:row=>row[id],cell:row=>numberCell(
-row[id]?time(row[id]):"")}),CALLS={id:"calls",title:"calls",value:({calls})=>calls,cell:({calls})=>numberCell(
-formatCount(calls))},NAME2={id:"name",title:"name",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)};
-function operatorColumns({span_ns,devices}){let share2=time_ns=>time_ns/(span_ns||1);return[{...NAME2,title:"o\
-perator"},{id:"self_cpu_ns",title:"self CPU",value:({self_cpu_ns})=>self_cpu_ns,cell:({self_cpu_ns})=>barCell(
-share2(self_cpu_ns),formatShare(share2(self_cpu_ns)))},timeColumn("self_cpu_ns","time"),timeColumn("total_cpu_\
-ns","total CPU"),...devices?[timeColumn("self_device_ns","self GPU")]:[],...devices?[timeColumn("total_device_\
-ns","total GPU")]:[],CALLS,{id:"shapes",title:"shapes",rising:!0,value:({shapes:shapes2})=>shapes2,cell:({shapes:shapes2})=>cell(
-shapes2,{class:"commit"})}]}function rangesOf({ranges,devices}){if(!ranges.length)return[];let columns4=[{...NAME2,
-title:"range"},timeColumn("total_cpu_ns","time"),...devices?[timeColumn("total_device_ns","GPU")]:[],CALLS],grid=sortableTable(
-{caption:"Ranges in the traced calls.",sort:"total_cpu_ns",columns:columns4,key:({name})=>name});return grid.show(
-ranges),[titled("h3","Ranges","regions of profkit, and record_function of the program"),grid.element]}function kernelsOf({
-kernels}){if(!kernels.length)return[];let columns4=[NAME2,timeColumn("total_ns","time"),CALLS,{id:"kind",title:"\
-kind",cell:({kind})=>cell(kind)}],grid=sortableTable({caption:"Kernels and copies by their time.",sort:"total_\
-ns",columns:columns4,key:({name,kind})=>`${kind} ${name}`});return grid.show(kernels),[titled("h3","Kernels an\
-d copies","on the GPU"),grid.element]}function timelineOf({lanes,last_span_ns}){if(!lanes.length)return[];let columns4=[
-{...NAME2,title:"thread or stream"},{id:"busy_ns",title:"busy",value:({busy_ns})=>busy_ns,cell:({busy_ns})=>numberCell(
-formatPercent(busy_ns/(last_span_ns||1),1))},{id:"drawn",title:`over ${time(last_span_ns)}`,cell:({drawn})=>cell(
-drawn,{class:"commit"})}],grid=sortableTable({caption:"How busy each thread and stream was.",sort:"busy_ns",columns:columns4,
-key:({name})=>name});return grid.show(lanes),[titled("h3","Timeline","of the last traced call"),grid.element]}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf3(
-currentRun().merged));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-merged)};function partsOf3(merged){if(!merged)return[hint("This run has one process.")];let isKnown=merged.processes.
-every(row=>row.working_share!==null),grid=sortableTable({caption:`Processes by ${isKnown?"working":"CPU"} time\
-.`,step:50,sort:isKnown?"working_share":"cpu_share",columns:processColumns(isKnown),key:({host,pid,started})=>`${host}\
- ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}function processColumns(isKnown){
-let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];return numberCell(value===
-null?"":write2(value))}});return[{id:"pid",title:"process",rising:!0,value:({pid})=>pid,cell:({pid})=>make("th",
-{scope:"row",class:"name plain"},String(pid))},{id:"share",title:"share",value:({share:share2})=>share2,cell:({
-share:share2})=>barCell(share2,formatShare(share2))},number("samples","samples",formatCount),number("calls","c\
-alls",formatCount),number("cpu_share","CPU",share2=>`${Math.round(share2*100)} %`),...isKnown?[number("working\
-_share","worked",formatShare)]:[],number("peak_rss_bytes","peak memory",formatBytes),{id:"started",title:"star\
-ted (UTC)",rising:!0,value:({started})=>started,cell:({started})=>cell(started.slice(0,19).replace("T"," "),{class:"\
-commit"})},{id:"host",title:"host",rising:!0,value:({host})=>host,cell:({host})=>cell(host)}]}function differing({
-differing:rows,processes}){if(processes.length<2)return[];let title=titled("h3","Shares that differ between pr\
-ocesses","of functions, including their library calls");if(!rows.length)return[title,hint("No share differs by\
- more than noise and 5 points.")];let grid=sortableTable({caption:"Functions whose share in one process differ\
-s from that in all others.",sort:"share",step:20,key:({name,file})=>`${name} ${file}`,columns:[{id:"name",title:"\
-function",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)},{id:"share",title:"all processes",value:({
-share:share2})=>share2,cell:({share:share2})=>barCell(share2,formatShare(share2))},{id:"odd",title:"differing \
-processes",cell:row=>cell(oddOf(row))}]});return grid.show(rows),[title,grid.element]}function oddOf({share:share2,
-processes}){let odd=processes.filter(({differs})=>differs).sort((a,b)=>Math.abs(b.share-share2)-Math.abs(a.share-
-share2)),several=new Set(processes.map(({pid})=>pid)).size<processes.length;return[...odd.slice(0,ODD).map(one=>`${formatShare(
-one.share)} in ${one.pid}${several?` on ${one.host}`:""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(
-", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
+map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
+counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
+timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
+{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
+cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,cell:i=>cell(miniature(times[i],at2)??
+"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(medians[orders2.
+length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),{class:"\
+number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
+cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"name",rising:!0,value:i=>i,cell:nameCell2},...times.
+some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"warnings",title:"warnings",wide:!0,
+number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
+i)?null:"faint"})}]}function nameCell2(i){let{label,variant,what}=orders2[i];return make("th",{scope:"row",class:"\
+name"},button(label,()=>{},{class:"link",title:what===label?null:what}),variant?make("span",{class:"variant"},
+variant):null,make("span",{class:"narrow-only"},trustOf(i)))}function trustOf(i){let{warnings:warnings2,error}=orders2[i];
+return error?badge("failed","tone-bad"):warnings2.length?badge(plural(warnings2.length,"warning"),"tone-warn",
+warnings2.join(`
+`)):null}function sureness(time){return!time||time.low_s===null||time.high_s===null||!(time.low_s>0)?null:(time.
+high_s-time.low_s)/2/time.median_s}function sureText(time){let part=sureness(time);return part===null?"":part>
+0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time){if(!time)return"";let blocks=time.
+processes.map(process=>process.length);return`${time.processes.length} × ${Math.min(...blocks)}`}function whiskerScale(times){
+let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).filter(end=>end>0),[low,
+high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,scale=linearScale(
+paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time,at2){if(!time||
+!((time.low_s??time.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,"ari\
+a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
+high_s,middle:time.median_s,y:9,size:4}),svg}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
 Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
 resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
 onChange(["run"],show),onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)}),show()},
@@ -1093,12 +1045,12 @@ applies:()=>head.runs.some(run=>!!run.resources)};function curvesOf(resources){r
 is one core",values:[resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,
 kind:"cpu"},{name:"memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"t\
 hreads",unit:"",values:resources.threads,text:formatCount,kind:"threads"}]}function stripOf(resources){let{at_s}=resources,
-curves=curvesOf(resources),summary=rangesOf2(at_s,curves),readout=make("output",{class:"strip-readout"},summary),
+curves=curvesOf(resources),summary=rangesOf(at_s,curves),readout=make("output",{class:"strip-readout"},summary),
 figure2=plotFigure({title:"CPU, memory and threads over time",described:summary,least:200},(svg,width)=>paint5(
 strip,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of t\
 he recording","aria-valuemin":0,"aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(
 strip,nearest2(strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(
-strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf2=(at_s,curves)=>[
+strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[
 `recorded for ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.
 max(...values))}`)].join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,
 each=beside?(width-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?
@@ -1120,8 +1072,8 @@ top)*factor],over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??box
 1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),low=0;for(let high=at_s.
 length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>0&&at2-at_s[low-
 1]<at_s[low]-at2?low-1:low}function moveTo(strip,moment){let{at_s,curves,readout,slider}=strip;strip.moment=moment,
-readout.textContent=moment===null?rangesOf2(at_s,curves):valuesAt(strip,moment),slider.setAttribute("aria-valu\
-enow",String(moment??0)),slider.setAttribute("aria-valuetext",readout.textContent),showMoment(strip)}var valuesAt=({
+readout.textContent=moment===null?rangesOf(at_s,curves):valuesAt(strip,moment),slider.setAttribute("aria-value\
+now",String(moment??0)),slider.setAttribute("aria-valuetext",readout.textContent),showMoment(strip)}var valuesAt=({
 at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.map(({name,values,text})=>`${name} ${text(values[moment])}`)].
 join(" · ");function showMoment({at_s,drawn,moment}){drawn?.cursors.forEach((cursor,i)=>{if(moment===null){cursor.
 replaceChildren();return}let{curve,across,up:up2,y,bottom}=drawn.boxes[i],[cx,cy]=[across(at_s[moment]),up2(curve.
@@ -1299,8 +1251,8 @@ shareBar(share2)];return make("span",{class:"file-title"},figures," ",make("stro
 file"))," ",make("small",{class:"faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){
 let{lines,sampled}=linesOfFile(file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[
 ...i>0&&line2.number>lines[i-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-
-MAX_LINES;return[tableOf4(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
-function tableOf4(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
+MAX_LINES;return[tableOf3(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
+function tableOf3(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
 contains("chosen-line"));let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(
 name=>make("th",{scope:"col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("ca\
 ption",{class:"off-screen"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}
@@ -1318,14 +1270,14 @@ let{a,b}=line2,points=a||b?formatPoints(b-a):"";return[...[a,b].map(share2=>numb
 "")),cell(points,{class:`number ${changeOf(line2)}`})]}function scrollToSelected(list){let rows=[...list.querySelectorAll(
 ".chosen-line")],heatOf=row=>Number(row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.
 contains(document.activeElement)))return;let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().
-top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS2=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
 "icicle","flame"],chains:["folded","unfolded"],theme:["auto","light","dark"],activity:["all","working","waitin\
 g"]};function writeFragment(state2,initial){let parts2=new URLSearchParams;for(let[name,value]of Object.entries(
 state2)){if(value===initial[name]||value===null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(
 9)).join(","):String(value);parts2.set(name,text)}return parts2.toString()}function readFragment(fragment,initial,contents){
 let state2={...initial};for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;
 let value=valueOf(name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,
-contents)}function valueOf(name,text){return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
+contents)}function valueOf(name,text){return NUMBERS2.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
 "thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(
 WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);
 return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.

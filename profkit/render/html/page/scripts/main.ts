@@ -6,16 +6,14 @@
 import { unpackColumns } from "./data/page_data.ts";
 import { followThemeInSwatches } from "./elements/parts.ts";
 import { buildLayout } from "./layout.ts";
-import { awaitsPanel } from "./panels/awaits.ts";
 import { callersAndCalleesPanel } from "./panels/callers_callees.ts";
+import { awaitsPanel, operatorsPanel, processesPanel } from "./panels/data_tables.ts";
 import { factsPanel, notesPanel, summaryPanel } from "./panels/facts.ts";
 import { hotFunctionsPanel } from "./panels/functions.ts";
 import { historyPanel } from "./panels/history.ts";
 import { measuredComparisonPanel } from "./panels/measured_comparison.ts";
 import { selectedOrderPanel } from "./panels/measured_order.ts";
 import { measuredOrdersPanel } from "./panels/measured_orders.ts";
-import { operatorsPanel } from "./panels/operators.ts";
-import { processesPanel } from "./panels/processes.ts";
 import { resourcesPanel } from "./panels/resources.ts";
 import { sampledComparisonPanel } from "./panels/sampled_comparison.ts";
 import { selectedFunctionPanel } from "./panels/selected_function.ts";

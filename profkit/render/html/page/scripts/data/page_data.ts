@@ -1,5 +1,7 @@
 /* Data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
 
+import type { Kind, Value } from "../elements/columns.ts";
+
 /** Numbers by index, as in typed arrays. */
 export interface NumberColumn extends Iterable<number> {
   readonly length: number;
@@ -57,7 +59,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 }
 
 /** The JSON head of a page. */
-interface Head {
+export interface Head {
   schema: "profkit.page/1";
   /** The version of profkit that wrote the page. */
   profkit: string;
@@ -114,11 +116,8 @@ export interface Run {
   ordered: boolean;
   threads: Thread[];
   resources?: Resources | null;
-  merged?: Merged | null;
-  trace?: Trace;
-  /** Lines at which calls were suspended, or tasks of a program, the longest first. */
-  awaits?: Await[];
-  awaits_of_tasks?: boolean;
+  /** Contents of the panels of tables, by panel. */
+  tables?: Record<string, Block[] | undefined>;
   /** Source excerpts by function index. */
   source?: Record<string, { first: number; lines: string[] }>;
   notes?: string[];
@@ -147,103 +146,16 @@ export interface Resources {
   threads: number[];
 }
 
-/** What torch.profiler recorded of a run's first calls. */
-export interface Trace {
-  calls: number;
-  span_ns: number;
-  last_span_ns: number;
-  devices: number;
-  summary: string[];
-  operators: Operator[];
-  ranges: TraceRange[];
-  kernels: Kernel[];
-  lanes: TraceLane[];
-}
+/** A part of a panel: a paragraph, a hint, a title, or a table. */
+export type Block = { text: string } | { hint: string } | { title: string, remark: string } | DataTable;
 
-export interface Operator {
-  name: string;
-  shapes: string;
-  calls: number;
-  self_cpu_ns: number;
-  total_cpu_ns: number;
-  self_device_ns: number;
-  total_device_ns: number;
-}
-
-export interface TraceRange {
-  name: string;
-  calls: number;
-  total_cpu_ns: number;
-  total_device_ns: number;
-}
-
-export interface Kernel {
-  name: string;
-  kind: string;
-  calls: number;
-  total_ns: number;
-}
-
-/** A thread, or a stream of a device; `drawn` is a line of blocks. */
-export interface TraceLane {
-  name: string;
-  is_device: boolean;
-  busy_ns: number;
-  busy: number[];
-  drawn: string;
-}
-
-/** Parts of a merged run. */
-/** A line that awaited something. */
-export interface Await {
-  file: string;
-  line: number;
-  function: string;
-  awaited: string;
-  suspended_s: number;
-  /** Part of the wall time of all calls; of a program, the mean number of tasks suspended there. */
-  share: number;
-  times: number;
-}
-
-export interface Merged {
-  runs: MergedRun[];
-  processes: ProcessRow[];
-  differing: DifferingFunction[];
-}
-
-interface MergedRun {
-  id: string;
-  session: string;
-  pid: number;
-  host: string;
-  launch: string | null;
-  env: Record<string, string>;
-  state: string;
-  samples: number;
-  calls: number;
-}
-
-export interface ProcessRow {
-  pid: number;
-  host: string;
-  started: string;
-  share: number;
-  samples: number;
-  calls: number;
-  runs: number;
-  cpu_share: number | null;
-  working_share: number | null;
-  peak_rss_bytes: number;
-}
-
-/** A function whose share differs between processes. */
-export interface DifferingFunction {
-  name: string;
-  file: string;
-  line: number;
-  share: number;
-  processes: { pid: number; host: string; share: number; samples: number; differs: boolean }[];
+/** A table with the values of its cells; columns say how values are written. */
+interface DataTable {
+  caption: string;
+  sort: string;
+  step: number;
+  columns: [id: string, title: string, kind: Kind][];
+  rows: Value[][];
 }
 
 /** A measured work order. */

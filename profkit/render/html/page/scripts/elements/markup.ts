@@ -2,6 +2,7 @@
  * Creation of elements. Text becomes only text nodes and attributes, so nothing in a profile can be markup.
  */
 
+
 type AttributeValue = string | number | boolean | null | undefined;
 
 type Listeners = { [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void };

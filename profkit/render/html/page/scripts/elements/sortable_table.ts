@@ -65,13 +65,13 @@ function tableOf<Row>({ caption, columns, sort, key = (row) => row, pick, step =
     foot);
   const table = {
     columns, key, pick, step, sort, heads, body, more, count, foot, element,
-    rising: columnOf(columns, sort).rising ?? false,
+    rising: columnNamed(columns, sort).rising ?? false,
     rows: [] as Row[], limit: step, marked: null as unknown,
   };
   return table;
 }
 
-const columnOf = <Row>(columns: Column<Row>[], id: string) =>
+const columnNamed = <Row>(columns: Column<Row>[], id: string) =>
   columns.find((column) => column.id === id) ?? columns[0];
 
 function headOf<Row>(column: Column<Row>, onClick: () => void) {
@@ -91,7 +91,7 @@ function sortBy<Row>(table: Table<Row>, column: Column<Row>) {
 }
 
 function arrange<Row>(table: Table<Row>) {
-  const { value } = columnOf(table.columns, table.sort);
+  const { value } = columnNamed(table.columns, table.sort);
   if (value) table.rows.sort((a, b) => order(value(a), value(b), table.rising));
   for (const head of table.heads) {
     const sorted = head.dataset.column === table.sort;

@@ -1,5 +1,6 @@
 /* Frames of one drawing as columns: objects would be too slow for tens of thousands. */
 
+
 const FIRST_CAPACITY = 4096;
 /** Steps of the matched part in a byte, in which 0 means an ordinary frame. */
 const MAX_SMALL = 254;

@@ -6,13 +6,13 @@
 import {
   measuredComparison, type ComparedOrder, type InstructionDelta, type Sides,
 } from "../data/page_data.ts";
+import { columnOf, filledTable } from "../elements/columns.ts";
 import { draw, make } from "../elements/markup.ts";
-import { badge, cell, headline, numberCell, plainHead } from "../elements/parts.ts";
+import { badge, cell, headline, numberCell } from "../elements/parts.ts";
 import {
   axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke, whisker,
   type Scale,
 } from "../elements/plots.ts";
-import { sortableTable, type TableSpec } from "../elements/sortable_table.ts";
 import type { Panel } from "../layout.ts";
 import { changeText, exactCount, isNumber } from "../text/numbers.ts";
 import { timesFigure, usualRange } from "./distribution.ts";
@@ -123,27 +123,21 @@ function bothTimes({ a, b }: ComparedOrder, names: string[]) {
 /** Return the difference in instructions by function, as bars from a line in the middle. */
 function deltaTable(rows: InstructionDelta[], kind: string) {
   const most = Math.max(...rows.map(([, , , delta]) => Math.abs(delta)), 1);
-  const number = (value: number) => numberCell(exactCount(value));
   const bar = (delta: number) =>
     cell(deltaBar(delta / most), { class: "whisker-cell", "aria-hidden": "true" });
-  const signed = (value: number) =>
-    `${value > 0 ? "+" : value < 0 ? "−" : ""}${exactCount(Math.abs(value))}`;
-  const spec: TableSpec<InstructionDelta> = {
+  const signed = (value: number) => `${value > 0 ? "+" : ""}${exactCount(value)}`;
+  return filledTable<InstructionDelta>({
     caption: `Instructions per execution by ${kind}, with the difference B − A, largest first.`,
     sort: "delta", step: 15, key: ([name]) => name,
     columns: [
-      { id: "name", title: "function", rising: true, value: ([name]) => name,
-        cell: ([name]) => plainHead(name) },
-      { id: "a", title: "A", value: ([, a]) => a, cell: ([, a]) => number(a) },
-      { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
+      columnOf("name", "function", "name", ([name]) => name),
+      columnOf("a", "A", "exact", ([, a]) => a),
+      columnOf("b", "B", "exact", ([, , b]) => b),
       { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta),
         cell: ([, , , delta]) => numberCell(signed(delta)) },
       { id: "bar", title: "bar", wide: true, cell: ([, , , delta]) => bar(delta) },
     ],
-  };
-  const grid = sortableTable(spec);
-  grid.show(rows);
-  return grid.element;
+  }, rows);
 }
 
 function deltaBar(part: number) {

@@ -3,9 +3,10 @@
 import {
   head, type CountedFunction, type Counts, type Order, type PythonCounts, type Timing,
 } from "../data/page_data.ts";
+import { columnOf, filledTable } from "../elements/columns.ts";
 import { make } from "../elements/markup.ts";
-import { barCell, folded, hint, keyFigures, numberCell, plainHead, titled } from "../elements/parts.ts";
-import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import { barCell, folded, hint, keyFigures, titled } from "../elements/parts.ts";
+import type { Column } from "../elements/sortable_table.ts";
 import { places, type Panel } from "../layout.ts";
 import { onChange, setState, state } from "../state/state.ts";
 import { exactCount, isNumber, plural, timesAlike } from "../text/numbers.ts";
@@ -109,24 +110,20 @@ function agreement(raw: number[]) {
 }
 
 function functions({ net, functions: rows }: PythonCounts | Counts, what: string) {
-  const share = (value: number) => (net > 0 ? value / net : 0);
-  const cell = (value: number) =>
-    barCell(share(value), exactCount(value), formatShare(share(value)));
-  const column = (id: string, at: 1 | 2): Column<CountedFunction> =>
-    ({ id, title: id, value: (row) => row[at], cell: (row) => cell(row[at]) });
-  const calls: Column<CountedFunction> = {
-    id: "calls", title: "calls", value: (row) => row[3],
-    cell: (row) => numberCell(row[3] ? exactCount(row[3]) : ""),
-  };
-  const grid = sortableTable({
+  const counted = (id: string, at: 1 | 2): Column<CountedFunction> =>
+    ({ id, title: id, value: (row) => row[at], cell: (row) => partCell(row[at], net) });
+  return filledTable<CountedFunction>({
     caption: `${what} by self and total instructions.`,
     sort: COLUMNS[head.initial?.sort ?? "self"], step: 12, key: ([name]) => name,
     columns: [
-      { id: "name", title: "function", rising: true, value: ([name]) => name,
-        cell: ([name]) => plainHead(name) },
-      column("exclusive", 1), column("inclusive", 2), calls,
+      columnOf("name", "function", "name", ([name]) => name),
+      counted("exclusive", 1), counted("inclusive", 2),
+      columnOf("calls", "calls", "exact", (row) => row[3] || null),
     ],
-  });
-  grid.show(rows);
-  return grid.element;
+  }, rows);
+}
+
+function partCell(count: number, whole: number) {
+  const share = whole > 0 ? count / whole : 0;
+  return barCell(share, exactCount(count), formatShare(share));
 }
