@@ -99,9 +99,8 @@ def test_the_types_are_those_of_the_data(project: Path) -> None:
     ]
     heads = json.dumps([read_page(html).head for html in pages])
     made = project / "scripts" / "made_heads.ts"
-    made.write_text(
-        f'import type {{ Head }} from "./data/page_data.ts";\nexport const HEADS: Head[] = {heads};\n'
-    )
+    imported = 'import type { Head } from "./data/page_data.ts";'
+    made.write_text(f"{imported}\nexport const HEADS: Head[] = {heads};\n")
     try:
         done = run(project, "npm", "run", "types")
     finally:

@@ -87,21 +87,22 @@ focus:0,range:null,cursor:0,selected:null,search:"",theme:"auto",tab:null,order:
 state=current;function setState(changes2,origin="page"){let all={...consequences(changes2),...changes2},changed=Object.
 keys(all).filter(name=>!isSame(current[name],all[name]));if(changed.length!==0){Object.assign(current,all);for(let{
 names:wanted2,listener}of[...listeners])changed.some(name=>wanted2.has(name))&&listener(state,changed,origin)}}
-function onChange(names,listener){listeners.push({names:new Set(names),listener})}var currentRun=()=>head.runs[state.
-run],currentTree=()=>treeOf(state.run,state.thread,state.activity),hasGraph=()=>head.runs.some(run=>run.total>
-0);function consequences(changes2){let differs=name=>name in changes2&&!isSame(changes2[name],state[name]);if(differs(
-"run"))return{thread:wholeThread,focus:0,cursor:0,range:null};if(differs("view"))return{focus:0,range:null};if(differs(
-"thread")||differs("activity")){let{thread,activity}={...state,...changes2};return{focus:treeOf(state.run,thread,
-activity).total[state.focus]>0?state.focus:0,range:null}}return differs("focus")?{range:null}:{}}function isSame(a,b){
-let lists=Array.isArray(a)&&Array.isArray(b);return a===b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
+function onChange(names,listener){listeners.push({names:new Set(names),listener})}function follow(names,show){
+onChange(names,show),show()}var currentRun=()=>head.runs[state.run],currentTree=()=>treeOf(state.run,state.thread,
+state.activity),hasGraph=()=>head.runs.some(run=>run.total>0);function consequences(changes2){let differs=name=>name in
+changes2&&!isSame(changes2[name],state[name]);if(differs("run"))return{thread:wholeThread,focus:0,cursor:0,range:null};
+if(differs("view"))return{focus:0,range:null};if(differs("thread")||differs("activity")){let{thread,activity}={
+...state,...changes2};return{focus:treeOf(state.run,thread,activity).total[state.focus]>0?state.focus:0,range:null}}
+return differs("focus")?{range:null}:{}}function isSame(a,b){let lists=Array.isArray(a)&&Array.isArray(b);return a===
+b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
  dark"},system=matchMedia("(prefers-color-scheme: dark)"),watchers=[],printing=!1,isDark=()=>!printing&&(state.
 theme==="dark"||state.theme==="auto"&&system.matches);function onTheme(watcher){watchers.push(watcher)}function themeButton(){
 let label=make("span",{class:"off-screen"}),button2=make("button",{type:"button",class:"icon-button theme-butt\
-on",click:()=>setState({theme:NEXT[state.theme]})},label),show=()=>{label.textContent=button2.title=NAMES[state.
-theme],button2.dataset.theme=state.theme};return onChange(["theme"],show),show(),button2}function followTheme(){
-apply(),onChange(["theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(
-!0)),addEventListener("afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.
-theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
+on",click:()=>setState({theme:NEXT[state.theme]})},label);return follow(["theme"],()=>{label.textContent=button2.
+title=NAMES[state.theme],button2.dataset.theme=state.theme}),button2}function followTheme(){apply(),onChange([
+"theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(!0)),addEventListener(
+"afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.theme,watchers.forEach(
+watcher=>watcher(printing))}function print(now){printing=now,apply()}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
 .66,.05],most:[.74,.16],noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/
 180),chroma*Math.sin(hue*Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-
 .0638541728*b)**3,s=(lightness-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*
@@ -467,7 +468,7 @@ function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANV
 view.lane(0).rows===rowCount();scroller.scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){
 element.append(scroller,nothing),showView();let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).
 observe(scroller),scroller.addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(
-name,request);onTheme(printing2=>{scroller.classList.toggle("printed",printing2),resize()}),follow()}function follow(){
+name,request);onTheme(printing2=>{scroller.classList.toggle("printed",printing2),resize()}),followState()}function followState(){
 onChange(["run","thread","activity","view","chains"],showView),onChange(["direction"],turn),onChange(["focus",
 "range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=
 view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
@@ -501,7 +502,7 @@ e of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];re
 "Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
 placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
 "ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
-return onChange(["run","thread","activity"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
+return follow(["run","thread","activity"],show),onTheme(show),list}function packageEntries(){let tree2=currentTree(),
 own=ownWeights(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
 slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
 reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
@@ -569,50 +570,50 @@ false",autocomplete:"off",input:()=>setState({search:input.value}),keydown:onKey
 {type:"button",class:"icon-button pattern-button",title:"Search by regular expression: /pattern/","aria-label":"\
 Regular expression",click:togglePattern},".*"),share=make("output",{class:"search-share","aria-live":"polite"}),
 previous2=stepButton("‹","Previous match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){
-return onChange(["search","run","thread","activity"],update),update(),make("div",{class:"search",role:"search"},
-input,patternButton,share,previous2,next2)}function stepButton(text,name,key,by){return make("button",{type:"b\
-utton",class:"icon-button",title:`${name} (${key})`,"aria-label":name,click:()=>step2(by)},text)}function togglePattern(){
-let pattern=patternIn(state.search),search=pattern??`/${state.search.trim()}/`;setState({search}),input.value=
-search,input.focus();let end=pattern===null?search.length-1:search.length;input.setSelectionRange(end,end)}function update(){
-let{search}=state,{error}=testOf(search);if(input.value!==search&&(input.value=search),input.setAttribute("ari\
-a-invalid",String(error!==void 0)),patternButton.setAttribute("aria-pressed",String(patternIn(search)!==null)),
-graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();found=outermostMatches(
-tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+tree2.total[node],
-0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"places"}`;share.textContent=
-found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=error===void 0?"":`Inval\
-id pattern: ${error}`;previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.
-length===0)return;at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.
-spotOf(found[at]),[from,to]=view3.extent(spot),[left,right]=graph.window(),seen=(Math.min(to,right)-Math.max(from,
-left))/(right-left),{tree:tree2}=view3,match={cursor:found[at],selected:tree2.fn[found[at]]};seen<MIN_SEEN?zoomTo(
-spot,match):goTo(spot,match);let part=tree2.total[found[at]]/tree2.total[0];share.textContent=`${at+1} of ${formatCount(
-found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(event.shiftKey?-1:1);else if(event.
-key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}var searchKeys=[{
-names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"Next match",action:()=>step2(
-1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
+return follow(["search","run","thread","activity"],update),make("div",{class:"search",role:"search"},input,patternButton,
+share,previous2,next2)}function stepButton(text,name,key,by){return make("button",{type:"button",class:"icon-b\
+utton",title:`${name} (${key})`,"aria-label":name,click:()=>step2(by)},text)}function togglePattern(){let pattern=patternIn(
+state.search),search=pattern??`/${state.search.trim()}/`;setState({search}),input.value=search,input.focus();let end=pattern===
+null?search.length-1:search.length;input.setSelectionRange(end,end)}function update(){let{search}=state,{error}=testOf(
+search);if(input.value!==search&&(input.value=search),input.setAttribute("aria-invalid",String(error!==void 0)),
+patternButton.setAttribute("aria-pressed",String(patternIn(search)!==null)),graph.matches=matchingFunctions(search),
+at=-1,found=[],graph.matches){let tree2=currentTree();found=outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.
+total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+tree2.total[node],0)/(tree2.total[0]||1),places2=`${formatCount(
+found.length)} ${found.length===1?"place":"places"}`;share.textContent=found.length>0?`${formatShare(part)} in\
+ ${places2}`:"no match"}else share.textContent=error===void 0?"":`Invalid pattern: ${error}`;previous2.disabled=
+next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;at=at<0?by>0?0:found.
+length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.spotOf(found[at]),[from,to]=view3.
+extent(spot),[left,right]=graph.window(),seen=(Math.min(to,right)-Math.max(from,left))/(right-left),{tree:tree2}=view3,
+match={cursor:found[at],selected:tree2.fn[found[at]]};seen<MIN_SEEN?zoomTo(spot,match):goTo(spot,match);let part=tree2.
+total[found[at]]/tree2.total[0];share.textContent=`${at+1} of ${formatCount(found.length)}: ${formatShare(part)}`}
+function onKey(event){if(event.key==="Enter")step2(event.shiftKey?-1:1);else if(event.key==="Escape")setState(
+{search:""}),graph.canvas.focus();else return;event.preventDefault()}var searchKeys=[{names:["/"],shown:["/"],
+what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"Next match",action:()=>step2(1)},{names:[
+"p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
 "In order of time"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Callers below"]],FOLD="\
 Draw calls that only lead from one function of a library to the next as one box (l)";function buildToolbar(element){
 let views2=head.runs.some(run=>run.ordered)?[choice("view","View",VIEWS,value=>value!=="chronological"||currentRun().
 ordered)]:[],direction=choice("direction","Direction",DIRECTIONS,()=>!0);element.append(searchElement(),...views2,
 direction,...canFold?[foldButton()]:[])}var toggleChains=()=>setState({chains:state.chains==="folded"?"unfolde\
 d":"folded"});function foldButton(){let button2=make("button",{type:"button",title:FOLD,click:toggleChains},"F\
-old libraries"),show=()=>button2.setAttribute("aria-pressed",String(state.chains==="folded"));return onChange(
-["chains"],show),show(),make("div",{class:"segmented"},button2)}function choice(name,label,values,allowed){let buttons=values.
-map(([value,text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.
-forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=
-!allowed(values[i][0]),button2.title=button2.disabled?"This run has no order of samples":values[i][2]});return onChange(
-[name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){
-let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list),show=()=>{
-let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];nav.classList.toggle("idle",
-focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},crumb(tree2,node,i===path.length-
-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread","activity"],show),show(),
-nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===
-0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){
-let view3=graph.view(),shown=view3.rows.head[node],spot=graph.spot;for(;view3.node(spot)!==shown&&view3.parent(
-spot)!==spot;)spot=view3.parent(spot);return view3.node(spot)===shown?spot:view3.spotOf(node)}var viewKeys=[{names:[
-"v"],shown:["v"],what:"Switch between left heavy and chronological",action:()=>{let view3=state.view==="left-h\
-eavy"?"chronological":"left-heavy";currentRun().ordered&&setState({view:view3})}},{names:["f"],shown:["f"],what:"\
-Switch between icicle and flame",action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})},
-{names:["l"],shown:["l"],what:"Fold or unfold straight runs of library calls",action:toggleChains}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
+old libraries");return follow(["chains"],()=>button2.setAttribute("aria-pressed",String(state.chains==="folded"))),
+make("div",{class:"segmented"},button2)}function choice(name,label,values,allowed){let buttons=values.map(([value,
+text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text));return follow([name,
+"run"],()=>buttons.forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),
+button2.disabled=!allowed(values[i][0]),button2.title=button2.disabled?"This run has no order of samples":values[i][2]})),
+make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){let list=make("\
+ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list);return follow(["foc\
+us","range","run","thread","activity"],()=>{let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(
+tree2,focus2)];nav.classList.toggle("idle",focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make(
+"li",{},crumb(tree2,node,i===path.length-1)))),nav.scrollLeft=nav.scrollWidth}),nav}function crumb(tree2,node,last){
+return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(
+node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){let view3=graph.view(),shown=view3.
+rows.head[node],spot=graph.spot;for(;view3.node(spot)!==shown&&view3.parent(spot)!==spot;)spot=view3.parent(spot);
+return view3.node(spot)===shown?spot:view3.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch be\
+tween left heavy and chronological",action:()=>{let view3=state.view==="left-heavy"?"chronological":"left-heav\
+y";currentRun().ordered&&setState({view:view3})}},{names:["f"],shown:["f"],what:"Switch between icicle and fla\
+me",action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})},{names:["l"],shown:["l"],what:"\
+Fold or unfold straight runs of library calls",action:toggleChains}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
 "←","→"],what:"In a call tree: collapse or expand; in tabs and plots: move"}],shortcuts=[],keysButton=()=>make(
 "button",{type:"button",class:"icon-button",title:"Keyboard shortcuts (?)",click:showKeys},make("span",{"aria-\
 hidden":"true"},"?"),make("span",{class:"off-screen"},"Keyboard shortcuts"));function listenToKeys(element,wanted2){
@@ -657,9 +658,9 @@ y"}),attributes={class:`panel panel-${panel.id}`,id:`panel-${panel.id}`,"aria-la
 append(body),element.append(section),panel.build(body)}var footer=()=>make("footer",{class:"foot"},`profkit ${head.
 profkit}`);function buildTabs(panels){if(panels.length===0)return;let tabs=panels.map(tabOf),list=make("div",{
 class:"tab-list",role:"tablist","aria-label":"Tables",keydown:event=>walk(event,tabs)},tabs.map(each=>each.button));
-places.tabs.append(list,...tabs.map(each=>each.body));let open=()=>openTab(tabs,tabs.find(each=>each.panel.id===
-state.tab)??tabs[0]);onChange(["tab"],open),onTheme(printing2=>printing2&&tabs.forEach(build)),open()}function tabOf(panel){
-let button2=make("button",{type:"button",role:"tab",id:`tab-${panel.id}`,"aria-controls":`panel-${panel.id}`,click:()=>setState(
+places.tabs.append(list,...tabs.map(each=>each.body)),follow(["tab"],()=>openTab(tabs,tabs.find(each=>each.panel.
+id===state.tab)??tabs[0])),onTheme(printing2=>printing2&&tabs.forEach(build))}function tabOf(panel){let button2=make(
+"button",{type:"button",role:"tab",id:`tab-${panel.id}`,"aria-controls":`panel-${panel.id}`,click:()=>setState(
 {tab:panel.id})},panel.title),content2=make("div",{class:"panel-body"}),body=make("div",{class:`panel panel-${panel.
 id}`,role:"tabpanel",id:`panel-${panel.id}`,"aria-labelledby":`tab-${panel.id}`},make("h2",{class:"print-only"},
 panel.title),content2);return{panel,button:button2,body,content:content2,built:!1}}function openTab(tabs,open){
@@ -692,26 +693,26 @@ to)}function inwards(item2){return item2.getAttribute("aria-expanded")==="true"?
 "aria-expanded")&&actions.get(item2)?.toggle(!0),null)}function outwards(item2){let{parentElement:around}=item2;
 return item2.getAttribute("aria-expanded")!=="true"?around&&itemAround(around):(actions.get(item2)?.toggle(!1),
 null)}var itemAround=element=>element.closest("[role=treeitem]"),itemIn=element=>element.querySelector("[role=\
-treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){let show=()=>{let{selected}=state;
-body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};onChange(["run","thread","activi\
-ty","selected"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or th\
-e table to see its callers and callees.");function sides(selected){let tree2=currentTree(),group=groupOf(tree2,
-selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view3={tree:tree2,whole:group.
-weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","functions that\
- call it",view3,callersOf(tree2,group),callersOf),side("Callees","functions that it calls",view3,withOwn(tree2,
-group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce(
-(sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&
-(callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
-tree:tree2,whole,name:selected},top,grow2){let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"\
-sandwich-side","aria-labelledby":id},make("h3",{id},title,make("small",{},meaning)),treeList({label:`${title} \
-of ${selected}`,top,below:group=>functionOf(group)===null?[]:grow2(tree2,group),content:group=>content(group,group.
-weight/whole),name:group=>[formatShare(group.weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),
-pick:group=>{functionOf(group)!==null&&setState({selected:group.fn})}}))}var functionOf=group=>group.own?null:
-group.fn,wordOf=group=>group.own?"self":"the bottom of the stack";function groupName(group){let fn=functionOf(
-group);return fn===null?wordOf(group):head.functions.name[fn]}function groupPlace(group){let fn=functionOf(group);
-return fn===null?"":placeOf(fn)}function content(group,share2){let bar2=shareBar(share2,weightText(group.weight)),
-fn=functionOf(group);return fn===null?[bar2," ",make("span",{class:"faint"},groupName(group))]:[bar2,swatch(fn),
-" ",make("span",{class:"pick"},groupName(group))," ",placeElement(groupPlace(group))]}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
+treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){follow(["run","thread","acti\
+vity","selected"],()=>{let{selected}=state;body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))})},
+applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table to see its callers and\
+ callees.");function sides(selected){let tree2=currentTree(),group=groupOf(tree2,selected);if(!group.weight)return[
+hint("The selected function has no samples here.")];let view3={tree:tree2,whole:group.weight,name:head.functions.
+name[selected]};return[make("div",{class:"sandwich"},side("Callers","functions that call it",view3,callersOf(tree2,
+group),callersOf),side("Callees","functions that it calls",view3,withOwn(tree2,group),withOwn))]}function withOwn(tree2,group){
+let callees=calleesOf(tree2,group),own=group.weight-callees.reduce((sum,callee)=>sum+callee.weight,0),itself={
+fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&(callees.length||group.fn===state.selected)?
+[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{tree:tree2,whole,name:selected},top,grow2){
+let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"sandwich-side","aria-labelledby":id},make(
+"h3",{id},title,make("small",{},meaning)),treeList({label:`${title} of ${selected}`,top,below:group=>functionOf(
+group)===null?[]:grow2(tree2,group),content:group=>content(group,group.weight/whole),name:group=>[formatShare(
+group.weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),pick:group=>{functionOf(group)!==null&&
+setState({selected:group.fn})}}))}var functionOf=group=>group.own?null:group.fn,wordOf=group=>group.own?"self":
+"the bottom of the stack";function groupName(group){let fn=functionOf(group);return fn===null?wordOf(group):head.
+functions.name[fn]}function groupPlace(group){let fn=functionOf(group);return fn===null?"":placeOf(fn)}function content(group,share2){
+let bar2=shareBar(share2,weightText(group.weight)),fn=functionOf(group);return fn===null?[bar2," ",make("span",
+{class:"faint"},groupName(group))]:[bar2,swatch(fn)," ",make("span",{class:"pick"},groupName(group))," ",placeElement(
+groupPlace(group))]}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
 element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
 mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
 map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
@@ -756,15 +757,14 @@ let text=row=>String(value(row)??"");if(kind==="words")return{id,title,cell:row=
 Number(value(row)))};if(kind in TEXTS){let write3=TEXTS[kind];return{id,title,value,rising:!0,cell:row=>write3(
 text(row))}}let write2=NUMBERS[kind],number=found3=>numberCell(found3===null?"":write2(Number(found3)));return{
 id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));function filledTable(spec,rows){
-let table=sortableTable(spec);return table.show(rows),table.element}var dataPanel=(id,title,missing)=>({id,title,build(body){let show=()=>body.replaceChildren(...(currentRun().tables?.[id]??
-[{hint:missing}]).map(elementOf2));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.
-some(run=>run.tables?.[id])}),awaitsPanel=dataPanel("awaits","Suspended, by await","No call of this run was su\
-spended at a known line."),operatorsPanel=dataPanel("operators","Operators","torch.profiler did not record thi\
-s run."),processesPanel=dataPanel("processes","Processes","This run has one process.");function elementOf2(block){
-if("text"in block)return make("p",{},block.text);if("hint"in block)return hint(block.hint);if("title"in block)
-return titled("h3",block.title,block.remark);let{columns:columns4,rows,...spec}=block,written=columns4.map(([id,
-title,kind],i)=>columnOf(id,title,kind,row=>row[i]));return filledTable({...spec,columns:written,key:([first])=>first},
-rows)}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
+let table=sortableTable(spec);return table.show(rows),table.element}var dataPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>body.replaceChildren(...(currentRun().
+tables?.[id]??[{hint:missing}]).map(elementOf2)))},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
+tables?.[id])}),awaitsPanel=dataPanel("awaits","Suspended, by await","No call of this run was suspended at a k\
+nown line."),operatorsPanel=dataPanel("operators","Operators","torch.profiler did not record this run."),processesPanel=dataPanel(
+"processes","Processes","This run has one process.");function elementOf2(block){if("text"in block)return make(
+"p",{},block.text);if("hint"in block)return hint(block.hint);if("title"in block)return titled("h3",block.title,
+block.remark);let{columns:columns4,rows,...spec}=block,written=columns4.map(([id,title,kind],i)=>columnOf(id,title,
+kind,row=>row[i]));return filledTable({...spec,columns:written,key:([first])=>first},rows)}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
 if(!(high>low))return[low];let rough=(high-low)/Math.max(1,wanted2),power=10**Math.floor(Math.log10(rough)),step3=[
 1,2,5,10].map(factor=>factor*power).find(size2=>size2>=rough*.999)??10*power,first=Math.ceil(low/step3-1e-9),last=Math.
 floor(high/step3+1e-9);return Array.from({length:Math.max(0,last-first)+1},(_,i)=>(first+i)*step3)}function paddedExtent(values,room=.05){
@@ -788,7 +788,19 @@ at2(low),y,at2(high),y,`whisker ${kind}`));for(let x of[at2(low),at2(high)])svg.
 "details",{class:"numbers"},make("summary",{},summary),make("div",{class:"scroll",tabindex:"0",role:"region","\
 aria-label":summary},make("table",{class:"figures"},make("thead",{},make("tr",{},head2.map(text=>make("th",{scope:"\
 col"},text)))),make("tbody",{},rows.map(([first,...cells])=>make("tr",{},make("th",{scope:"row"},first),cells.
-map(cell2=>make("td",{class:"number"},cell2))))))));var ALARMS=new Set(["warn","bad"]),NOTES=new Set(["note","error"]),STATE="started",factList=facts=>make("dl",{
+map(cell2=>make("td",{class:"number"},cell2))))))));function explorer(explored,figure2){let{label,count,rest,summary,
+describe,nearest:nearest2,onMove:onMove2,onEnter}=explored,last=count-1,current2=null,readout=make("output",{class:"\
+strip-readout"},summary),move2=i=>{current2=i,readout.textContent=i===null?summary:describe(i),slider.setAttribute(
+"aria-valuenow",String(Math.min(last,i??rest)+1)),slider.setAttribute("aria-valuetext",readout.textContent),onMove2(
+i)},enter=()=>current2!==null&&onEnter?.(current2),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"\
+0","aria-label":label,"aria-valuemin":1,"aria-valuemax":count,"aria-valuenow":Math.min(last,rest)+1,"aria-valu\
+etext":summary,click:enter,pointerleave:()=>move2(null),pointermove:({clientX,clientY})=>{let svg=figure2.querySelector(
+"svg");if(!svg)return;let{left,top,width}=svg.getBoundingClientRect(),scale=svg.viewBox.baseVal.width/width;move2(
+nearest2((clientX-left)*scale,(clientY-top)*scale))},keydown:event=>{event.key==="Enter"&&enter();let to=pointAfter(
+current2??rest,last,event.key);to!==null&&(event.preventDefault(),event.stopPropagation(),move2(Math.min(last,
+Math.max(0,to))))}},figure2);return{slider,readout,move:move2}}function pointAfter(from,last,key){let wide=Math.
+max(1,Math.round(last/10)),places2={ArrowRight:from+1,ArrowUp:from+1,ArrowLeft:from-1,ArrowDown:from-1,PageUp:from+
+wide,PageDown:from-wide,Home:0,End:last};return Object.hasOwn(places2,key)?places2[key]:null}var ALARMS=new Set(["warn","bad"]),NOTES=new Set(["note","error"]),STATE="started",factList=facts=>make("dl",{
 class:"facts"},facts.map(([name,parts2],i)=>[make("dt",{},i&&facts[i-1][0]===name?"":name),make("dd",{},parts2.
 flatMap(([text,tone],k)=>[k?" · ":"",make("span",{class:`tone-${tone}`},withLink(text))]))]).flat());function warnings(sentences){
 let items=sentences.map(text=>make("li",{},withLink(text)));return items.length?make("ul",{class:"warnings"},items):
@@ -804,69 +816,37 @@ activity]??[]:summary}var summaryPanel={id:"sentences",title:"Summary",build(bod
 "thread","activity"];onChange([...names],()=>show(ofSelection()));let isUntouched=names.every(name=>state[name]===
 initialState[name]);show(isUntouched?currentRun().summary??[]:ofSelection())},applies:()=>head.runs.some(run=>run.
 summaries||(run.summary??[]).length>0)},factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":
-"About the run",build(body){let show=()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??"");
-onChange(["run"],show),show()},applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"\
-Notes",build(body){let show=()=>body.replaceChildren(warnings(notesOf(currentRun()))??"");onChange(["run"],show),
-show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.
-filter(([,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&
-alarms(parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),
-notes=(run.notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){
-let resources=currentRun().resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),
-rows=resources.at_s.map((at2,i)=>[formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(
-resources.rss_bytes[i]),formatCount(resources.threads[i])]);return numbersTable("Resources over time as a tabl\
-e",["time","CPU since the previous row","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
+"About the run",build(body){follow(["run"],()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??
+""))},applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){follow(
+["run"],()=>body.replaceChildren(warnings(notesOf(currentRun()))??""))},applies:()=>head.kind==="sampled"&&head.
+runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(([,tone])=>ALARMS.
+has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(parts2).length).
+map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.notes??[]).
+map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
+resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
+formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
+resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous r\
+ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
 ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
-pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
-found2()),grid.mark(state.selected)};onChange(["run","thread","activity","search"],show),onChange(["selected"],
-()=>grid.mark(state.selected)),show()},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree());function columns(){
-let{functions:functions2}=head,words2={rising:!0,wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,
-value:fn=>costs2()[name][fn],cell:fn=>weightCell(name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.
-name[fn],cell:nameCell},weights("self","the function itself"),weights("total",hasStatedTotals(tree())?"includi\
-ng callees, as stated by the file":"including callees; recursion counts once"),{id:"package",title:"package",...words2,
-value:packageOf,cell:fn=>cell(packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(
-placeElement(placeOf(fn)))}]}function nameCell(fn){return make("th",{scope:"row",class:"name"},functionLink(fn),
-placeElement(placeOf(fn),{class:"narrow-only place"}))}function weightCell(name,fn){let weight=costs2()[name][fn],
-whole=tree().total[0]||1,amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[amount2,
-" ",...sureShare(weight,whole)]:"";return barCell(weight/whole,text,weightText(weight))}function found2(){let{
-total}=costs2(),matches=matchingFunctions(state.search),rows=[];return total.forEach((weight,fn)=>{weight&&(!matches||
-matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
-name,summary,describe:describe2,onChoose}){let drawn={svg:null,width:0,step:1,marks:[],chosen:null},last=points.
-length-1,sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",figure2=plotFigure({title:name,
-described:summary,caption:`By commit, the newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>paint2(
-drawn,points,isTime,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":`\
-Commit: ${name}`,"aria-valuemin":1,"aria-valuemax":points.length,"aria-valuenow":points.length,"aria-valuetext":summary,
-keydown:event=>{let to=pointAfter(drawn.chosen,last,event.key);to!==null&&(event.preventDefault(),choose(to))},
-pointermove:event=>choose(nearest(drawn,last,event)),pointerleave:()=>choose(null)},figure2),readout=make("out\
-put",{class:"strip-readout"},summary),choose=i=>{drawn.chosen=i,readout.textContent=i===null?summary:describe2(
-i),slider.setAttribute("aria-valuetext",readout.textContent),slider.setAttribute("aria-valuenow",String((i??last)+
-1)),drawn.marks.forEach((mark2,k)=>mark2.classList.toggle("chosen",k===i)),onChoose(i)};return{element:make("d\
-iv",{},slider,readout,keyOf(points)),choose}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(
-0,8):commit;function paint2(drawn,points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[value,
-low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.
-min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
-isTime?"time":"count",values);axisLeft(svg,up2,values,texts,[LEFT,width-RIGHT]);let line2=points.map(({value},i)=>`${at2(
-i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));
-let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(
-svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,marks}),bottom+BELOW}function markOf({value,
-low,high,warnings:warnings2},x,up2,size2){let mark2=draw("g",{class:`trend-point ${warnings2.length?"warned":"\
-sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,up2(low),x,up2(high),"whisker"));
-for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}let triangle=`\
-M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(warnings2.length?draw("path",
-{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){
-let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
-x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
-replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
-some(({warnings:warnings2})=>warnings2.length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see \
-the table")):null;function pointAfter(chosen,last,key){let from=chosen??last+1,places2={ArrowLeft:from-1,ArrowDown:from-
-1,ArrowRight:from+1,ArrowUp:from+1,Home:0,End:last};return Object.hasOwn(places2,key)?Math.min(last,Math.max(0,
-places2[key])):null}function nearest({svg,width,step:step3},last,event){if(!svg)return null;let bounds=svg.getBoundingClientRect(),
-x=(event.clientX-bounds.left)/bounds.width*width;return Math.min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
+pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element),follow(["run","thread","\
+activity","search"],()=>{grid.show(found2()),grid.mark(state.selected)}),onChange(["selected"],()=>grid.mark(state.
+selected))},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree());function columns(){let{functions:functions2}=head,
+words2={rising:!0,wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],
+cell:fn=>weightCell(name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},
+weights("self","the function itself"),weights("total",hasStatedTotals(tree())?"including callees, as stated by\
+ the file":"including callees; recursion counts once"),{id:"package",title:"package",...words2,value:packageOf,
+cell:fn=>cell(packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(placeElement(placeOf(
+fn)))}]}function nameCell(fn){return make("th",{scope:"row",class:"name"},functionLink(fn),placeElement(placeOf(
+fn),{class:"narrow-only place"}))}function weightCell(name,fn){let weight=costs2()[name][fn],whole=tree().total[0]||
+1,amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[amount2," ",...sureShare(weight,
+whole)]:"";return barCell(weight/whole,text,weightText(weight))}function found2(){let{total}=costs2(),matches=matchingFunctions(
+state.search),rows=[];return total.forEach((weight,fn)=>{weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
 history",title:"History",build(body){let shown=(head.history?[head.history,...head.history.more??[]]:[]).filter(
 each=>each.points.length);body.append(...shown.map(each=>seriesOf(each,shown.length>1)))},applies:()=>!!head.history?.
 points.length};function seriesOf({label,measure,points},titled2){let exact=measure==="instructions",format=values=>exact?
 values.map(exactCount):timesAlike(values),quantity=NAMES2[measure],name=`${quantity} of ${label} over ${points.
 length} commit${points.length===1?"":"s"}`,texts={name,quantity,exact,format,values:format(points.map(point=>point.
-value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>describe(
+value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>wordsOf(
 points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf(
 points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
 choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
@@ -874,7 +854,7 @@ make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:
 tableOf2(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
 let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
 let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
-last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,format,exact},i){let{started,
+last)}: ${values[0]} to ${values.at(-1)}${change}`}function wordsOf(point,{values,format,exact},i){let{started,
 low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`\
 95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
 runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){
@@ -892,10 +872,34 @@ low)&&isNumber(high)?format([low,high]).join(" – "):"";function stepCell(befor
 value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?
 "more":"less":"noise",title=apart?null:"within noise";return make("td",{class:`number ${tone}`,title},changeText(
 now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
-before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
+before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var LEFT=84,
+RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,name,summary,
+describe,onChoose}){let sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",drawn={step:1,
+marks:[]},figure2=plotFigure({title:name,described:summary,caption:`By commit, the newest on the right${sure}.\
+ The axis does not start at zero.`},(svg,width)=>(drawn=paint2(points,isTime,svg,width),TOP+HEIGHT+BELOW)),{slider,
+readout,move:move2}=explorer({label:`Commit: ${name}`,count:points.length,rest:points.length,summary,describe,
+nearest:x=>Math.min(points.length-1,Math.max(0,Math.floor((x-LEFT)/drawn.step))),onMove:i=>{drawn.marks.forEach(
+(mark2,k)=>mark2.classList.toggle("chosen",k===i)),onChoose(i)}},figure2);return{element:make("div",{},slider,
+readout,keyOf(points)),choose:move2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(0,8):
+commit;function paint2(points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[value,low??value,
+high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.min(
+WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
+isTime?"time":"count",values);axisLeft(svg,up2,values,texts,[LEFT,width-RIGHT]);let line2=points.map(({value},i)=>`${at2(
+i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));
+let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(
+svg,points,at2,step3,bottom),{step:step3,marks}}function markOf({value,low,high,warnings:warnings2},x,up2,size2){
+let mark2=draw("g",{class:`trend-point ${warnings2.length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(
+high)){mark2.append(stroke(x,up2(low),x,up2(high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(
+stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*
+2.6}z`;return mark2.append(warnings2.length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,
+class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){let every=Math.max(1,Math.ceil(18/step3));
+points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[x,y]=[at2(i),bottom+16],aslant={"text-an\
+chor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).replace(/^run /,"").slice(0,10);svg.
+append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.some(({warnings:warnings2})=>warnings2.
+length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see the table")):null;var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
 "executions","min","median","max"],REACH=8;function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(
-timing),named={title:`Times of ${label}`,described:wordsOf(timing,rows)};return make("div",{class:"distributio\
-n"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
+timing),named={title:`Times of ${label}`,described:wordsOf2(timing,rows)};return make("div",{class:"distributi\
+on"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
 "Times as a table",HEADS_OF_PROGRAM,numbers(rows).map(row=>row.slice(2))):numbersTable("Times of each process \
 as a table",HEADS,numbers(rows)))}function rowsOf2(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({
 process,zygote:zygotes[process]??0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||a.process-b.process),
@@ -932,7 +936,7 @@ let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entr
 kind),text);return make("ul",{class:"plot-key"},entry("sign-least",program?"fastest execution":"fastest block \
 of a process"),entry("sign-block",program?"the others":"its other blocks"),entry("sign-median",[program?"media\
 n":"median of the fastest blocks",low_s===null?"":", with its 95 % interval"].join("")),make("li",{},`+n → num\
-ber of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf({median_s,low_s,high_s,min_s,
+ber of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf2({median_s,low_s,high_s,min_s,
 program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low}\
  and ${high}`:"";return`${program?`${rows[0].times_s.length} executions`:`${rows.length} processes`}; median ${median}${sure}\
 , min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(...times_s),medianOf(times_s),
@@ -978,17 +982,17 @@ delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},rows)}f
 ss"}`;return svg.append(draw("rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,
 80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
 order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected statement":"Measurement",
-build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
-["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
-hidden=places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,
-variant,what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,
-variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("c\
-ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(
-order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
-isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(
-part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.
-high_s,time.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interval fro\
-m fewer than 6 processes"],["min",min,time.program?"of all executions":"of all blocks"],...time.program?[]:processFigures(
+build(body){follow(["order"],()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)})},
+applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=places.tabs.
+hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,what,error,
+timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,variant?make("\
+span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("code",{},what)):
+null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(order2.
+warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,isNumber(
+order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(part=>part!==
+null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.high_s,time.
+min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interval from fewer than\
+ 6 processes"],["min",min,time.program?"of all executions":"of all blocks"],...time.program?[]:processFigures(
 time),time.program?["executions",exactCount(time.processes[0].length),"each a new process"]:["executions",exactCount(
 time.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["processes",String(processes.length),
 `from ${plural(new Set(zygotes).size,"interpreter")}`]],countsSection=(counts,graphed)=>make("section",{class:"\
@@ -1009,11 +1013,11 @@ ls","exact",row=>row[3]||null)]},rows)}function partCell(count,whole){let share2
 share2,exactCount(count),formatShare(share2))}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
  statements`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is \
 that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
-body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys());let mark2=()=>grid.mark(state.order);onChange(
-["order"],mark2),mark2()},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??
-[];return facts.length?folded("What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.
-map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
-counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
+body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys()),follow(["order"],()=>grid.mark(state.order))},
+applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??[];return facts.length?folded(
+"What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.map(order2=>order2.
+timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),counts=orders2.
+map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
 timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
 {id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
 cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,cell:i=>cell(miniature(times[i],at2)??
@@ -1038,57 +1042,48 @@ paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}
 !((time.low_s??time.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,"ari\
 a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
 high_s,middle:time.median_s,y:9,size:4}),svg}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
-Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
-resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
-onChange(["run"],show),onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)}),show()},
-applies:()=>head.runs.some(run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % \
-is one core",values:[resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,
-kind:"cpu"},{name:"memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"t\
-hreads",unit:"",values:resources.threads,text:formatCount,kind:"threads"}]}function stripOf(resources){let{at_s}=resources,
-curves=curvesOf(resources),summary=rangesOf(at_s,curves),readout=make("output",{class:"strip-readout"},summary),
-figure2=plotFigure({title:"CPU, memory and threads over time",described:summary,least:200},(svg,width)=>paint5(
-strip,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of t\
-he recording","aria-valuemin":0,"aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(
-strip,nearest2(strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(
-strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[
-`recorded for ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.
-max(...values))}`)].join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,
-each=beside?(width-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?
-0:i*(HEIGHT2+TOP4+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-
-1]],[x,right]);return{curve,x,y,right,bottom,across,up:linearScale([0,largest(curve)],[bottom,y])}});boxes.forEach(
-box=>paintCurve(at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw(
-"g",{class:"strip-cursor"})));return strip.drawn={svg,width,boxes,bands,cursors},showMoment(strip),showWindow2(
-strip),boxes[boxes.length-1].bottom+BELOW4}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{
-curve,x,y,right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).
-toFixed(1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right}\
-,${bottom}`].join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(
-x,y,right,y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area are\
-a-${curve.kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,
-y+4,curve.text(largest(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(
-x,bottom+14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-an\
-chor":"end"}))}function nearest2({at_s,drawn},event){if(!drawn)return null;let{svg,width,boxes}=drawn,bounds=svg.
-getBoundingClientRect(),factor=width/bounds.width,[x,y]=[(event.clientX-bounds.left)*factor,(event.clientY-bounds.
-top)*factor],over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??boxes[boxes.length-1],part=Math.min(
-1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),low=0;for(let high=at_s.
-length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>0&&at2-at_s[low-
-1]<at_s[low]-at2?low-1:low}function moveTo(strip,moment){let{at_s,curves,readout,slider}=strip;strip.moment=moment,
-readout.textContent=moment===null?rangesOf(at_s,curves):valuesAt(strip,moment),slider.setAttribute("aria-value\
-now",String(moment??0)),slider.setAttribute("aria-valuetext",readout.textContent),showMoment(strip)}var valuesAt=({
-at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.map(({name,values,text})=>`${name} ${text(values[moment])}`)].
-join(" · ");function showMoment({at_s,drawn,moment}){drawn?.cursors.forEach((cursor,i)=>{if(moment===null){cursor.
-replaceChildren();return}let{curve,across,up:up2,y,bottom}=drawn.boxes[i],[cx,cy]=[across(at_s[moment]),up2(curve.
-values[moment])];cursor.replaceChildren(stroke(cx,y,cx,bottom,"plot-cursor"),draw("circle",{cx,cy,r:3.5,class:`\
-dot dot-${curve.kind}`}))})}function showWindow2({at_s,drawn}){let{range}=state,bands=range&&sharesAxis(at_s)?
-drawn?.boxes.map(({x,y,right,bottom})=>{let[from,to]=range.map(part=>x+part*(right-x));return draw("rect",{x:from,
-y,width:to-from,height:bottom-y,class:"window-band"})}):[];drawn?.bands.replaceChildren(...bands??[])}function sharesAxis(at_s){
-let run=currentRun();if(state.view!=="chronological"||!isTimed(run)||state.thread==="all"&&run.threads.length>
-1)return!1;let seen_s=currentTree().total[0]*run.weight_s;return run.weight_s>0&&Math.abs(seen_s/at_s[at_s.length-
-1]-1)<APART}function goTo2({at_s,moment}){if(moment===null||!sharesAxis(at_s))return;let part=(at_s[moment]-at_s[0])/
-(at_s[at_s.length-1]-at_s[0]),from=Math.min(1-WIDTH,Math.max(0,part-WIDTH/2));setState({range:[from,from+WIDTH]},
-"strip")}function onKey3(strip,event){if(event.key==="Enter"){goTo2(strip);return}let last=strip.at_s.length-1,
-wide=Math.max(1,Math.round(last/10)),steps={ArrowRight:1,ArrowUp:1,ArrowLeft:-1,ArrowDown:-1,PageUp:wide,PageDown:-wide,
-Home:-last,End:last};Object.hasOwn(steps,event.key)&&(event.preventDefault(),event.stopPropagation(),moveTo(strip,
-Math.min(last,Math.max(0,(strip.moment??0)+steps[event.key]))))}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
+Resources over time",build(body){let strip=null;follow(["run"],()=>{let resources=currentRun()?.resources;strip=
+resources&&resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?elementsOf2(strip):[])}),
+onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)})},applies:()=>head.runs.some(
+run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % is one core",values:[resources.
+cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,kind:"cpu"},{name:"memory",unit:"\
+resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"threads",unit:"",values:resources.
+threads,text:formatCount,kind:"threads"}]}var stripOf=resources=>({at_s:resources.at_s,curves:curvesOf(resources),
+moment:null,boxes:[],bands:draw("g"),cursors:[]});function elementsOf2(strip){let{at_s,curves}=strip,summary=rangesOf(
+at_s,curves),named={title:"CPU, memory and threads over time",described:summary,least:200},{slider,readout}=explorer(
+{label:"Moment of the recording",count:at_s.length,rest:0,summary,describe:moment=>valuesAt(strip,moment),nearest:(x,y)=>nearest(
+strip,x,y),onMove:moment=>{strip.moment=moment,showMoment(strip)},onEnter:moment=>goTo2(at_s,moment)},plotFigure(
+named,(svg,width)=>paint5(strip,svg,width)));return[slider,readout]}var rangesOf=(at_s,curves)=>[`recorded for\
+ ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.max(...values))}`)].
+join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,each=beside?(width-
+2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?0:i*(HEIGHT2+TOP4+
+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-1]],[x,right]);
+return{curve,x,y,right,bottom,across,up:linearScale([0,largest(curve)],[bottom,y])}});boxes.forEach(box=>paintCurve(
+at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw("g",{class:"str\
+ip-cursor"})));return Object.assign(strip,{boxes,bands,cursors}),showMoment(strip),showWindow2(strip),boxes[boxes.
+length-1].bottom+BELOW4}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{curve,x,y,
+right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).toFixed(
+1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right},${bottom}`].
+join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(x,y,right,
+y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area area-${curve.
+kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,y+4,curve.
+text(largest(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(x,bottom+
+14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-anchor":"en\
+d"}))}function nearest({at_s,boxes},x,y){let over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??boxes[boxes.
+length-1],part=Math.min(1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),
+low=0;for(let high=at_s.length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>
+0&&at2-at_s[low-1]<at_s[low]-at2?low-1:low}var valuesAt=({at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.
+map(({name,values,text})=>`${name} ${text(values[moment])}`)].join(" · ");function showMoment({at_s,boxes,cursors,
+moment}){cursors.forEach((cursor,i)=>{if(moment===null){cursor.replaceChildren();return}let{curve,across,up:up2,
+y,bottom}=boxes[i],[cx,cy]=[across(at_s[moment]),up2(curve.values[moment])];cursor.replaceChildren(stroke(cx,y,
+cx,bottom,"plot-cursor"),draw("circle",{cx,cy,r:3.5,class:`dot dot-${curve.kind}`}))})}function showWindow2({at_s,
+boxes,bands}){let{range}=state;bands.replaceChildren(...(range&&sharesAxis(at_s)?boxes:[]).map(({x,y,right,bottom})=>{
+let[from,to]=(range??[]).map(part=>x+part*(right-x));return draw("rect",{x:from,y,width:to-from,height:bottom-
+y,class:"window-band"})}))}function sharesAxis(at_s){let run=currentRun();if(state.view!=="chronological"||!isTimed(
+run)||state.thread==="all"&&run.threads.length>1)return!1;let seen_s=currentTree().total[0]*run.weight_s;return run.
+weight_s>0&&Math.abs(seen_s/at_s[at_s.length-1]-1)<APART}function goTo2(at_s,moment){if(!sharesAxis(at_s))return;
+let part=(at_s[moment]-at_s[0])/(at_s[at_s.length-1]-at_s[0]),from=Math.min(1-WIDTH,Math.max(0,part-WIDTH/2));
+setState({range:[from,from+WIDTH]},"strip")}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
 return;let{functions:functions2,per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline(sampledComparison.
 headline,sides2,sampledComparison.grade),callTimes(per_call_s),make("p",{class:"unseen"},unseen),foldedRemarks(
 sampledComparison),differences(functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==
@@ -1102,9 +1097,9 @@ key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.sel
 "input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.
 checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.
 hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more tha\
-n the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(state.selected)),show();let noise=rows.
-length-changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"\
-check"},all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
+n the noise.");follow(["search"],show),onChange(["selected"],()=>grid.mark(state.selected));let noise=rows.length-
+changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"check"},
+all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
 let share2=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
 cell:row=>barCell(row[side2],[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"int\
 erval"},`±${(row.halves[side2]*100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"funct\
@@ -1166,24 +1161,23 @@ total/whole):""),codeCell(text))}function scrollToHottest(holder,rows){let heatO
 0),hottest2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best);heatOf(hottest2)&&requestAnimationFrame(
 ()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MAX_FRAMES=12,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make("\
 div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
-...selected===null?[]:stack(selected))},show=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
-nothing2():about2(selected)),showPlace()};onChange(["run","thread","activity","selected"],show),onChange(["cur\
-sor"],(_,changed)=>{changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("\
-No function is selected. Click a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){
-let tree2=currentTree(),costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[
-make("div",{class:"details-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button(
-"clear",()=>setState({selected:null}),clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-\
-list"},figure("self",costs3.self[fn],tree2),figure("total",costs3.total[fn],tree2),...differenceRows(fn).map(([
-name,text])=>pair(name||"change",text)),pair("package",packageOf(fn)),pair("places in the tree",exactCount(costs3.
-places[fn]))),...sourceBeside(fn)]}var pair=(name,value)=>make("div",{},make("dt",{},name),make("dd",{},value));
-function figure(name,weight,tree2){let whole=tree2.total[0]||1,share2=weight/whole;return make("div",{},make("\
-dt",{},name),make("dd",{},make("strong",{},weight?sureShare(weight,whole):formatShare(0)),make("span",{class:"\
-faint"},weightText(weight)),make("span",{class:"meter"},bar(share2))))}function stack(fn){let tree2=currentTree(),
-{nodes,weight}=groupOf(tree2,fn);if(!nodes.length)return[];let{cursor}=state,chosen=cursor>0&&tree2.fn[cursor]===
-fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.total[each]>tree2.total[best]?each:best,node=chosen?cursor:
-nodes.reduce(heavier),frames=framesOf(tree2,node),share2=formatShare(tree2.total[node]/weight);return[make("se\
-ction",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?"Stack":"Heaviest stack",`${share2} \
-of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
+...selected===null?[]:stack(selected))};follow(["run","thread","activity","selected"],()=>{let{selected}=state;
+figures.replaceChildren(...selected===null?nothing2():about2(selected)),showPlace()}),onChange(["cursor"],(_,changed)=>{
+changed.includes("selected")||showPlace()})},applies:hasGraph},nothing2=()=>[hint("No function is selected. Cl\
+ick a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){let tree2=currentTree(),
+costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[make("div",{class:"detai\
+ls-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button("clear",()=>setState({selected:null}),
+clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-list"},figure("self",costs3.self[fn],tree2),
+figure("total",costs3.total[fn],tree2),...differenceRows(fn).map(([name,text])=>pair(name||"change",text)),pair(
+"package",packageOf(fn)),pair("places in the tree",exactCount(costs3.places[fn]))),...sourceBeside(fn)]}var pair=(name,value)=>make(
+"div",{},make("dt",{},name),make("dd",{},value));function figure(name,weight,tree2){let whole=tree2.total[0]||
+1,share2=weight/whole;return make("div",{},make("dt",{},name),make("dd",{},make("strong",{},weight?sureShare(weight,
+whole):formatShare(0)),make("span",{class:"faint"},weightText(weight)),make("span",{class:"meter"},bar(share2))))}
+function stack(fn){let tree2=currentTree(),{nodes,weight}=groupOf(tree2,fn);if(!nodes.length)return[];let{cursor}=state,
+chosen=cursor>0&&tree2.fn[cursor]===fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.total[each]>tree2.total[best]?
+each:best,node=chosen?cursor:nodes.reduce(heavier),frames=framesOf(tree2,node),share2=formatShare(tree2.total[node]/
+weight);return[make("section",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?"Stack":"Heav\
+iest stack",`${share2} of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
 `))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
 frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.functions.name[fn]}  ${placeOf(fn)}`;
 function listOf(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
@@ -1203,31 +1197,30 @@ ection",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];f
 let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,make("span",{class:"name\
 d"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{
 class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}:${line2}`))}var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
-body.append(...regionChooser(),place3);let show=()=>place3.replaceChildren(...threadChooser(),...activityChooser());
-onChange(["run"],show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>
-0)};function regionChooser(){let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.
-map((run,i)=>[i,run.label]);return[chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({
-a,b}){let options=[[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),
-()=>state.thread)}function threadChooser(){let run=currentRun();if(run.threads.length<2)return[];if(head.kind===
-"comparison")return[sideChooser(head.comparison?.names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||
-1,weights=weightsOf4(state.run,run.threads.length),order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),
-several=new Set(run.threads.map(thread=>thread.pid)).size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.
-map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(i)}`]);return[chooser("Thread",[["all",`all ${run.
-threads.length} threads`],...named],value=>({thread:value==="all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){
-let{total,waiting:waiting2}=currentRun();if(!waiting2)return[];let options=[["all","working and waiting"],["wo\
-rking",`working – ${formatShare((total-waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];
-return[chooser("Time",options,value=>({activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(
-count),[threads,amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach(
-(thread,pair2)=>{weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?
-`process ${pid}`:"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){
-let id=`choose-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.
-map(([value,text])=>make("option",{value:String(value)},text))),show=()=>{select.value=String(current2())};return onChange(
-["run","thread","activity"],show),show(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},
-name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
+body.append(...regionChooser(),place3),follow(["run"],()=>place3.replaceChildren(...threadChooser(),...activityChooser()))},
+applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>0)};function regionChooser(){
+let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.map((run,i)=>[i,run.label]);return[
+chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({a,b}){let options=[
+[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){
+let run=currentRun();if(run.threads.length<2)return[];if(head.kind==="comparison")return[sideChooser(head.comparison?.
+names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||1,weights=weightsOf4(state.run,run.threads.length),
+order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),several=new Set(run.threads.map(thread=>thread.pid)).
+size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(
+i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value===
+"all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){let{total,waiting:waiting2}=currentRun();
+if(!waiting2)return[];let options=[["all","working and waiting"],["working",`working – ${formatShare((total-
+waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];return[chooser("Time",options,value=>({
+activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(count),[threads,
+amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
+weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?`process ${pid}`:
+"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
+se-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.map(([
+value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activity"],()=>{select.
+value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
-isDifference?null:measures(show)),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],
-()=>follow2(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow2(list,show){
+isDifference?null:measures(show)),list),follow(["run","thread","activity"],show),onChange(["selected","tab"],()=>showChosen(
+list,show)),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function showChosen(list,show){
 if(!list.contains(document.activeElement)){show(),scrollToSelected(list);return}for(let row of list.querySelectorAll(
 "tr[data-function]"))row.classList.toggle("chosen-line",Number(row.getAttribute("data-function"))===state.selected)}
 function remarkOf(){return isDifference?"Total share of each line in A and B. Lines of functions that changed \

@@ -10,7 +10,7 @@ import { listenToPointers } from "./graph/pointer.ts";
 import { searchKeys } from "./graph/search.ts";
 import { breadcrumbs, buildToolbar, viewKeys } from "./graph/toolbar.ts";
 import { keysButton, listenToKeys } from "./state/keyboard.ts";
-import { currentRun, hasGraph, onChange, setState, state } from "./state/state.ts";
+import { currentRun, follow, hasGraph, onChange, setState, state } from "./state/state.ts";
 import { onTheme, themeButton } from "./state/theme.ts";
 
 /** A panel; `build` fills its element once, when it is first shown. */
@@ -124,9 +124,8 @@ function buildTabs(panels: Panel[]) {
     tabs.map((each) => each.button));
   places.tabs.append(list, ...tabs.map((each) => each.body));
   const open = () => openTab(tabs, tabs.find((each) => each.panel.id === state.tab) ?? tabs[0]);
-  onChange(["tab"], open);
+  follow(["tab"], open);
   onTheme((printing) => printing && tabs.forEach(build));
-  open();
 }
 
 function tabOf(panel: Panel) {

@@ -134,3 +134,64 @@ export const numbersTable = (summary: string, head: string[], rows: string[][]) 
         make("tbody", {}, rows.map(([first, ...cells]) => make("tr", {},
           make("th", { scope: "row" }, first),
           cells.map((cell) => make("td", { class: "number" }, cell))))))));
+
+/** Points of a plot by index: `rest` is where keys begin if none is current. */
+interface Explored {
+  label: string;
+  count: number;
+  rest: number;
+  /** Text if no point is current. */
+  summary: string;
+  describe(i: number): string;
+  /** Return the point nearest to a position in the picture. */
+  nearest(x: number, y: number): number;
+  onMove(i: number | null): void;
+  onEnter?(i: number): void;
+}
+
+/** Return a figure as a slider, with a text on its current point; `move` sets the point. */
+export function explorer(explored: Explored, figure: HTMLElement) {
+  const { label, count, rest, summary, describe, nearest, onMove, onEnter } = explored;
+  const last = count - 1;
+  let current: number | null = null;
+  const readout = make("output", { class: "strip-readout" }, summary);
+  const move = (i: number | null) => {
+    current = i;
+    readout.textContent = i === null ? summary : describe(i);
+    slider.setAttribute("aria-valuenow", String(Math.min(last, i ?? rest) + 1));
+    slider.setAttribute("aria-valuetext", readout.textContent);
+    onMove(i);
+  };
+  const enter = () => current !== null && onEnter?.(current);
+  const slider = make("div", {
+    class: "strip-slider", role: "slider", tabindex: "0", "aria-label": label, "aria-valuemin": 1,
+    "aria-valuemax": count, "aria-valuenow": Math.min(last, rest) + 1, "aria-valuetext": summary,
+    click: enter, pointerleave: () => move(null),
+    pointermove: ({ clientX, clientY }) => {
+      const svg = figure.querySelector("svg");
+      if (!svg) return;
+      const { left, top, width } = svg.getBoundingClientRect();
+      const scale = svg.viewBox.baseVal.width / width;
+      move(nearest((clientX - left) * scale, (clientY - top) * scale));
+    },
+    keydown: (event) => {
+      if (event.key === "Enter") enter();
+      const to = pointAfter(current ?? rest, last, event.key);
+      if (to === null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      move(Math.min(last, Math.max(0, to)));
+    },
+  }, figure);
+  return { slider, readout, move };
+}
+
+/** Return the point to which a key moves, which may be outside; null for other keys. */
+function pointAfter(from: number, last: number, key: string) {
+  const wide = Math.max(1, Math.round(last / 10));
+  const places: Record<string, number> = {
+    ArrowRight: from + 1, ArrowUp: from + 1, ArrowLeft: from - 1, ArrowDown: from - 1,
+    PageUp: from + wide, PageDown: from - wide, Home: 0, End: last,
+  };
+  return Object.hasOwn(places, key) ? places[key] : null;
+}

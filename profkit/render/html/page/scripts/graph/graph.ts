@@ -245,10 +245,10 @@ export function buildGraph(element: HTMLElement) {
     scroller.classList.toggle("printed", printing);
     resize();
   });
-  follow();
+  followState();
 }
 
-function follow() {
+function followState() {
   onChange(["run", "thread", "activity", "view", "chains"], showView);
   onChange(["direction"], turn);
   onChange(["focus", "range"], (_, __, origin) => move(origin !== "drag"));

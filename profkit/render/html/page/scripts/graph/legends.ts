@@ -2,7 +2,7 @@
 
 import { head, type Change } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
-import { currentTree, onChange, setState, state } from "../state/state.ts";
+import { currentTree, follow, setState, state } from "../state/state.ts";
 import { isDark, onTheme } from "../state/theme.ts";
 import { formatShare } from "../text/run_text.ts";
 import { changeColor } from "./colors.ts";
@@ -17,9 +17,8 @@ export const legend = () => (isDifference ? differenceLegend() : packageLegend()
 function packageLegend() {
   const list = make("ul", { class: "legend", "aria-label": "Packages by self share" });
   const show = () => list.replaceChildren(...packageEntries());
-  onChange(["run", "thread", "activity"], show);
+  follow(["run", "thread", "activity"], show);
   onTheme(show);
-  show();
   return list;
 }
 

@@ -3,7 +3,7 @@
 import { head } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import type { Shortcut } from "../state/keyboard.ts";
-import { currentTree, onChange, setState, state } from "../state/state.ts";
+import { currentTree, follow, setState, state } from "../state/state.ts";
 import { formatCount } from "../text/numbers.ts";
 import { formatShare, packageOf, placeOf } from "../text/run_text.ts";
 import { graph } from "./graph.ts";
@@ -42,8 +42,7 @@ const next = stepButton("›", "Next match", "n", 1);
 
 /** Return the search field with the matched share and its buttons. */
 export function searchElement() {
-  onChange(["search", "run", "thread", "activity"], update);
-  update();
+  follow(["search", "run", "thread", "activity"], update);
   return make("div", { class: "search", role: "search" }, input, patternButton, share, previous, next);
 }
 

@@ -4,7 +4,7 @@ import { pathTo, type CallTree } from "../data/call_tree.ts";
 import { head } from "../data/page_data.ts";
 import { make } from "../elements/markup.ts";
 import type { Shortcut } from "../state/keyboard.ts";
-import { currentRun, currentTree, onChange, setState, state, type State } from "../state/state.ts";
+import { currentRun, currentTree, follow, setState, state, type State } from "../state/state.ts";
 import { nodeName } from "../text/run_text.ts";
 import { graph } from "./graph.ts";
 import { zoomOut, zoomTo } from "./navigation.ts";
@@ -37,8 +37,7 @@ const toggleChains = () => setState({ chains: state.chains === "folded" ? "unfol
 function foldButton() {
   const button = make("button", { type: "button", title: FOLD, click: toggleChains }, "Fold libraries");
   const show = () => button.setAttribute("aria-pressed", String(state.chains === "folded"));
-  onChange(["chains"], show);
-  show();
+  follow(["chains"], show);
   return make("div", { class: "segmented" }, button);
 }
 
@@ -53,8 +52,7 @@ function choice<Name extends "view" | "direction">(
     button.disabled = !allowed(values[i][0]);
     button.title = button.disabled ? "This run has no order of samples" : values[i][2];
   });
-  onChange([name, "run"], show);
-  show();
+  follow([name, "run"], show);
   return make("div", { class: "segmented", role: "group", "aria-label": label }, buttons);
 }
 
@@ -70,8 +68,7 @@ export function breadcrumbs() {
     list.replaceChildren(...path.map((node, i) => make("li", {}, crumb(tree, node, i === path.length - 1))));
     nav.scrollLeft = nav.scrollWidth;
   };
-  onChange(["focus", "range", "run", "thread", "activity"], show);
-  show();
+  follow(["focus", "range", "run", "thread", "activity"], show);
   return nav;
 }
 

@@ -7,7 +7,7 @@ import { make } from "../elements/markup.ts";
 import { hint, placeElement, shareBar, swatch } from "../elements/parts.ts";
 import { treeList } from "../elements/tree_list.ts";
 import type { Panel } from "../layout.ts";
-import { currentTree, hasGraph, onChange, setState, state } from "../state/state.ts";
+import { currentTree, follow, hasGraph, setState, state } from "../state/state.ts";
 import { formatShare, placeOf, weightText } from "../text/run_text.ts";
 
 export const callersAndCalleesPanel: Panel = {
@@ -18,8 +18,7 @@ export const callersAndCalleesPanel: Panel = {
       const { selected } = state;
       body.replaceChildren(...(selected === null ? [nothingSelected()] : sides(selected)));
     };
-    onChange(["run", "thread", "activity", "selected"], show);
-    show();
+    follow(["run", "thread", "activity", "selected"], show);
   },
   applies: hasGraph,
 };

@@ -5,7 +5,7 @@ import { columnOf, filledTable, type Value } from "../elements/columns.ts";
 import { make } from "../elements/markup.ts";
 import { hint, titled } from "../elements/parts.ts";
 import type { Panel } from "../layout.ts";
-import { currentRun, onChange } from "../state/state.ts";
+import { currentRun, follow } from "../state/state.ts";
 
 /** Return a panel of the contents that runs have under its id; `missing` is shown for runs without any. */
 const dataPanel = (id: string, title: string, missing: string): Panel => ({
@@ -14,8 +14,7 @@ const dataPanel = (id: string, title: string, missing: string): Panel => ({
   build(body) {
     const show = () =>
       body.replaceChildren(...(currentRun().tables?.[id] ?? [{ hint: missing }]).map(elementOf));
-    onChange(["run"], show);
-    show();
+    follow(["run"], show);
   },
   applies: () => head.kind === "sampled" && head.runs.some((run) => run.tables?.[id]),
 });

@@ -5,7 +5,7 @@ import { make, type Child } from "../elements/markup.ts";
 import { folded } from "../elements/parts.ts";
 import { numbersTable } from "../elements/plots.ts";
 import type { Panel } from "../layout.ts";
-import { currentRun, initialState, onChange, state } from "../state/state.ts";
+import { currentRun, follow, initialState, onChange, state } from "../state/state.ts";
 import { formatBytes, formatCount, formatTime, plural } from "../text/numbers.ts";
 
 const ALARMS = new Set(["warn", "bad"]);
@@ -76,8 +76,7 @@ export const factsPanel: Panel = {
   title: head.kind === "comparison" ? "About the runs" : "About the run",
   build(body) {
     const show = () => body.replaceChildren(factList(currentRun().facts), resourceTable() ?? "");
-    onChange(["run"], show);
-    show();
+    follow(["run"], show);
   },
   applies: () => head.runs.some((run) => run.facts.length > 0),
 };
@@ -87,8 +86,7 @@ export const notesPanel: Panel = {
   title: "Notes",
   build(body) {
     const show = () => body.replaceChildren(warnings(notesOf(currentRun())) ?? "");
-    onChange(["run"], show);
-    show();
+    follow(["run"], show);
   },
   applies: () => head.kind === "sampled" && head.runs.some((run) => notesOf(run).length > 0),
 };

@@ -7,7 +7,7 @@ import { barCell, cell, functionLink, placeElement, sureShare } from "../element
 import { sortableTable, type Column } from "../elements/sortable_table.ts";
 import { matchingFunctions } from "../graph/search.ts";
 import type { Panel } from "../layout.ts";
-import { currentTree, hasGraph, onChange, setState, state } from "../state/state.ts";
+import { currentTree, follow, hasGraph, onChange, setState, state } from "../state/state.ts";
 import { amountText, packageOf, placeOf, weightText } from "../text/run_text.ts";
 
 export const hotFunctionsPanel: Panel = {
@@ -21,9 +21,8 @@ export const hotFunctionsPanel: Panel = {
     });
     body.append(grid.element);
     const show = () => { grid.show(found()); grid.mark(state.selected); };
-    onChange(["run", "thread", "activity", "search"], show);
+    follow(["run", "thread", "activity", "search"], show);
     onChange(["selected"], () => grid.mark(state.selected));
-    show();
   },
   applies: hasGraph,
 };

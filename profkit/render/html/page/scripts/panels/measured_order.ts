@@ -8,7 +8,7 @@ import { make } from "../elements/markup.ts";
 import { barCell, folded, hint, keyFigures, titled } from "../elements/parts.ts";
 import type { Column } from "../elements/sortable_table.ts";
 import { places, type Panel } from "../layout.ts";
-import { onChange, setState, state } from "../state/state.ts";
+import { follow, setState, state } from "../state/state.ts";
 import { exactCount, isNumber, plural, timesAlike } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
 import { timesFigure } from "./distribution.ts";
@@ -29,8 +29,7 @@ export const selectedOrderPanel: Panel = {
       body.replaceChildren(...about(currentOrder()));
       showGraph(currentOrder().run);
     };
-    onChange(["order"], show);
-    show();
+    follow(["order"], show);
   },
   applies: () => head.kind === "measured" && orders.length > 0,
 };

@@ -6,7 +6,7 @@ import { badge, cell, folded, numberCell } from "../elements/parts.ts";
 import { linearScale, paddedExtent, stroke, whisker, type Scale } from "../elements/plots.ts";
 import { sortableTable, type Column } from "../elements/sortable_table.ts";
 import type { Panel } from "../layout.ts";
-import { onChange, setState, state } from "../state/state.ts";
+import { follow, setState, state } from "../state/state.ts";
 import { decimals, exactCount, plural, timesAlike } from "../text/numbers.ts";
 import { factList } from "./facts.ts";
 
@@ -24,8 +24,7 @@ export const measuredOrdersPanel: Panel = {
     body.append(grid.element, sharedFacts() ?? "");
     grid.show(orders.keys());
     const mark = () => grid.mark(state.order);
-    onChange(["order"], mark);
-    mark();
+    follow(["order"], mark);
   },
   applies: () => orders.length > 1,
 };

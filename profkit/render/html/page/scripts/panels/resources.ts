@@ -5,28 +5,20 @@
  */
 
 import { head, type Resources } from "../data/page_data.ts";
-import { draw, make } from "../elements/markup.ts";
-import { linearScale, plotFigure, plotLabel, stroke, type Scale } from "../elements/plots.ts";
+import { draw } from "../elements/markup.ts";
+import { explorer, linearScale, plotFigure, plotLabel, stroke, type Scale } from "../elements/plots.ts";
 import type { Panel } from "../layout.ts";
-import { currentRun, currentTree, onChange, setState, state } from "../state/state.ts";
+import { currentRun, currentTree, follow, onChange, setState, state } from "../state/state.ts";
 import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.ts";
 
 type Curve = ReturnType<typeof curvesOf>[number];
 type Box = { curve: Curve, across: Scale, up: Scale } & Edges;
 type Edges = { x: number, y: number, right: number, bottom: number };
-/** Strip of curves: `moment` is an index of `at_s`. */
+/** Curves over the moments `at_s`, of which `moment` is the current one, and their last drawing. */
 interface Strip {
   at_s: number[];
   curves: Curve[];
   moment: number | null;
-  readout: HTMLElement;
-  slider: HTMLElement;
-  drawn: Drawn | null;
-}
-/** The last drawing. */
-interface Drawn {
-  svg: SVGElement;
-  width: number;
   boxes: Box[];
   bands: SVGElement;
   cursors: SVGElement[];
@@ -46,11 +38,10 @@ export const resourcesPanel: Panel = {
     const show = () => {
       const resources = currentRun()?.resources;
       strip = resources && resources.at_s.length > 1 ? stripOf(resources) : null;
-      body.replaceChildren(...(strip ? [strip.slider, strip.readout] : []));
+      body.replaceChildren(...(strip ? elementsOf(strip) : []));
     };
-    onChange(["run"], show);
+    follow(["run"], show);
     onChange(["run", "thread", "activity", "view", "range"], () => { if (strip) showWindow(strip); });
-    show();
   },
   applies: () => head.runs.some((run) => Boolean(run.resources)),
 };
@@ -65,21 +56,22 @@ function curvesOf(resources: Resources) {
   ];
 }
 
-function stripOf(resources: Resources) {
-  const { at_s } = resources;
-  const curves = curvesOf(resources);
+const stripOf = (resources: Resources): Strip => ({
+  at_s: resources.at_s, curves: curvesOf(resources), moment: null, boxes: [], bands: draw("g"), cursors: [],
+});
+
+function elementsOf(strip: Strip) {
+  const { at_s, curves } = strip;
   const summary = rangesOf(at_s, curves);
-  const readout = make("output", { class: "strip-readout" }, summary);
   const named = { title: "CPU, memory and threads over time", described: summary, least: 200 };
-  const figure = plotFigure(named, (svg, width) => paint(strip, svg, width));
-  const slider = make("div", {
-    class: "strip-slider", role: "slider", tabindex: "0", "aria-label": "Moment of the recording",
-    "aria-valuemin": 0, "aria-valuemax": at_s.length - 1, "aria-valuenow": 0, "aria-valuetext": summary,
-    pointermove: (event) => moveTo(strip, nearest(strip, event)), pointerleave: () => moveTo(strip, null),
-    click: () => goTo(strip), keydown: (event) => onKey(strip, event),
-  }, figure);
-  const strip: Strip = { at_s, curves, moment: null, readout, slider, drawn: null };
-  return strip;
+  const { slider, readout } = explorer({
+    label: "Moment of the recording", count: at_s.length, rest: 0, summary,
+    describe: (moment) => valuesAt(strip, moment),
+    nearest: (x, y) => nearest(strip, x, y),
+    onMove: (moment) => { strip.moment = moment; showMoment(strip); },
+    onEnter: (moment) => goTo(at_s, moment),
+  }, plotFigure(named, (svg, width) => paint(strip, svg, width)));
+  return [slider, readout];
 }
 
 /** Return the largest value of each curve as text. */
@@ -102,7 +94,7 @@ function paint(strip: Strip, svg: SVGElement, width: number) {
   boxes.forEach((box) => paintCurve(at_s, svg, box));
   const bands = svg.appendChild(draw("g"));
   const cursors = boxes.map(() => svg.appendChild(draw("g", { class: "strip-cursor" })));
-  strip.drawn = { svg, width, boxes, bands, cursors };
+  Object.assign(strip, { boxes, bands, cursors });
   showMoment(strip);
   showWindow(strip);
   return boxes[boxes.length - 1].bottom + BELOW;
@@ -125,13 +117,8 @@ function paintCurve(at_s: number[], svg: SVGElement, { curve, x, y, right, botto
     plotLabel(right, bottom + 14, formatTime(at_s[at_s.length - 1]), { "text-anchor": "end" }));
 }
 
-/** Return the point nearest to the pointer, in the box below it; null before the first drawing. */
-function nearest({ at_s, drawn }: Strip, event: PointerEvent) {
-  if (!drawn) return null;
-  const { svg, width, boxes } = drawn;
-  const bounds = svg.getBoundingClientRect();
-  const factor = width / bounds.width;
-  const [x, y] = [(event.clientX - bounds.left) * factor, (event.clientY - bounds.top) * factor];
+/** Return the moment nearest to a position, in the box below it. */
+function nearest({ at_s, boxes }: Strip, x: number, y: number) {
   const over =
     boxes.find((box) => x <= box.right + GAP / 2 && y <= box.bottom + BELOW) ?? boxes[boxes.length - 1];
   const part = Math.min(1, Math.max(0, (x - over.x) / (over.right - over.x)));
@@ -145,26 +132,17 @@ function nearest({ at_s, drawn }: Strip, event: PointerEvent) {
   return low > 0 && at - at_s[low - 1] < at_s[low] - at ? low - 1 : low;
 }
 
-function moveTo(strip: Strip, moment: number | null) {
-  const { at_s, curves, readout, slider } = strip;
-  strip.moment = moment;
-  readout.textContent = moment === null ? rangesOf(at_s, curves) : valuesAt(strip, moment);
-  slider.setAttribute("aria-valuenow", String(moment ?? 0));
-  slider.setAttribute("aria-valuetext", readout.textContent);
-  showMoment(strip);
-}
-
 const valuesAt = ({ at_s, curves }: Strip, moment: number) => [
   formatTime(at_s[moment]), ...curves.map(({ name, values, text }) => `${name} ${text(values[moment])}`),
 ].join(" · ");
 
-function showMoment({ at_s, drawn, moment }: Strip) {
-  drawn?.cursors.forEach((cursor, i) => {
+function showMoment({ at_s, boxes, cursors, moment }: Strip) {
+  cursors.forEach((cursor, i) => {
     if (moment === null) {
       cursor.replaceChildren();
       return;
     }
-    const { curve, across, up, y, bottom } = drawn.boxes[i];
+    const { curve, across, up, y, bottom } = boxes[i];
     const [cx, cy] = [across(at_s[moment]), up(curve.values[moment])];
     cursor.replaceChildren(
       stroke(cx, y, cx, bottom, "plot-cursor"),
@@ -173,13 +151,12 @@ function showMoment({ at_s, drawn, moment }: Strip) {
 }
 
 /** Show the window of the graph as a band in each box, if the axes are equal. */
-function showWindow({ at_s, drawn }: Strip) {
+function showWindow({ at_s, boxes, bands }: Strip) {
   const { range } = state;
-  const bands = range && sharesAxis(at_s) ? drawn?.boxes.map(({ x, y, right, bottom }) => {
-    const [from, to] = range.map((part) => x + part * (right - x));
+  bands.replaceChildren(...(range && sharesAxis(at_s) ? boxes : []).map(({ x, y, right, bottom }) => {
+    const [from, to] = (range ?? []).map((part) => x + part * (right - x));
     return draw("rect", { x: from, y, width: to - from, height: bottom - y, class: "window-band" });
-  }) : [];
-  drawn?.bands.replaceChildren(...(bands ?? []));
+  }));
 }
 
 /** Return whether the graph is chronological, of one thread, and about as long as the recording. */
@@ -192,26 +169,9 @@ function sharesAxis(at_s: number[]) {
 }
 
 /** Move the chronological graph to the moment if it has the same axis. */
-function goTo({ at_s, moment }: Strip) {
-  if (moment === null || !sharesAxis(at_s)) return;
+function goTo(at_s: number[], moment: number) {
+  if (!sharesAxis(at_s)) return;
   const part = (at_s[moment] - at_s[0]) / (at_s[at_s.length - 1] - at_s[0]);
   const from = Math.min(1 - WIDTH, Math.max(0, part - WIDTH / 2));
   setState({ range: [from, from + WIDTH] }, "strip");
-}
-
-function onKey(strip: Strip, event: KeyboardEvent) {
-  if (event.key === "Enter") {
-    goTo(strip);
-    return;
-  }
-  const last = strip.at_s.length - 1;
-  const wide = Math.max(1, Math.round(last / 10));
-  const steps: Record<string, number> = {
-    ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: wide, PageDown: -wide,
-    Home: -last, End: last,
-  };
-  if (!Object.hasOwn(steps, event.key)) return;
-  event.preventDefault();
-  event.stopPropagation();
-  moveTo(strip, Math.min(last, Math.max(0, (strip.moment ?? 0) + steps[event.key])));
 }

@@ -12,7 +12,7 @@ import {
 } from "../elements/parts.ts";
 import { isDifference } from "../graph/function_colors.ts";
 import type { Panel } from "../layout.ts";
-import { currentTree, hasGraph, onChange, setState, state } from "../state/state.ts";
+import { currentTree, follow, hasGraph, onChange, setState, state } from "../state/state.ts";
 import { exactCount, formatPoints } from "../text/numbers.ts";
 import { differenceRows, formatShare, packageOf, placeOf, plusMinus, weightText } from "../text/run_text.ts";
 import { changedLines, changeOf, lineText } from "./file_lines.ts";
@@ -36,9 +36,8 @@ export const selectedFunctionPanel: Panel = {
       figures.replaceChildren(...(selected === null ? nothing() : about(selected)));
       showPlace();
     };
-    onChange(["run", "thread", "activity", "selected"], show);
+    follow(["run", "thread", "activity", "selected"], show);
     onChange(["cursor"], (_, changed) => { if (!changed.includes("selected")) showPlace(); });
-    show();
   },
   applies: hasGraph,
 };

@@ -6,7 +6,7 @@ import {
 import { treeOf } from "../data/trees.ts";
 import { make } from "../elements/markup.ts";
 import type { Panel } from "../layout.ts";
-import { currentRun, onChange, setState, state, type State } from "../state/state.ts";
+import { currentRun, follow, setState, state, type State } from "../state/state.ts";
 import { formatShare } from "../text/run_text.ts";
 
 type Options = [value: ThreadChoice | Activity, text: string][];
@@ -18,8 +18,7 @@ export const selectorsPanel: Panel = {
     const place = make("span", { class: "chooser-place" });
     body.append(...regionChooser(), place);
     const show = () => place.replaceChildren(...threadChooser(), ...activityChooser());
-    onChange(["run"], show);
-    show();
+    follow(["run"], show);
   },
   applies: () => head.runs.length > 1 || head.runs.some((run) => run.threads.length > 1 || run.waiting > 0),
 };
@@ -84,7 +83,6 @@ function chooser(
   const select = make("select", { id, change: () => setState(changes(select.value)) },
     options.map(([value, text]) => make("option", { value: String(value) }, text)));
   const show = () => { select.value = String(current()); };
-  onChange(["run", "thread", "activity"], show);
-  show();
+  follow(["run", "thread", "activity"], show);
   return make("div", { class: "chooser" }, make("label", { class: "chooser-name", for: id }, name), select);
 }

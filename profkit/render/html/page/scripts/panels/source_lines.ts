@@ -10,7 +10,7 @@ import { cell, hint, numberCell, placeElement, shareBar, sureShare } from "../el
 import { listenToRows, onPick, setTabStop } from "../elements/sortable_table.ts";
 import { isDifference, largestChange } from "../graph/function_colors.ts";
 import type { Panel } from "../layout.ts";
-import { currentTree, onChange, setState, state } from "../state/state.ts";
+import { currentTree, follow, onChange, setState, state } from "../state/state.ts";
 import { exactCount, formatPoints } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
 import {
@@ -35,9 +35,8 @@ export const sourceLinesPanel: Panel = {
       list.replaceChildren(...shownFiles(show));
     };
     body.append(make("div", { class: "heat-head" }, remark, isDifference ? null : measures(show)), list);
-    onChange(["run", "thread", "activity"], show);
-    onChange(["selected", "tab"], () => follow(list, show));
-    show();
+    follow(["run", "thread", "activity"], show);
+    onChange(["selected", "tab"], () => showChosen(list, show));
     requestAnimationFrame(() => scrollToSelected(list));
   },
   applies: hasLines,
@@ -46,7 +45,7 @@ export const sourceLinesPanel: Panel = {
 /**
  * Show the selected function's lines. If it was selected here, the lines stay, so that the focus does too.
  */
-function follow(list: HTMLElement, show: () => void) {
+function showChosen(list: HTMLElement, show: () => void) {
   if (!list.contains(document.activeElement)) {
     show();
     scrollToSelected(list);

@@ -65,6 +65,12 @@ export function onChange(names: Name[], listener: Listener) {
   listeners.push({ names: new Set(names), listener });
 }
 
+/** Call a function now and at each change of any of the names. */
+export function follow(names: Name[], show: () => void) {
+  onChange(names, show);
+  show();
+}
+
 /** Return the current run; undefined if the page has no runs. */
 export const currentRun = () => head.runs[state.run];
 

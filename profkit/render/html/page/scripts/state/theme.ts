@@ -1,7 +1,7 @@
 /* Light and dark theme: the system's choice or the reader's. */
 
 import { make } from "../elements/markup.ts";
-import { onChange, setState, state } from "./state.ts";
+import { follow, onChange, setState, state } from "./state.ts";
 
 type Watcher = (printing: boolean) => void;
 
@@ -29,8 +29,7 @@ export function themeButton() {
     label.textContent = button.title = NAMES[state.theme];
     button.dataset.theme = state.theme;
   };
-  onChange(["theme"], show);
-  show();
+  follow(["theme"], show);
   return button;
 }
 
