@@ -2,41 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Range } from "../scripts/data/page_data.ts";
-import { chronological } from "../scripts/graph/chronological.ts";
-import { FrameBatch } from "../scripts/graph/frame_batch.ts";
 import { scaleOf } from "../scripts/graph/scale.ts";
-import { sequenceOf } from "../scripts/graph/sequence.ts";
-import { columnsOf, forSeeds, plainRows, sum, treeOf, type Random, type Sample } from "./made.ts";
-
-type TimedSample = Sample & { at: number };
-
-const WIDE = 100_000;
+import type { GraphView } from "../scripts/graph/views.ts";
+import { chronologicalOf, forSeeds, framesOf, sum, treeOf, WIDE, type Random, type Sample } from "./made.ts";
 
 /** Return the view of samples with times. */
-function lanesOf(samples: TimedSample[], thread: number | "all" = "all") {
-  const { order, stacks } = columnsOf(samples);
-  const tree = treeOf(samples, thread);
-  const ordered = [0, 1].flatMap((each) => samples.filter((sample) => sample.thread === each));
-  const at = Float64Array.from(ordered, (sample) => sample.at);
-  return chronological(sequenceOf(tree, plainRows(tree), { ...order, at }, stacks));
-}
-
-/** Return the boxes of a view as row, position and width, sorted. */
-function boxesOf(
-  view: ReturnType<typeof lanesOf>, window: Range = [0, view.total],
-  rows: Range = [0, view.height - 1], widthPx = WIDE,
-) {
-  const batch = new FrameBatch();
-  view.layout(window, widthPx, rows, batch, null);
-  const boxes = Array.from({ length: batch.count }, (_, i) => ({
-    row: batch.depth[i], x: batch.x[i], width: batch.width[i], node: batch.node[i], spot: batch.spot[i],
-    small: batch.small[i] > 0,
-  }));
-  return boxes.sort((a, b) => a.row - b.row || a.x - b.x);
-}
+const lanesOf = (samples: Sample[], thread: number | "all" = "all") =>
+  chronologicalOf(samples, treeOf(samples, thread));
 
 /** Return the thread of a title; null for other spots. */
-const titleOf = (view: ReturnType<typeof lanesOf>, spot: number) =>
+const titleOf = (view: GraphView, spot: number) =>
   (view.node(spot) === 0 ? view.thread(spot) : null);
 
 /** Return random samples of two threads, with gaps between some. */
@@ -58,17 +33,17 @@ test("threads are below each other at the times of their samples", () => {
     { stack: [3], thread: 1, weight: 2, at: 3 }, { stack: [3], thread: 1, weight: 2, at: 8 },
   ]);
   assert.deepEqual([view.total, view.height, view.origins([0, 1]), view.marks()], [10, 5, [0], []]);
-  assert.deepEqual(boxesOf(view, [0, 10], [0, 4], 100).map(({ row, x, width }) => [row, x, width]), [
+  assert.deepEqual(framesOf(view, [0, 10], 100).map(({ depth, x, width }) => [depth, x, width]), [
     [0, 0, 100], [1, 0, 60], [2, 0, 40], [3, 0, 100], [4, 30, 20], [4, 80, 20],
   ]);
-  assert.deepEqual(boxesOf(view).map(({ spot }) => titleOf(view, spot)), [0, null, null, 1, null, null]);
+  assert.deepEqual(framesOf(view).map(({ spot }) => titleOf(view, spot)), [0, null, null, 1, null, null]);
 });
 
 test("each moment of a lane shows the thread's stack, and nothing in gaps", () => {
   forSeeds((random) => {
     const samples = randomSamples(random);
     const view = lanesOf(samples);
-    const boxes = boxesOf(view);
+    const boxes = framesOf(view);
     const titles = boxes.filter(({ spot }) => titleOf(view, spot) !== null);
     assert.deepEqual(titles.map(({ spot }) => titleOf(view, spot)), [0, 1]);
     for (let moment = 0.5; moment < view.total; moment++) {
@@ -76,12 +51,12 @@ test("each moment of a lane shows the thread's stack, and nothing in gaps", () =
       const shown = boxes.filter(({ x, width, spot }) =>
         titleOf(view, spot) === null && x <= px && px < x + width);
       for (const thread of [0, 1]) {
-        const [first, end] = [titles[thread].row, titles[thread + 1]?.row ?? view.height];
+        const [first, end] = [titles[thread].depth, titles[thread + 1]?.depth ?? view.height];
         const sample = samples.find((each) =>
           each.thread === thread && each.at < moment && moment < each.at + each.weight);
-        const lane = shown.filter(({ row }) => row >= first && row < end);
+        const lane = shown.filter(({ depth }) => depth >= first && depth < end);
         assert.deepEqual(lane.map(({ node }) => view.tree.fn[node]), sample?.stack ?? []);
-        assert.deepEqual(lane.map(({ row }) => row - first), (sample?.stack ?? []).map((_, i) => i + 1));
+        assert.deepEqual(lane.map(({ depth }) => depth - first), (sample?.stack ?? []).map((_, i) => i + 1));
       }
     }
   });
@@ -94,14 +69,14 @@ test("boxes of a lane are at their extents in any window and in any rows", () =>
     const window = [from, from + (view.total - from) * (0.1 + 0.9 * random.next())] as Range;
     const first = random.upTo(view.height - 1);
     const last = first + random.upTo(view.height - 1 - first);
-    const boxes = boxesOf(view, window, [first, last]);
-    const seen = boxesOf(view).filter(({ row, spot, small }) => {
+    const boxes = framesOf(view, window, WIDE, { rows: [first, last] });
+    const seen = framesOf(view).filter(({ depth, spot, small }) => {
       const [left, right] = view.extent(spot);
-      return !small && row >= first && row <= last && right > window[0] && left < window[1];
+      return !small && depth >= first && depth <= last && right > window[0] && left < window[1];
     });
     assert.deepEqual(boxes.map(({ spot }) => spot), seen.map(({ spot }) => spot));
-    for (const { row, spot, x, width } of boxes) {
-      assert.equal(view.row(spot), row);
+    for (const { depth, spot, x, width } of boxes) {
+      assert.equal(view.row(spot), depth);
       const scale = WIDE / (window[1] - window[0]);
       const [left, right] = view.extent(spot).map((at) => (at - window[0]) * scale);
       assert.ok(Math.abs(left - x) < 1e-3 && Math.abs(right - x - width) < 1e-3);
@@ -113,7 +88,7 @@ test("samples too narrow to draw do not fill the gaps between them", () => {
   const samples = Array.from({ length: 400 }, (_, i) =>
     ({ stack: [i % 3], thread: 0, weight: 1, at: i < 200 ? i : i + 600 }));
   const view = lanesOf([...samples, { stack: [4], thread: 1, weight: 1000, at: 0 }]);
-  const areas = boxesOf(view, [0, 1000], [0, view.height - 1], 50).filter(({ small }) => small);
+  const areas = framesOf(view, [0, 1000], 50).filter(({ small }) => small);
   assert.ok(areas.length > 0);
   for (const { x, width } of areas) assert.ok(x + width <= 10.5 || x >= 39.5, `${x} to ${x + width}`);
 });
@@ -121,16 +96,16 @@ test("samples too narrow to draw do not fill the gaps between them", () => {
 test("keys move within a lane, and from title to title", () => {
   forSeeds((random) => {
     const view = lanesOf(randomSamples(random));
-    const boxes = boxesOf(view);
+    const boxes = framesOf(view);
     const [first, second] = boxes.filter(({ spot }) => titleOf(view, spot) !== null).map(({ spot }) => spot);
     assert.equal(view.top, first);
     assert.equal(view.sibling(first, 1), second);
     assert.equal(view.sibling(second, -1), first);
     assert.equal(view.sibling(second, 1), second);
-    for (const { spot, row } of boxes) {
+    for (const { spot, depth } of boxes) {
       const child = view.child(spot);
-      if (child !== spot) assert.deepEqual([view.parent(child), view.row(child)], [spot, row + 1]);
-      if (titleOf(view, spot) === null) assert.equal(view.row(view.sibling(spot, 1)), row);
+      if (child !== spot) assert.deepEqual([view.parent(child), view.row(child)], [spot, depth + 1]);
+      if (titleOf(view, spot) === null) assert.equal(view.row(view.sibling(spot, 1)), depth);
     }
   });
 });
@@ -139,7 +114,7 @@ test("the weight of a title is that of its thread", () => {
   forSeeds((random) => {
     const samples = randomSamples(random);
     const view = lanesOf(samples);
-    for (const { spot } of boxesOf(view)) {
+    for (const { spot } of framesOf(view)) {
       const thread = titleOf(view, spot);
       const own = sum(samples.filter((each) => each.thread === thread).map(({ weight }) => weight));
       if (thread !== null) assert.equal(view.weight(spot), own);

@@ -2,51 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { childrenOf, type CallTree } from "../scripts/data/call_tree.ts";
-import type { Range } from "../scripts/data/page_data.ts";
-import { chronological } from "../scripts/graph/chronological.ts";
 import { FrameBatch } from "../scripts/graph/frame_batch.ts";
 import { leftHeavy } from "../scripts/graph/left_heavy.ts";
 import { nearestSmaller, rangeMinimum } from "../scripts/graph/range_minima.ts";
 import { boxAbove, rowsOf } from "../scripts/graph/rows.ts";
-import { sequenceOf } from "../scripts/graph/sequence.ts";
-import type { GraphView } from "../scripts/graph/views.ts";
 import {
-  columnsOf, forSeeds, FUNCTIONS, plainRows, randomSamples, sum, treeOf, type Random, type Sample,
+  chronologicalOf, forSeeds, framesOf, FUNCTIONS, plainRows, randomSamples, sum, treeOf, WIDE, type Random,
 } from "./made.ts";
-
-type Frame = { x: number, width: number, depth: number, node: number, spot: number, small: number };
-
-/** A width at which no frame of the samples is too narrow. */
-const WIDE = 100_000;
-
-/** Return the frames that a view lays out. */
-function framesOf(
-  view: GraphView, window: Range = [0, view.total], widthPx: number = WIDE, matches: Uint8Array | null = null,
-): Frame[] {
-  const batch = new FrameBatch();
-  view.layout(window, widthPx, [0, view.height - 1], batch, matches);
-  return Array.from({ length: batch.count }, (_, i) => ({
-    x: batch.x[i], width: batch.width[i], depth: batch.depth[i], node: batch.node[i], spot: batch.spot[i],
-    small: batch.small[i],
-  }));
-}
-
-/** Return the view of the samples' times. */
-function inOrder(samples: Sample[], tree: CallTree) {
-  const { order, stacks } = columnsOf(samples);
-  return chronological(sequenceOf(tree, plainRows(tree), order, stacks));
-}
 
 /** Return both views of random samples, plain and folded, and the samples in chronological order. */
 function randomViews(random: Random) {
   const samples = randomSamples(random);
   const tree = treeOf(samples);
-  const { order, stacks } = columnsOf(samples);
   const ordered = [0, 1].flatMap((thread) => samples.filter((sample) => sample.thread === thread));
   const isTopMerged = tree.self[0] === 0 && childrenOf(tree, 0).length === 1;
   const folded = rowsOf(tree, { isFolded: (fn) => fn < 5, isTopMerged });
   const views = [plainRows(tree), folded].flatMap((rows) =>
-    [leftHeavy(tree, rows), chronological(sequenceOf(tree, rows, order, stacks))]);
+    [leftHeavy(tree, rows), chronologicalOf(samples, tree, rows)]);
   return { tree, ordered, views };
 }
 
@@ -57,7 +29,7 @@ test("frames of a row do not overlap and are within their callers", () => {
     for (const view of randomViews(random).views) {
       const frames = framesOf(view);
       for (let depth = 1; depth < view.height; depth++) {
-        const row = frames.filter((frame) => frame.depth === depth).sort((a, b) => a.x - b.x);
+        const row = frames.filter((frame) => frame.depth === depth);
         row.forEach((frame, i) => {
           assert.ok(i === 0 || frame.x >= row[i - 1].x + row[i - 1].width - 1e-6);
           const around = frames.find((other) => other.depth === depth - 1
@@ -103,7 +75,7 @@ test("the chronological view shows the stack of each sample at its time", () => 
     for (const { stack, weight } of ordered) {
       const middle = ((at + weight / 2) / view.total) * WIDE;
       const shown = frames.filter(({ x, width, depth }) => depth > 0 && x <= middle && middle < x + width)
-        .sort((a, b) => a.depth - b.depth).map(({ node }) => view.tree.fn[node]);
+        .map(({ node }) => view.tree.fn[node]);
       assert.deepEqual(shown, stack);
       at += weight;
     }
@@ -112,9 +84,9 @@ test("the chronological view shows the stack of each sample at its time", () => 
 
 test("the chronological view merges neighbours with the same callers", () => {
   const samples = [[1, 2], [1, 2, 3], [1], [4]].map((stack) => ({ stack, thread: 0, weight: 1 }));
-  const view = inOrder(samples, treeOf(samples));
+  const view = chronologicalOf(samples, treeOf(samples));
   const frames = framesOf(view, [0, 4], 40).map(({ depth, x, width }) => [depth, x, width]);
-  assert.deepEqual(frames.sort(([a, x], [b, y]) => a - b || x - y), [
+  assert.deepEqual(frames, [
     [0, 0, 40], [1, 0, 30], [1, 30, 10], [2, 0, 20], [3, 10, 10],
   ]);
 });
@@ -122,11 +94,11 @@ test("the chronological view merges neighbours with the same callers", () => {
 test("the chronological view has only the samples of an activity", () => {
   const samples = [[1, 2], [1, 3], [1, 2]].map((stack, i) =>
     ({ stack, thread: 0, weight: 2, waiting: i === 1 ? 2 : 0 }));
-  const view = inOrder(samples, treeOf(samples, "all", "working"));
+  const view = chronologicalOf(samples, treeOf(samples, "all", "working"));
   assert.equal(view.total, 4);
   const frames = framesOf(view, [0, 4], 40).map(({ depth, x, width }) => [depth, x, width]);
-  assert.deepEqual(frames.sort(([a, x], [b, y]) => a - b || x - y), [[0, 0, 40], [1, 0, 40], [2, 0, 40]]);
-  assert.equal(inOrder(samples, treeOf(samples, 1, "all")).total, 0);
+  assert.deepEqual(frames, [[0, 0, 40], [1, 0, 40], [2, 0, 40]]);
+  assert.equal(chronologicalOf(samples, treeOf(samples, 1, "all")).total, 0);
 });
 
 test("frames are at their extents in any window", () => {
@@ -187,7 +159,7 @@ test("narrow siblings are one left-heavy frame with their matching part", () => 
   forSeeds((random) => {
     const tree = treeOf(randomSamples(random));
     const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
-    const frames = framesOf(leftHeavy(tree, plainRows(tree)), [0, tree.total[0]], NARROW, matches);
+    const frames = framesOf(leftHeavy(tree, plainRows(tree)), [0, tree.total[0]], NARROW, { matches });
     const drawn = new Set(frames.filter(({ small }) => !small).map(({ node }) => node));
     for (const { node, small, width } of frames.filter((frame) => frame.small)) {
       assert.ok(width >= 0.5 - 1e-9);
@@ -215,7 +187,7 @@ test("narrow neighbours are one chronological area with its matching part", () =
   forSeeds((random) => {
     const { tree, ordered, views: [, view] } = randomViews(random);
     const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
-    for (const { node, small, x, width } of framesOf(view, [0, view.total], NARROW, matches)) {
+    for (const { node, small, x, width } of framesOf(view, [0, view.total], NARROW, { matches })) {
       if (!small) continue;
       const [from, to] = [x, x + width].map((px) => (px / NARROW) * view.total);
       let [at, found] = [0, 0];
@@ -232,9 +204,8 @@ test("narrow neighbours are one chronological area with its matching part", () =
 test("a view of many rows is laid out only in the visible rows", () => {
   const tree = treeOf([{ stack: [1, 2, 3, 4, 5], thread: 0, weight: 1 }]);
   const view = leftHeavy(tree, plainRows(tree));
-  const batch = new FrameBatch();
-  view.layout([0, 1], 100, [2, 3], batch, null);
-  assert.deepEqual([...batch.depth.slice(0, batch.count)], [2, 3]);
+  const frames = framesOf(view, [0, 1], 100, { rows: [2, 3] });
+  assert.deepEqual(frames.map(({ depth }) => depth), [2, 3]);
 });
 
 test("a batch grows, and finds frames by position", () => {

@@ -1,8 +1,12 @@
 /* Random numbers, stacks and call trees for property tests, reproducible by seed. */
 
 import { foldStacks, weighTree, type CallTree } from "../scripts/data/call_tree.ts";
-import type { Activity } from "../scripts/data/page_data.ts";
+import type { Activity, Range } from "../scripts/data/page_data.ts";
+import { chronological } from "../scripts/graph/chronological.ts";
+import { FrameBatch } from "../scripts/graph/frame_batch.ts";
 import { rowsOf } from "../scripts/graph/rows.ts";
+import { sequenceOf } from "../scripts/graph/sequence.ts";
+import type { GraphView } from "../scripts/graph/views.ts";
 
 export type Random = ReturnType<typeof randomOf>;
 export type Sample = { stack: number[], thread: number, weight: number, waiting?: number, at?: number };
@@ -85,7 +89,7 @@ export function columnsOf(samples: Sample[]) {
       stack: Uint32Array.from(ordered, placeOf),
       weight: Uint32Array.from(ordered, ({ weight }) => weight),
       waiting: Uint32Array.from(ordered, ({ waiting }) => waiting ?? 0),
-      at: new Float64Array(0),
+      at: Float64Array.from(ordered.flatMap(({ at }) => at ?? [])),
       start: Uint32Array.from([0, ...byThread.map((_, i) => byThread.slice(0, i + 1).flat().length)]),
     },
   };
@@ -102,3 +106,26 @@ export const plainRows = (tree: CallTree) => rowsOf(tree, { isFolded: () => fals
 
 /** Return the sum of numbers. */
 export const sum = (values: Iterable<number>) => [...values].reduce((a, b) => a + b, 0);
+
+/** A width at which no frame of the samples is too narrow. */
+export const WIDE = 100_000;
+
+/** Return the frames that a view lays out, row by row. */
+export function framesOf(
+  view: GraphView, window: Range = [0, view.total], widthPx: number = WIDE,
+  { rows = [0, view.height - 1], matches = null }: { rows?: Range, matches?: Uint8Array | null } = {},
+) {
+  const batch = new FrameBatch();
+  view.layout(window, widthPx, rows, batch, matches);
+  const frames = Array.from({ length: batch.count }, (_, i) => ({
+    x: batch.x[i], width: batch.width[i], depth: batch.depth[i], node: batch.node[i], spot: batch.spot[i],
+    small: batch.small[i],
+  }));
+  return frames.sort((a, b) => a.depth - b.depth || a.x - b.x);
+}
+
+/** Return the chronological view of samples in a tree; their starts are known if they have `at`. */
+export function chronologicalOf(samples: Sample[], tree: CallTree, rows = plainRows(tree)) {
+  const { order, stacks } = columnsOf(samples);
+  return chronological(sequenceOf(tree, rows, order, stacks));
+}

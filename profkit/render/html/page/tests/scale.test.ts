@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { chronological } from "../scripts/graph/chronological.ts";
 import { scaleOf, ticksOf } from "../scripts/graph/scale.ts";
-import { sequenceOf } from "../scripts/graph/sequence.ts";
-import { columnsOf, forSeeds, plainRows, randomSamples, treeOf } from "./made.ts";
+import { chronologicalOf, forSeeds, randomSamples, treeOf } from "./made.ts";
 
 const TIMED = { weight_s: 0.01, unit: "samples" };
 const COUNTED = { weight_s: null, unit: "instructions" };
@@ -48,9 +46,7 @@ test("ticks are visible and at least ninety pixels apart", () => {
 
 test("the scale of each thread starts at 0 with its name", () => {
   const samples = [0, 1].map((thread) => ({ stack: [1], thread, weight: 100 }));
-  const { order, stacks } = columnsOf(samples);
-  const tree = treeOf(samples);
-  const view = chronological(sequenceOf(tree, plainRows(tree), order, stacks));
+  const view = chronologicalOf(samples, treeOf(samples));
   const threads = ["main", "loader"].map((name, tid) => ({ name, pid: 1, tid }));
   const { marks, ticks } = scaleOf({ ...TIMED, threads }, view, [0, 200], 900);
   assert.deepEqual(marks.map(({ x, text }) => [x, text]), [[0, "main"], [450, "loader"]]);
@@ -60,7 +56,6 @@ test("the scale of each thread starts at 0 with its name", () => {
 
 test("a view without samples has no scale", () => {
   const tree = treeOf(randomSamples({ next: () => 0, upTo: () => 0, power: () => 1 }));
-  const { order, stacks } = columnsOf([]);
-  const view = { ...chronological(sequenceOf(tree, plainRows(tree), order, stacks)), total: 0 };
+  const view = { ...chronologicalOf([], tree), total: 0 };
   assert.deepEqual(scaleOf({ ...TIMED, threads: [] }, view, [0, 1], 100), { ticks: [], marks: [] });
 });
