@@ -1,11 +1,10 @@
 "use strict";var profkit=(()=>{var __defProp=Object.defineProperty;var __getOwnPropDesc=Object.getOwnPropertyDescriptor;var __getOwnPropNames=Object.getOwnPropertyNames;var __hasOwnProp=Object.prototype.hasOwnProperty;var __export=(target,all)=>{for(var name in all)__defProp(target,name,{get:all[name],enumerable:!0})},__copyProps=(to,from,except,desc)=>{
 if(from&&typeof from=="object"||typeof from=="function")for(let key of __getOwnPropNames(from))!__hasOwnProp.call(
 to,key)&&key!==except&&__defProp(to,key,{get:()=>from[key],enumerable:!(desc=__getOwnPropDesc(from,key))||desc.
-enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{boxName:()=>boxName,calleesOf:()=>calleesOf,callersOf:()=>callersOf,
-costsOf:()=>costsOf,currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
-formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,groupOf:()=>groupOf,head:()=>head,nodeName:()=>nodeName,
-paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,
-stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
+enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{boxName:()=>boxName,costsOf:()=>costsOf,currentRun:()=>currentRun,currentTree:()=>currentTree,
+formatBytes:()=>formatBytes,formatShare:()=>formatShare,formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,
+head:()=>head,paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,
+state:()=>state,stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
 parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
 null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
 functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\

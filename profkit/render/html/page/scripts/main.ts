@@ -22,9 +22,9 @@ import { sourceLinesPanel } from "./panels/source_lines.ts";
 import { followAddress } from "./state/address.ts";
 import { followTheme } from "./state/theme.ts";
 
-export { calleesOf, callersOf, pathTo } from "./data/call_tree.ts";
+export { pathTo } from "./data/call_tree.ts";
 export { head } from "./data/page_data.ts";
-export { costsOf, groupOf, treeOf } from "./data/trees.ts";
+export { costsOf, treeOf } from "./data/trees.ts";
 export { boxName } from "./graph/views.ts";
 export { paletteOf } from "./graph/function_colors.ts";
 export { graph } from "./graph/graph.ts";
@@ -33,7 +33,7 @@ export { scaleOf } from "./graph/scale.ts";
 export { fragmentOf, stateOf } from "./state/address.ts";
 export { currentRun, currentTree, setState, state } from "./state/state.ts";
 export { formatBytes, formatTime } from "./text/numbers.ts";
-export { formatShare, nodeName, plusMinus } from "./text/run_text.ts";
+export { formatShare, plusMinus } from "./text/run_text.ts";
 
 const PANELS = [
   selectorsPanel, summaryPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel,
