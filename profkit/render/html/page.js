@@ -24,8 +24,8 @@ shape.fn.length);for(let pair2=0;pair2<pairs.stack.length;pair2++)(thread==="all
 (self[shape.leaf[pairs.stack[pair2]]]+=activeWeight(pairs,pair2,activity));let total=self.slice();for(let node=total.
 length-1;node>0;node--)total[shape.parent[node]]+=total[node];return{...shape,run,thread,activity,self,total,children:new Map}}
 function activeWeight({weight,waiting:waiting2},at2,activity){let waited=waiting2.length?waiting2[at2]:0;return activity===
-"all"?weight[at2]:activity==="waiting"?waited:weight[at2]-waited}function childrenOf(tree2,node){let known2=tree2.
-children.get(node);if(known2)return known2;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+"all"?weight[at2]:activity==="waiting"?waited:weight[at2]-waited}function childrenOf(tree2,node){let known=tree2.
+children.get(node);if(known)return known;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=tree2.
 end[child2])tree2.total[child2]>0&&found3.push(child2);return found3.sort((a,b)=>tree2.total[b]-tree2.total[a]||
 a-b),found3.length>1&&tree2.children.set(node,found3),found3}function pathTo(tree2,node){let path=[];for(let at2=node;at2>
 0;at2=tree2.parent[at2])path.push(at2);return path.reverse()}function sumCosts(tree2,many,stated){let[self,total]=[
@@ -51,29 +51,27 @@ line===line2[row]?(last.self+=weights.self,last.total+=weights.total):found3.pus
 length),weights=new Map;for(let node=1;node<fn.length;node++){let above=owner[parent[node]],isCall=!isUsers2(fn[node])&&
 above>0&&isUsers2(fn[above]);owner[node]=isCall?above:node;let file=files[fn[owner[node]]];self[node]&&weights.
 set(file,(weights.get(file)??0)+self[node])}return weights}function mergeByNumber(lines){let merged=new Map;for(let each of lines){
-let known2=merged.get(each.line);if(!known2){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
-known2.total?[each,known2]:[known2,each],others=[...known2.others??[],inner.fn];Object.assign(known2,{fn:outer.
-fn,total:outer.total,others}),known2.self+=each.self,known2.total=Math.max(known2.total,known2.self)}return merged}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known2=shapes.get(run);
-if(known2)return known2;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
-"length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all",activity="\
-all"){let key=`${run}/${thread}/${activity}`,tree2=trees.get(key)??weigh(run,thread,activity);return trees.delete(
-key),trees.size===MAX_TREES&&trees.delete([...trees.keys()][0]),trees.set(key,tree2),tree2}function weigh(run,thread,activity){
-let read2=name=>column(`r${run}.pair.${name}`),pairs={stack:read2("stack"),thread:read2("thread"),weight:read2(
-"weight"),waiting:read2("waiting")};return weighTree(shapeOf(run),pairs,run,thread,activity)}function costsOf(tree2){
-let known2=costs.get(tree2);if(known2)return known2;let found3=sumCosts(tree2,head.functions.name.length,statedTotals(
-tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{groups}=costsOf(tree2),group=groups.
-get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
-functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
-let prefix=thread==="all"||head.runs[run].threads.length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{
-functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var known=new WeakMap,hasLines=()=>head.
-runs.some((_,run)=>column(`r${run}.lines.line`).length>0),isUsers=fn=>head.packages[head.functions.package[fn]]?.
-kind==="user";function linesOf(tree2){let found3=known.get(tree2)??findLines(tree2);return known.set(tree2,found3),
-found3}function findLines(tree2){let read2=name=>column(`r${tree2.run}.lines.${name}`),lines=sumLines({fn:read2(
-"function"),line:read2("line"),thread:read2("thread"),self:read2("self"),total:read2("total"),waiting:read2("w\
-aiting"),waitingTotal:read2("waiting_total")},tree2.thread,tree2.activity),grouped=new Map;for(let each of lines){
-let file=head.functions.file[each.fn],group=grouped.get(file)??[];grouped.set(file,group),group.push(each)}let byFile=new Map(
-[...grouped].map(([file,group])=>[file,mergeByNumber(group)]));return{lines,byFile,files:weightByFile(tree2,head.
-functions.file,isUsers)}}var SVG="http://www.w3.org/2000/svg";function make(tag,attributes={},...children){return fill(document.createElement(
+let known=merged.get(each.line);if(!known){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
+known.total?[each,known]:[known,each],others=[...known.others??[],inner.fn];Object.assign(known,{fn:outer.fn,total:outer.
+total,others}),known.self+=each.self,known.total=Math.max(known.total,known.self)}return merged}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function cached(known,key,make2){let value=known.
+get(key)??make2();return known.set(key,value),value}var shapeOf=run=>cached(shapes,run,()=>{let read2=name=>column(
+`r${run}.${name}`);return foldStacks({shared:read2("shared"),length:read2("length"),frames:read2("frames")})});
+function treeOf(run,thread="all",activity="all"){let key=`${run}/${thread}/${activity}`,tree2=trees.get(key)??
+weigh(run,thread,activity);return trees.delete(key),trees.size===MAX_TREES&&trees.delete([...trees.keys()][0]),
+trees.set(key,tree2),tree2}function weigh(run,thread,activity){let read2=name=>column(`r${run}.pair.${name}`),
+pairs={stack:read2("stack"),thread:read2("thread"),weight:read2("weight"),waiting:read2("waiting")};return weighTree(
+shapeOf(run),pairs,run,thread,activity)}var costsOf=tree2=>cached(costs,tree2,()=>sumCosts(tree2,head.functions.
+name.length,statedTotals(tree2))),groupOf=(tree2,fn)=>cached(costsOf(tree2).groups,fn,()=>outermostGroup(tree2,
+fn)),hasStatedTotals=tree2=>statedTotals(tree2).functions.length>0;function statedTotals({run,thread,activity}){
+if(activity!=="all")return{functions:[],totals:[]};let prefix=thread==="all"||head.runs[run].threads.length===
+1?`r${run}.totals`:`r${run}.${thread}.totals`;return{functions:column(`${prefix}.function`),totals:column(`${prefix}\
+.weight`)}}var treeLines=new WeakMap,hasLines=()=>head.runs.some((_,run)=>column(`r${run}.lines.line`).length>
+0),isUsers=fn=>head.packages[head.functions.package[fn]]?.kind==="user",linesOf=tree2=>cached(treeLines,tree2,
+()=>findLines(tree2));function findLines(tree2){let read2=name=>column(`r${tree2.run}.lines.${name}`),lines=sumLines(
+{fn:read2("function"),line:read2("line"),thread:read2("thread"),self:read2("self"),total:read2("total"),waiting:read2(
+"waiting"),waitingTotal:read2("waiting_total")},tree2.thread,tree2.activity),grouped=Map.groupBy(lines,({fn})=>head.
+functions.file[fn]),byFile=new Map([...grouped].map(([file,group])=>[file,mergeByNumber(group)]));return{lines,
+byFile,files:weightByFile(tree2,head.functions.file,isUsers)}}var SVG="http://www.w3.org/2000/svg";function make(tag,attributes={},...children){return fill(document.createElement(
 tag),attributes,children)}function draw(tag,attributes={},...children){return fill(document.createElementNS(SVG,
 tag),attributes,children)}var button=(text,onClick2,attributes={})=>make("button",{type:"button",click:onClick2,
 ...attributes},text);function fill(element,attributes,children){for(let[name,value]of Object.entries(attributes))
@@ -130,16 +128,16 @@ let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(0
 color));if(found3)return found3}return null}function furtherColor({name,kind}){let[from,to]=HUES[kind],hue=from+
 hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
 max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
-size>0&&head.runs.length>0;function paletteOf(dark){let known2=palettes.get(dark);if(known2)return known2;let fills=head.
-functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
-return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(colorOf(index),isDark()),colors=null;
-function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>0?ownWeights(
-treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),owners=head.
-functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];return own}
-var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
-let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}function differenceColor(fn,dark){
-let change=changes.get(fn);return change?changeColor(change.change,Math.abs(change.b-change.a)/largestChange,dark):
-changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&kind==="native"?"library":kind});var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
+size>0&&head.runs.length>0,paletteOf=dark=>cached(palettes,dark,()=>({...tonesOf(dark),fills:head.functions.name.
+map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark))})),packageColor=index=>shadeOf(colorOf(index),isDark()),
+colors=null;function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>
+0?ownWeights(treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),
+owners=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];
+return own}var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);
+function ownColor(fn,dark){let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}
+function differenceColor(fn,dark){let change=changes.get(fn);return change?changeColor(change.change,Math.abs(
+change.b-change.a)/largestChange,dark):changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&
+kind==="native"?"library":kind});var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
 40],["GiB",2**30],["MiB",2**20],["KiB",2**10]],COUNTS=[["T",1e12],["G",1e9],["M",1e6]],MEASURED_TIMES=[["s",1],
 ["ms",.001],["µs",1e-6],["ns",1e-9]],AXIS_COUNTS=[["T",1e12],["G",1e9],["M",1e6],["k",1e3]],FAR_APART=1e3,digits=new Intl.
 NumberFormat("en",{maximumFractionDigits:0});function threeDigits(value){let size2=Math.abs(value);return value.
@@ -217,8 +215,8 @@ place3;return make("span",{class:"place",title:shown===place3?null:place3,...att
 let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
 let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn});return paint(element),element}
 function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
-onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=fn=>make(
-"span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),()=>{},{class:"link",title:placeOf(
+onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=(fn,onClick2=()=>{})=>make(
+"span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),onClick2,{class:"link",title:placeOf(
 fn)}));var FrameBatch=class{count=0;x=new Float64Array(4096);width=new Float64Array(4096);depth=new Uint16Array(4096);node=new Uint32Array(
 4096);spot=new Float64Array(4096);small=new Uint8Array(4096);clear(){this.count=0}add(x,width,depth,node,spot,small=0){
 this.count===this.x.length&&this.#grow();let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
@@ -256,11 +254,11 @@ look.line):look.line>2&&context.strokeRect(left,y+inset,2,height-look.line)}var 
 function fittedText(context,text,width){let whole=textWidth(context,text);if(whole<=width)return text;for(let keep=Math.
 floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.measureText(shown).
 width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}
-${text}`,known2=widths.get(key);if(known2!==void 0)return known2;let{width}=context.measureText(text);return widths.
+${text}`,known=widths.get(key);if(known!==void 0)return known;let{width}=context.measureText(text);return widths.
 set(key,width),width}function paintScale(context,scene2){let{size:size2,palette,ruler}=scene2;context.fillStyle=
 palette.ground,context.fillRect(0,0,size2.width,ruler),context.font=fontOf(11),paintTicks(context,scene2),scene2.
-marks.forEach(mark2=>paintMark(context,scene2,mark2)),context.fillStyle=palette.line,context.fillRect(0,ruler-
-1,size2.width,1),paintPart(context,scene2)}function paintTicks(context,{size:size2,palette,ruler,ticks}){for(let{
+marks.forEach(mark=>paintMark(context,scene2,mark)),context.fillStyle=palette.line,context.fillRect(0,ruler-1,
+size2.width,1),paintPart(context,scene2)}function paintTicks(context,{size:size2,palette,ruler,ticks}){for(let{
 x,text}of ticks){let width=textWidth(context,text);context.fillStyle=palette.line,context.fillRect(Math.round(
 x),ruler-5,1,5),context.fillStyle=palette.faint;let left=Math.min(Math.max(x-width/2,5),size2.width-width-5);context.
 fillText(text,left,ruler/2-2)}}function paintMark(context,{size:size2,palette,ruler},{x,room,text}){let shown=fittedText(
@@ -293,7 +291,7 @@ test:text=>expression.test(text)}}catch(error){return{error:error.message.replac
 "")}}}var hasAll=(text,words2)=>words2.every(word=>text.includes(word));function outermostMatches(tree2,matches){
 let nodes=[];for(let node=1;node<tree2.fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&
 nodes.push(node),node=hit?tree2.end[node]:node+1}return nodes}function deepestMatches(tree2,rows,matches){if(!matches)
-return null;let known2=cache.get(rows);if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(
+return null;let known=cache.get(rows);if(known?.matches===matches)return known.found;let found3=new Uint16Array(
 tree2.fn.length);for(let node=1;node<found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:
 found3[tree2.parent[node]];return cache.set(rows,{matches,found:found3}),found3}var MIN_CHAIN=3,MIN_PASSED=.99;function rowsOf(tree2,{isFolded,isTopMerged}){let head2=Uint32Array.from(tree2.
 fn.keys()),chains=findChains(tree2,isFolded,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={
@@ -408,22 +406,21 @@ stack2]=[stackOf(i-1),stackOf(i)],[low,high]=before<stack2?[before,stack2]:[stac
 depth[i]:minimum(low+1,high+1)}return common}function lanesOf(starts,depth){let all=starts.length>0?starts:[{thread:null,
 first:0}],top=0;return all.map(({thread,first},i)=>{let end=all[i+1]?.first??depth.length,rows=1+depth.subarray(
 first,end).reduce((a,b)=>Math.max(a,b),0);return top+=rows,{thread,first,end,top:top-rows,rows}})}var views=new WeakMap,FOLDED_KINDS=new Set(allNative?["library"]:["library","native"]),canFold=!isDifference&&
-head.packages.some(({kind})=>FOLDED_KINDS.has(kind));function currentView(){let tree2=currentTree(),known2=views.
-get(tree2)??new Map;views.set(tree2,known2);let key=`${state.view} ${state.chains}`,view3=known2.get(key)??viewOf(
-tree2,state);return known2.set(key,view3),view3}function viewOf(tree2,{view:view3,chains}){let isFolded=canFold&&
-chains==="folded"?isLibrary:()=>!1,isTopMerged=repeatsRoot(tree2);if(view3!=="chronological")return leftHeavy(
-tree2,rowsOf(tree2,{isFolded,isTopMerged}));let read2=name=>column(`r${tree2.run}.${name}`),order2={stack:read2(
-"order.stack"),weight:read2("order.weight"),waiting:read2("order.waiting"),start:read2("order.start"),at:read2(
-"order.at")},rows=rowsOf(tree2,{isFolded,isTopMerged:isTopMerged&&!hasLanes(tree2,order2)});return chronological(
-sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}var isLibrary=fn=>FOLDED_KINDS.
-has(head.packages[head.functions.package[fn]].kind);function repeatsRoot(tree2){let[only,...others]=childrenOf(
-tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.name[tree2.fn[only]]===rootName(
-tree2)}function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null&&view3.
-node(spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;
-let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,
-node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],
-where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.
-length} in ${where})`}var MOVE_MS=180,SLOW_MS=30,calm=matchMedia("(prefers-reduced-motion: reduce)"),RULER_PX=24,ROW_PX=matchMedia("\
+head.packages.some(({kind})=>FOLDED_KINDS.has(kind));function currentView(){let tree2=currentTree(),known=cached(
+views,tree2,()=>new Map);return cached(known,`${state.view} ${state.chains}`,()=>viewOf(tree2,state))}function viewOf(tree2,{
+view:view3,chains}){let isFolded=canFold&&chains==="folded"?isLibrary:()=>!1,isTopMerged=repeatsRoot(tree2);if(view3!==
+"chronological")return leftHeavy(tree2,rowsOf(tree2,{isFolded,isTopMerged}));let read2=name=>column(`r${tree2.
+run}.${name}`),order2={stack:read2("order.stack"),weight:read2("order.weight"),waiting:read2("order.waiting"),
+start:read2("order.start"),at:read2("order.at")},rows=rowsOf(tree2,{isFolded,isTopMerged:isTopMerged&&!hasLanes(
+tree2,order2)});return chronological(sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}
+var isLibrary=fn=>FOLDED_KINDS.has(head.packages[head.functions.package[fn]].kind);function repeatsRoot(tree2){
+let[only,...others]=childrenOf(tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.
+name[tree2.fn[only]]===rootName(tree2)}function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(
+spot);if(thread!==null&&view3.node(spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(
+view3.weight(spot)/tree2.total[0])}`;let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.
+length-1]].map(node=>nodeName(tree2,node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(
+node=>packageOf(tree2.fn[node])))],where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first}\
+ … ${last} (${nodes.length} in ${where})`}var MOVE_MS=180,SLOW_MS=30,calm=matchMedia("(prefers-reduced-motion: reduce)"),RULER_PX=24,ROW_PX=matchMedia("\
 (pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,MARGIN_ROWS=2,Motion=class{window=[
 0,1];path=null;to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||
 calm.matches||drawMs>SLOW_MS;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=
@@ -701,62 +698,59 @@ name[selected]};return[make("div",{class:"sandwich"},side("Callers","functions t
 group),callersOf),side("Callees","functions that it calls",view3,withOwn(tree2,group),withOwn))]}function withOwn(tree2,group){
 let callees=calleesOf(tree2,group),own=group.weight-callees.reduce((sum,callee)=>sum+callee.weight,0),itself={
 fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&(callees.length||group.fn===state.selected)?
-[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{tree:tree2,whole,name:selected},top,grow2){
+[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{tree:tree2,whole,name:selected},top,grow){
 let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"sandwich-side","aria-labelledby":id},make(
 "h3",{id},title,make("small",{},meaning)),treeList({label:`${title} of ${selected}`,top,below:group=>functionOf(
-group)===null?[]:grow2(tree2,group),content:group=>content(group,group.weight/whole),name:group=>[formatShare(
-group.weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),pick:group=>{functionOf(group)!==null&&
-setState({selected:group.fn})}}))}var functionOf=group=>group.own?null:group.fn,wordOf=group=>group.own?"self":
-"the bottom of the stack";function groupName(group){let fn=functionOf(group);return fn===null?wordOf(group):head.
-functions.name[fn]}function groupPlace(group){let fn=functionOf(group);return fn===null?"":placeOf(fn)}function content(group,share2){
+group)===null?[]:grow(tree2,group),content:group=>content(group,group.weight/whole),name:group=>[formatShare(group.
+weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),pick:group=>{functionOf(group)!==null&&setState(
+{selected:group.fn})}}))}var functionOf=group=>group.own?null:group.fn,wordOf=group=>group.own?"self":"the bot\
+tom of the stack";function groupName(group){let fn=functionOf(group);return fn===null?wordOf(group):head.functions.
+name[fn]}function groupPlace(group){let fn=functionOf(group);return fn===null?"":placeOf(fn)}function content(group,share2){
 let bar2=shareBar(share2,weightText(group.weight)),fn=functionOf(group);return fn===null?[bar2," ",make("span",
 {class:"faint"},groupName(group))]:[bar2,swatch(fn)," ",make("span",{class:"pick"},groupName(group))," ",placeElement(
-groupPlace(group))]}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
-element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
-mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
-map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
-more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-foot"},count,more2),element=make(
-"div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},make("caption",{},caption),make(
-"thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,step:step3,sort,heads,body,more:more2,
-count,foot,element,rising:columnNamed(columns4,sort).rising??!1,rows:[],limit:step3,marked:null};return table}
-var columnNamed=(columns4,id)=>columns4.find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){
-let attributes={scope:"col",class:[column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"\
-wide-only":""].filter(Boolean).join(" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,
-button(column2.title,onClick2,{class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){
-table.rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
-let{value}=columnNamed(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
-for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
-cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
-b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
-less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
-let rows=table.rows.slice(from,table.limit).map(row=>rowOf2(table,row));from?table.body.append(...rows):table.
-body.replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=
-left<=0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.
-limit,table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?
-"":"No rows.",mark(table)}function rowOf2({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
-key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
-"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
-()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
-dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
-removeAttribute("aria-current");setTabStop(table.body,isMarked)}var picks=new WeakMap;function onPick(row,action){
-picks.set(row,action)}function listenToRows(body){body.addEventListener("click",event=>{let row=rowAt(event);row&&
-!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),target=row&&
-buttonAfter(body,row,event.key),from=row?.querySelector("button");!target||!from||(event.preventDefault(),from.
-tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){let stop=null,found3=!1;for(let row of body.
-rows){let first=row.querySelector("button");first&&(first.tabIndex=-1,!(stop&&(found3||!isMarked(row)))&&(found3=
-isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof Element?target.closest(
-"tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.querySelector("but\
-ton")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+1,ArrowUp:at2-
-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
-let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var NUMBERS={count:formatCount,exact:exactCount,bytes:formatBytes,portion:formatShare,cores:share2=>`${Math.round(
+groupPlace(group))]}var NUMBERS={count:formatCount,exact:exactCount,bytes:formatBytes,portion:formatShare,cores:share2=>`${Math.round(
 share2*100)} %`,mean:number=>number.toFixed(number<1?2:1),percent:part=>formatPercent(part,1),time:seconds=>seconds?
 formatTime(seconds):""},TEXTS={name:plainHead,text:text=>cell(text),place:text=>cell(text,{class:"commit"})};function columnOf(id,title,kind,value){
 let text=row=>String(value(row)??"");if(kind==="words")return{id,title,cell:row=>TEXTS.text(text(row))};if(kind===
 "drawing")return{id,title,cell:row=>TEXTS.place(text(row))};if(kind==="share")return{id,title,value,cell:row=>shareCell(
 Number(value(row)))};if(kind in TEXTS){let write3=TEXTS[kind];return{id,title,value,rising:!0,cell:row=>write3(
 text(row))}}let write2=NUMBERS[kind],number=found3=>numberCell(found3===null?"":write2(Number(found3)));return{
-id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));function filledTable(spec,rows){
-let table=sortableTable(spec);return table.show(rows),table.element}var dataPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>body.replaceChildren(...(currentRun().
+id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));var STEP=50,SortableTable=class{element;#spec;#body=make("tbody");#more=button("",()=>this.#grow(),{class:"mor\
+e"});#count=make("span",{class:"count",role:"status"});#foot=make("div",{class:"grid-foot"},this.#count,this.#more);#heads;#rows=[];#limit=0;#sorted;#rising;#marked=null;constructor(spec){
+let{caption,columns:columns4,sort,pick}=spec;this.#spec=spec,this.#sorted=columns4.find(({id})=>id===sort)??columns4[0],
+this.#rising=this.#sorted.rising??!1,this.#heads=columns4.map(column2=>headOf(column2,()=>this.#sortBy(column2)));
+let head2=make("thead",{},make("tr",{},this.#heads)),table=make("table",{class:"figures"},make("caption",{},caption),
+head2,this.#body);this.element=make("div",{class:"grid"},make("div",{class:"scroll"},table),this.#foot),pick&&
+listenToRows(this.#body)}show(rows){this.#rows=[...rows],this.#limit=this.#spec.step??STEP,this.#arrange()}mark(marked){
+this.#marked=marked;let isMarked=row=>marked!==null&&row.dataset.key===String(marked);for(let row of this.#body.
+rows)isMarked(row)?row.setAttribute("aria-current","true"):row.removeAttribute("aria-current");setTabStop(this.#body,
+isMarked)}#sortBy(column2){this.#rising=this.#sorted===column2?!this.#rising:column2.rising??!1,this.#sorted=column2,
+this.#arrange()}#arrange(){let{id,value}=this.#sorted;value&&this.#rows.sort((a,b)=>order(value(a),value(b),this.#rising));
+let direction=this.#rising?"ascending":"descending";for(let head2 of this.#heads)head2.dataset.column===id?head2.
+setAttribute("aria-sort",direction):head2.removeAttribute("aria-sort");this.#build(0)}#grow(){let from=this.#limit;
+this.#limit*=2,this.#build(from)}#build(from){let[all,limit]=[this.#rows.length,this.#limit],rows=this.#rows.slice(
+from,limit).map(row=>this.#rowOf(row));from?this.#body.append(...rows):this.#body.replaceChildren(...rows);let left=all-
+limit;this.#more.hidden=left<=0,this.#foot.hidden=left<=0&&all>0,this.#more.textContent=`${Math.min(left,limit)}\
+ more`;let shown=`${exactCount(limit)} of ${exactCount(all)}`;this.#count.textContent=left>0?shown:all?"":"No \
+rows.",this.mark(this.#marked)}#rowOf(row){let{key,columns:columns4,pick}=this.#spec,element=make("tr",{"data-\
+key":String(key?key(row):row)});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&
+cell2.classList.add("wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),
+pick&&onPick(element,()=>pick(row)),element}};function filledTable(spec,rows){let table=new SortableTable(spec);
+return table.show(rows),table.element}function headOf(column2,onClick2){let kind=[column2.number??(column2.value&&
+!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(" ")||null,content2=column2.value?
+button(column2.title,onClick2,{class:"sort",title:column2.hint??null}):column2.title;return make("th",{scope:"\
+col",class:kind,"data-column":column2.id},content2)}function order(a,b,rising){if(a===null||b===null)return+(a===
+null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?less:-less}
+var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
+"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
+ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
+n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
+let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
+-1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
+Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
+querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
+1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
+let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var dataPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>body.replaceChildren(...(currentRun().
 tables?.[id]??[{hint:missing}]).map(elementOf2)))},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
 tables?.[id])}),awaitsPanel=dataPanel("awaits","Suspended, by await","No call of this run was suspended at a k\
 nown line."),operatorsPanel=dataPanel("operators","Operators","torch.profiler did not record this run."),processesPanel=dataPanel(
@@ -825,11 +819,11 @@ map(String);return[...new Set([...notes,...said])].filter(Boolean)}function reso
 resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
 formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
 resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous r\
-ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
-ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
-pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element),follow(["run","thread","\
-activity","search"],()=>{grid.show(found2()),grid.mark(state.selected)}),onChange(["selected"],()=>grid.mark(state.
-selected))},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree());function columns(){let{functions:functions2}=head,
+ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=new SortableTable({caption:"F\
+unctions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",
+step:40,pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element),follow(["run","t\
+hread","activity","search"],()=>{grid.show(found2()),grid.mark(state.selected)}),onChange(["selected"],()=>grid.
+mark(state.selected))},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree());function columns(){let{functions:functions2}=head,
 words2={rising:!0,wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],
 cell:fn=>weightCell(name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},
 weights("self","the function itself"),weights("total",hasStatedTotals(tree())?"including callees, as stated by\
@@ -850,13 +844,13 @@ points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chose
 points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
 choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
 make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:"history"},title,plot.element,
-tableOf2(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
+tableOf(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
 let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
 let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
 last)}: ${values[0]} to ${values.at(-1)}${change}`}function wordsOf(point,{values,format,exact},i){let{started,
 low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`\
 95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
-runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){
+runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf(columns4,rows,name){
 return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"\
 figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf(points,{
 quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
@@ -878,24 +872,24 @@ marks:[]},figure2=plotFigure({title:name,described:summary,caption:`By commit, t
  The axis does not start at zero.`},(svg,width)=>(drawn=paint2(points,isTime,svg,width),TOP+HEIGHT+BELOW)),{slider,
 readout,move:move2}=explorer({label:`Commit: ${name}`,count:points.length,rest:points.length,summary,describe,
 nearest:x=>Math.min(points.length-1,Math.max(0,Math.floor((x-LEFT)/drawn.step))),onMove:i=>{drawn.marks.forEach(
-(mark2,k)=>mark2.classList.toggle("chosen",k===i)),onChoose(i)}},figure2);return{element:make("div",{},slider,
-readout,keyOf(points)),choose:move2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(0,8):
-commit;function paint2(points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[value,low??value,
-high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.min(
-WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
-isTime?"time":"count",values);axisLeft(svg,up2,values,texts,[LEFT,width-RIGHT]);let line2=points.map(({value},i)=>`${at2(
-i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));
-let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(
-svg,points,at2,step3,bottom),{step:step3,marks}}function markOf({value,low,high,warnings:warnings2},x,up2,size2){
-let mark2=draw("g",{class:`trend-point ${warnings2.length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(
-high)){mark2.append(stroke(x,up2(low),x,up2(high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(
-stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*
-2.6}z`;return mark2.append(warnings2.length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,
-class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){let every=Math.max(1,Math.ceil(18/step3));
-points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[x,y]=[at2(i),bottom+16],aslant={"text-an\
-chor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).replace(/^run /,"").slice(0,10);svg.
-append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.some(({warnings:warnings2})=>warnings2.
-length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see the table")):null;var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
+(mark,k)=>mark.classList.toggle("chosen",k===i)),onChoose(i)}},figure2);return{element:make("div",{},slider,readout,
+keyOf(points)),choose:move2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(0,8):commit;function paint2(points,isTime,svg,width){
+let ends=points.flatMap(({value,low,high})=>[value,low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+
+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+
+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(isTime?"time":"count",values);axisLeft(svg,up2,values,
+texts,[LEFT,width-RIGHT]);let line2=points.map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(
+" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(
+markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(svg,points,at2,step3,bottom),{step:step3,marks}}
+function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark=draw("g",{class:`trend-point ${warnings2.
+length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark.append(stroke(x,up2(low),x,up2(
+high),"whisker"));for(let end of[up2(low),up2(high)])mark.append(stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}
+let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark.append(warnings2.length?
+draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark}function paintCommits(svg,points,at2,step3,bottom){
+let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
+x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
+replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
+some(({warnings:warnings2})=>warnings2.length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see \
+the table")):null;var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
 "executions","min","median","max"],REACH=8;function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(
 timing),named={title:`Times of ${label}`,described:wordsOf2(timing,rows)};return make("div",{class:"distributi\
 on"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
@@ -1010,13 +1004,13 @@ f and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:
 "name","function","name",([name])=>name),counted2("exclusive",1),counted2("inclusive",2),columnOf("calls","cal\
 ls","exact",row=>row[3]||null)]},rows)}function partCell(count,whole){let share2=whole>0?count/whole:0;return barCell(
 share2,exactCount(count),formatShare(share2))}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
- statements`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is \
-that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
-body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys()),follow(["order"],()=>grid.mark(state.order))},
-applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??[];return facts.length?folded(
-"What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.map(order2=>order2.
-timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),counts=orders2.
-map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
+ statements`,build(body){let grid=new SortableTable({caption:"Times and instructions per execution. The median\
+ is that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),
+step:100});body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys()),follow(["order"],()=>grid.mark(
+state.order))},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??[];return facts.
+length?folded("What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.
+map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
+counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
 timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
 {id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
 cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,cell:i=>cell(miniature(times[i],at2)??
@@ -1090,9 +1084,9 @@ null};function callTimes({a,b,change}){if(!isNumber(a)||!isNumber(b))return null
 a,b]),against=change===NOISE?"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures(
 [["A, one call",textA,"on average"],["B, one call",textB,change?against:"on average"]])}function differences(rows){
 let changed=rows.filter(row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.
-max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Self or tota\
-l share of each function: the difference in points, with its interval.",columns:columns3(at2),sort:"difference",
-key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make(
+max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=new SortableTable({caption:"Self or \
+total share of each function: the difference in points, with its interval.",columns:columns3(at2),sort:"differ\
+ence",key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make(
 "input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.
 checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.
 hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more tha\
@@ -1128,32 +1122,32 @@ a,b})=>a>0||b>0||file===chosen).sort((one,other)=>Number(other.isUsers)-Number(o
 one))}var selfOf=lines=>[...lines?.values()??[]].reduce((sum,{self})=>sum+self,0);function linesOfFile(file){let texts=textsOf(
 file),weights=weightsOf3(file),heaviest=[...weights.keys()].sort((a,b)=>sizeOf(weights,b)-sizeOf(weights,a)),{
 selected}=state,all=[...texts.keys()].filter(number=>selected!==null&&texts.get(number)?.fn===selected);return{
-lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{let known2=weights.get(number),source=texts.
-get(number);return{number,fn:known2?.fn??source?.fn??0,others:known2?.others,text:source?.text??null,self:known2?.
-self??0,total:known2?.total??0,a:known2?.a??0,b:known2?.b??0}}),sampled:heaviest.length}}function chosenLines(hot,texts,others){
+lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{let known=weights.get(number),source=texts.
+get(number);return{number,fn:known?.fn??source?.fn??0,others:known?.others,text:source?.text??null,self:known?.
+self??0,total:known?.total??0,a:known?.a??0,b:known?.b??0}}),sampled:heaviest.length}}function chosenLines(hot,texts,others){
 let chosen=new Set([...hot,...others]);for(let number of hot)for(let near=number-AROUND;near<=number+AROUND;near++)
 texts.has(near)&&chosen.add(near);return[...chosen].sort((a,b)=>a-b)}function textsOf(file){let texts=new Map,
 excerpts=Object.entries(currentRun().source??{}).filter(([fn])=>head.functions.file[Number(fn)]===file).sort(([
 ,one],[,other])=>other.lines.length-one.lines.length);for(let[fn,{first,lines}]of excerpts)lines.forEach((text,i)=>texts.
 set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf3(file){let weights=new Map;return treesOf().
 forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let[number,line2]of linesOf(tree2).byFile.get(file)??[]){
-let known2=weights.get(number)??{...line2,a:0,b:0},others=[...known2.others??[],...line2.others??[]];weights.set(
-number,{...known2,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,
-b,total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
+let known=weights.get(number)??{...line2,a:0,b:0},others=[...known.others??[],...line2.others??[]];weights.set(
+number,{...known,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,b,
+total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
 "div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make("section",{class:"source\
 -beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView({block:"nea\
 rest"})}function sourceOf(fn){let source=(currentRun().source??{})[fn];if(!source)return null;let weights=totalsOf(
 fn,source),scale={most:Math.max(...weights.values(),0)||1,whole:currentTree().total[0]||1},rows=dedented(source.
-lines).map((text,i)=>rowOf3(source.first+i,text,weights.get(source.first+i)??0,scale)),heads=["line","total","\
+lines).map((text,i)=>rowOf2(source.first+i,text,weights.get(source.first+i)??0,scale)),heads=["line","total","\
 source"].map(name=>make("th",{scope:"col"},name)),holder=make("div",{class:"scroll source-scroll",tabindex:"0",
 role:"region","aria-label":"Source excerpt"},make("table",{class:"source"},make("thead",{},make("tr",{},heads)),
 make("tbody",{},rows)));return scrollToHottest(holder,rows),holder}function noteOf(){return isDifference?`shar\
 e of ${state.thread===0?"A":"B"}`:state.thread==="all"&&state.activity==="all"?"share of all":"share of the gr\
-aph"}function totalsOf(fn,{first,lines}){let known2=linesOf(currentTree()).byFile.get(head.functions.file[fn]),
-numbers2=lines.map((_,i)=>first+i);return new Map(numbers2.map(number=>[number,known2?.get(number)?.total??0]))}
+aph"}function totalsOf(fn,{first,lines}){let known=linesOf(currentTree()).byFile.get(head.functions.file[fn]),
+numbers2=lines.map((_,i)=>first+i);return new Map(numbers2.map(number=>[number,known?.get(number)?.total??0]))}
 function dedented(lines){let depths=lines.filter(line2=>line2.trim()).map(indentOf),depth=depths.length?Math.min(
 ...depths):0;return lines.map(line2=>line2.slice(depth))}var indentOf=line2=>line2.length-line2.trimStart().length,
-codeCell=text=>make("td",{class:"code",style:{"--indent":Math.min(indentOf(text),16)}},make("code",{},text));function rowOf3(number,text,total,{
+codeCell=text=>make("td",{class:"code",style:{"--indent":Math.min(indentOf(text),16)}},make("code",{},text));function rowOf2(number,text,total,{
 most,whole}){let part=(total/most).toFixed(3);return make("tr",total?{class:"hot","data-heat":part,style:{"--h\
 eat":part}}:{},make("th",{scope:"row",class:"number"},String(number)),make("td",{class:"number"},total?formatShare(
 total/whole):""),codeCell(text))}function scrollToHottest(holder,rows){let heatOf=row=>Number(row.dataset.heat??
@@ -1182,20 +1176,19 @@ frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.funct
 function listOf(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
 frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} outer frames`,()=>{
 list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[more2,list]}
-return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.functions.
-name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn))),MAX_LINES2=6,MIN_LISTED=.005,
-hotLines=()=>isDifference?mostChanged():hottest();function hottest(){let tree2=currentTree(),whole=tree2.total[0]||
-1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort((a,b)=>b.self-a.self);let shares=({self})=>[
-shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(0,MAX_LINES2).map(each=>lineItem(each,shares(
-each)));return lineList("Hottest lines","by self share",items)}function mostChanged(){let found3=changedLines().
-filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort((one,other)=>Math.abs(other.
-b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>a?"more":"less"}`},`${formatPoints(
-b-a)} points`)];return lineList("Lines that differ most","by total share, in functions that changed",found3.slice(
-0,MAX_LINES2).map(each=>lineItem(each,points(each))))}var lineList=(title,remark,items)=>items.length?[make("s\
-ection",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function lineItem({fn,line:line2},figures){
-let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,make("span",{class:"name\
-d"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{
-class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}:${line2}`))}var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
+return[list]}var select=fn=>()=>setState({selected:fn}),item=fn=>make("li",{},functionLink(fn,select(fn))," ",
+placeElement(placeOf(fn))),MAX_LINES2=6,MIN_LISTED=.005,hotLines=()=>isDifference?mostChanged():hottest();function hottest(){
+let tree2=currentTree(),whole=tree2.total[0]||1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort(
+(a,b)=>b.self-a.self);let shares=({self})=>[shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(
+0,MAX_LINES2).map(each=>lineItem(each,shares(each)));return lineList("Hottest lines","by self share",items)}function mostChanged(){
+let found3=changedLines().filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort(
+(one,other)=>Math.abs(other.b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>
+a?"more":"less"}`},`${formatPoints(b-a)} points`)];return lineList("Lines that differ most","by total share, i\
+n functions that changed",found3.slice(0,MAX_LINES2).map(each=>lineItem(each,points(each))))}var lineList=(title,remark,items)=>items.
+length?[make("section",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function lineItem({
+fn,line:line2},figures){let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,
+functionLink(fn,select(fn))),text?make("code",{class:"hot-code",title:text},text):null,placeElement(`${head.functions.
+file[fn]}:${line2}`))}var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
 body.append(...regionChooser(),place3),follow(["run"],()=>place3.replaceChildren(...threadChooser(),...activityChooser()))},
 applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>0)};function regionChooser(){
 let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.map((run,i)=>[i,run.label]);return[
@@ -1213,9 +1206,9 @@ activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights
 amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
 weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?`process ${pid}`:
 "",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
-se-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.map(([
-value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activity"],()=>{select.
-value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
+se-${name.toLowerCase()}`,select2=make("select",{id,change:()=>setState(changes2(select2.value))},options.map(
+([value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activity"],()=>{select2.
+value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select2)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
 isDifference?null:measures(show)),list),follow(["run","thread","activity"],show),onChange(["selected","tab"],()=>showChosen(
@@ -1243,18 +1236,18 @@ shareBar(share2)];return make("span",{class:"file-title"},figures," ",make("stro
 file"))," ",make("small",{class:"faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){
 let{lines,sampled}=linesOfFile(file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[
 ...i>0&&line2.number>lines[i-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-
-MAX_LINES;return[tableOf3(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
-function tableOf3(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
+MAX_LINES;return[tableOf2(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
+function tableOf2(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
 contains("chosen-line"));let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(
 name=>make("th",{scope:"col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("ca\
 ption",{class:"off-screen"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}
 var gapRow=()=>make("tr",{class:"gap"},make("td",{colspan:5},"⋯"));function lineRow(line2,text,heat){let{number,
-fn}=line2,name=head.functions.name[fn],select=()=>setState({selected:fn}),title=`Select ${name}`,chosen=fn===state.
-selected?" chosen-line":"",{kind,part}=colourOf(line2,heat),attributes={class:`${kind}${chosen}`.trim()||null,
-"data-function":fn,style:{"--heat":part.toFixed(3)}},row=make("tr",attributes,make("th",{scope:"row",class:"nu\
-mber"},button(String(number),()=>{},{class:"link",title,"aria-label":`${number}, ${title}`})),...isDifference?
+fn}=line2,name=head.functions.name[fn],select2=()=>setState({selected:fn}),title=`Select ${name}`,chosen=fn===
+state.selected?" chosen-line":"",{kind,part}=colourOf(line2,heat),attributes={class:`${kind}${chosen}`.trim()||
+null,"data-function":fn,style:{"--heat":part.toFixed(3)}},row=make("tr",attributes,make("th",{scope:"row",class:"\
+number"},button(String(number),()=>{},{class:"link",title,"aria-label":`${number}, ${title}`})),...isDifference?
 sideCells(line2):shareCells(line2),text===null?cell(`in ${name}`,{class:"code faint"}):codeCell(text));return onPick(
-row,select),row}function colourOf(line2,heat){if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(
+row,select2),row}function colourOf(line2,heat){if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(
 line2[view2.measure]/heat)};let change=changeOf(line2);return change==="noise"?{kind:"",part:0}:{kind:`${change}\
 -line`,part:Math.sqrt(Math.min(1,Math.abs(line2.b-line2.a)/heat))}}function shareCells({self,total}){let whole=currentTree().
 total[0]||1;return[self,total].map(weight=>cell(sureShare(weight,whole),{class:"number"}))}function sideCells(line2){

@@ -51,8 +51,9 @@ const randomNames = (random: Random, count = 12) =>
 test("labels are readable on every frame, in light and dark", () => {
   forSeeds((random) => {
     for (const dark of [false, true]) {
-      const { text, ink, lane } = tonesOf(dark);
-      assert.ok(contrastOf(ink, lane) >= 4.5);
+      const { text, root, ink, lane, ground, faint, match, matchText } = tonesOf(dark);
+      const written = [[ink, lane], [text, root], [matchText, match], [faint, ground], [ink, ground]];
+      for (const [above, below] of written) assert.ok(contrastOf(above, below) >= 4.5);
       for (const color of KINDS.flatMap((kind) => colorsOf(kind, randomNames(random)))) {
         assert.ok(contrastOf(text, shadeOf(color, dark)) >= 4.5);
         assert.ok(contrastOf(text, shadeOf(color, dark, `${random.next()}()`)) >= 4.5);

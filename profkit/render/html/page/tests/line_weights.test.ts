@@ -37,7 +37,7 @@ test("the weights of files add up, and library calls count for the calling file 
   forSeeds((random) => {
     const samples = randomSamples(random);
     const weights = weightByFile(treeOf(samples), files, isUsers);
-    const expected: Map<string, number> = new Map();
+    const expected = new Map<string, number>();
     for (const { stack, weight } of samples) {
       const fn = stack.findLast(isUsers) ?? stack[stack.length - 1];
       expected.set(files[fn], (expected.get(files[fn]) ?? 0) + weight);

@@ -171,7 +171,7 @@ export function outermostGroup(tree: CallTree, fn: number): CallGroup {
  * calls.
  */
 export function callersOf(tree: CallTree, group: CallGroup) {
-  const found: Map<number | null, CallGroup> = new Map();
+  const found = new Map<number | null, CallGroup>();
   group.nodes.forEach((node, i) => {
     const above = tree.parent[node];
     if (node !== 0) add(found, above === 0 ? null : tree.fn[above], above, group.weights[i]);
@@ -181,7 +181,7 @@ export function callersOf(tree: CallTree, group: CallGroup) {
 
 /** Return the callees of a group, heaviest first, with their weights in the group. */
 export function calleesOf(tree: CallTree, group: CallGroup) {
-  const found: Map<number | null, CallGroup> = new Map();
+  const found = new Map<number | null, CallGroup>();
   for (const node of group.nodes) {
     for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
       if (tree.total[child] > 0) add(found, tree.fn[child], child, tree.total[child]);

@@ -58,7 +58,7 @@ export function weightByFile(
   isUsers: (fn: number) => boolean,
 ): Map<string, number> {
   const owner = new Uint32Array(fn.length);
-  const weights: Map<string, number> = new Map();
+  const weights = new Map<string, number>();
   for (let node = 1; node < fn.length; node++) {
     const above = owner[parent[node]];
     const isCall = !isUsers(fn[node]) && above > 0 && isUsers(fn[above]);
@@ -74,7 +74,7 @@ export function weightByFile(
  * the function with the largest total, which includes the others.
  */
 export function mergeByNumber(lines: LineWeight[]): Map<number, LineWeight> {
-  const merged: Map<number, LineWeight> = new Map();
+  const merged = new Map<number, LineWeight>();
   for (const each of lines) {
     const known = merged.get(each.line);
     if (!known) {

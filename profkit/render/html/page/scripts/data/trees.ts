@@ -10,19 +10,24 @@ import { column, head, type Activity, type ThreadChoice } from "./page_data.ts";
 /** Maximum number of cached trees: they can be large, and there can be many threads. */
 const MAX_TREES = 6;
 
-const shapes: Map<number, TreeShape> = new Map();
-const trees: Map<string, CallTree> = new Map();
-const costs: WeakMap<CallTree, FunctionCosts> = new WeakMap();
+const shapes = new Map<number, TreeShape>();
+const trees = new Map<string, CallTree>();
+const costs = new WeakMap<CallTree, FunctionCosts>();
+
+/** Return the value of a key, which is made on first use. */
+export function cached<Key, Value>(
+  known: Pick<Map<Key, Value>, "get"> & { set(key: Key, value: Value): unknown }, key: Key, make: () => Value,
+) {
+  const value = known.get(key) ?? make();
+  known.set(key, value);
+  return value;
+}
 
 /** Return the nodes that the threads of a run share. */
-export function shapeOf(run: number) {
-  const known = shapes.get(run);
-  if (known) return known;
+export const shapeOf = (run: number) => cached(shapes, run, () => {
   const read = (name: string) => column(`r${run}.${name}`);
-  const shape = foldStacks({ shared: read("shared"), length: read("length"), frames: read("frames") });
-  shapes.set(run, shape);
-  return shape;
-}
+  return foldStacks({ shared: read("shared"), length: read("length"), frames: read("frames") });
+});
 
 /** Return the call tree of a run, a thread and an activity. */
 export function treeOf(run: number, thread: ThreadChoice = "all", activity: Activity = "all") {
@@ -44,21 +49,12 @@ function weigh(run: number, thread: ThreadChoice, activity: Activity) {
 }
 
 /** Return the costs of all functions in a tree. */
-export function costsOf(tree: CallTree) {
-  const known = costs.get(tree);
-  if (known) return known;
-  const found = sumCosts(tree, head.functions.name.length, statedTotals(tree));
-  costs.set(tree, found);
-  return found;
-}
+export const costsOf = (tree: CallTree) =>
+  cached(costs, tree, () => sumCosts(tree, head.functions.name.length, statedTotals(tree)));
 
 /** Return the outermost nodes of a function in a tree. */
-export function groupOf(tree: CallTree, fn: number): CallGroup {
-  const { groups } = costsOf(tree);
-  const group = groups.get(fn) ?? outermostGroup(tree, fn);
-  groups.set(fn, group);
-  return group;
-}
+export const groupOf = (tree: CallTree, fn: number): CallGroup =>
+  cached(costsOf(tree).groups, fn, () => outermostGroup(tree, fn));
 
 /** Return whether a file states the totals of functions, so that they are not sums over stacks. */
 export const hasStatedTotals = (tree: CallTree) => statedTotals(tree).functions.length > 0;
@@ -81,7 +77,7 @@ interface TreeLines {
   files: Map<string, number>;
 }
 
-const known: WeakMap<CallTree, TreeLines> = new WeakMap();
+const treeLines = new WeakMap<CallTree, TreeLines>();
 
 /** Return whether any run of the page has lines. */
 export const hasLines = () => head.runs.some((_, run) => column(`r${run}.lines.line`).length > 0);
@@ -90,11 +86,7 @@ export const hasLines = () => head.runs.some((_, run) => column(`r${run}.lines.l
 export const isUsers = (fn: number) => head.packages[head.functions.package[fn]]?.kind === "user";
 
 /** Return the lines with weight in a tree, alone and by file, and the weight of each file. */
-export function linesOf(tree: CallTree) {
-  const found = known.get(tree) ?? findLines(tree);
-  known.set(tree, found);
-  return found;
-}
+export const linesOf = (tree: CallTree) => cached(treeLines, tree, () => findLines(tree));
 
 function findLines(tree: CallTree): TreeLines {
   const read = (name: string) => column(`r${tree.run}.lines.${name}`);
@@ -102,13 +94,7 @@ function findLines(tree: CallTree): TreeLines {
     fn: read("function"), line: read("line"), thread: read("thread"), self: read("self"),
     total: read("total"), waiting: read("waiting"), waitingTotal: read("waiting_total"),
   }, tree.thread, tree.activity);
-  const grouped: Map<string, LineWeight[]> = new Map();
-  for (const each of lines) {
-    const file = head.functions.file[each.fn];
-    const group = grouped.get(file) ?? [];
-    grouped.set(file, group);
-    group.push(each);
-  }
+  const grouped = Map.groupBy(lines, ({ fn }) => head.functions.file[fn]);
   const byFile = new Map([...grouped].map(([file, group]) => [file, mergeByNumber(group)]));
   return { lines, byFile, files: weightByFile(tree, head.functions.file, isUsers) };
 }

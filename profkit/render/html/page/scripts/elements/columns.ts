@@ -3,7 +3,7 @@
 import { exactCount, formatBytes, formatCount, formatPercent, formatTime } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
 import { barCell, cell, numberCell, plainHead } from "./parts.ts";
-import { sortableTable, type Column, type TableSpec } from "./sortable_table.ts";
+import type { Column } from "./sortable_table.ts";
 
 export type Value = string | number | null;
 export type Kind = "share" | "words" | "drawing" | keyof typeof NUMBERS | keyof typeof TEXTS;
@@ -38,10 +38,3 @@ export function columnOf<Row>(
 }
 
 const shareCell = (share: number) => barCell(share, formatShare(share));
-
-/** Return a table with its rows. */
-export function filledTable<Row>(spec: TableSpec<Row>, rows: Iterable<Row>) {
-  const table = sortableTable(spec);
-  table.show(rows);
-  return table.element;
-}

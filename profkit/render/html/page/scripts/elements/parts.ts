@@ -144,7 +144,7 @@ export function followThemeInSwatches() {
   });
 }
 
-/** Return a function's name as the button that selects its row; the row handles the click. */
-export const functionLink = (fn: number) =>
+/** Return a function's name as a button; in a table, its row handles the click. */
+export const functionLink = (fn: number, onClick = () => {}) =>
   make("span", { class: "named" }, swatch(fn), button(
-    breakable(head.functions.name[fn]), () => {}, { class: "link", title: placeOf(fn) }));
+    breakable(head.functions.name[fn]), onClick, { class: "link", title: placeOf(fn) }));

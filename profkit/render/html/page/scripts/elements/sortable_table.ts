@@ -3,7 +3,10 @@
 import { exactCount } from "../text/numbers.ts";
 import { button, make } from "./markup.ts";
 
-/** A column of a table; see `sortableTable`. Without `value` it does not sort. */
+/** Initial number of rows. */
+const STEP = 50;
+
+/** A column of a table. Without `value` it does not sort. */
 export interface Column<Row> {
   id: string;
   title: string;
@@ -32,73 +35,114 @@ export interface TableSpec<Row> {
   step?: number;
 }
 
-type Table<Row> = ReturnType<typeof tableOf<Row>>;
+/** A table: `show(rows)` fills its `element`, and `mark(key)` marks the selected row. */
+export class SortableTable<Row> {
+  readonly element: HTMLElement;
+  readonly #spec: TableSpec<Row>;
+  readonly #body = make("tbody");
+  readonly #more = button("", () => this.#grow(), { class: "more" });
+  readonly #count = make("span", { class: "count", role: "status" });
+  readonly #foot = make("div", { class: "grid-foot" }, this.#count, this.#more);
+  readonly #heads: HTMLElement[];
+  #rows: Row[] = [];
+  #limit = 0;
+  #sorted: Column<Row>;
+  #rising: boolean;
+  #marked: unknown = null;
 
-/** Return a table: `show(rows)` fills its `element`, and `mark(key)` marks the selected row. */
-export function sortableTable<Row>(spec: TableSpec<Row>) {
-  const table = tableOf(spec);
-  if (spec.pick) listenToRows(table.body);
-  return {
-    element: table.element,
-    show: (rows: Iterable<Row>) => {
-      table.rows = [...rows];
-      table.limit = table.step;
-      arrange(table);
-    },
-    mark: (marked: unknown) => {
-      table.marked = marked;
-      mark(table);
-    },
-  };
+  constructor(spec: TableSpec<Row>) {
+    const { caption, columns, sort, pick } = spec;
+    this.#spec = spec;
+    this.#sorted = columns.find(({ id }) => id === sort) ?? columns[0];
+    this.#rising = this.#sorted.rising ?? false;
+    this.#heads = columns.map((column) => headOf(column, () => this.#sortBy(column)));
+    const head = make("thead", {}, make("tr", {}, this.#heads));
+    const table = make("table", { class: "figures" }, make("caption", {}, caption), head, this.#body);
+    this.element = make("div", { class: "grid" }, make("div", { class: "scroll" }, table), this.#foot);
+    if (pick) listenToRows(this.#body);
+  }
+
+  show(rows: Iterable<Row>) {
+    this.#rows = [...rows];
+    this.#limit = this.#spec.step ?? STEP;
+    this.#arrange();
+  }
+
+  /** Mark the selected row, and make one button of the table reachable by Tab. */
+  mark(marked: unknown) {
+    this.#marked = marked;
+    const isMarked = (row: HTMLTableRowElement) => marked !== null && row.dataset.key === String(marked);
+    for (const row of this.#body.rows) {
+      if (isMarked(row)) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+    }
+    setTabStop(this.#body, isMarked);
+  }
+
+  #sortBy(column: Column<Row>) {
+    this.#rising = this.#sorted === column ? !this.#rising : column.rising ?? false;
+    this.#sorted = column;
+    this.#arrange();
+  }
+
+  #arrange() {
+    const { id, value } = this.#sorted;
+    if (value) this.#rows.sort((a, b) => order(value(a), value(b), this.#rising));
+    const direction = this.#rising ? "ascending" : "descending";
+    for (const head of this.#heads) {
+      if (head.dataset.column === id) head.setAttribute("aria-sort", direction);
+      else head.removeAttribute("aria-sort");
+    }
+    this.#build(0);
+  }
+
+  #grow() {
+    const from = this.#limit;
+    // Double the number each time, so that the last of ten thousand rows is a few clicks away.
+    this.#limit *= 2;
+    this.#build(from);
+  }
+
+  #build(from: number) {
+    const [all, limit] = [this.#rows.length, this.#limit];
+    const rows = this.#rows.slice(from, limit).map((row) => this.#rowOf(row));
+    if (from) this.#body.append(...rows);
+    else this.#body.replaceChildren(...rows);
+    const left = all - limit;
+    this.#more.hidden = left <= 0;
+    this.#foot.hidden = left <= 0 && all > 0;
+    this.#more.textContent = `${Math.min(left, limit)} more`;
+    const shown = `${exactCount(limit)} of ${exactCount(all)}`;
+    this.#count.textContent = left > 0 ? shown : all ? "" : "No rows.";
+    this.mark(this.#marked);
+  }
+
+  #rowOf(row: Row) {
+    const { key, columns, pick } = this.#spec;
+    const element = make("tr", { "data-key": String(key ? key(row) : row) });
+    columns.forEach((column, i) => {
+      const cell = column.cell(row);
+      if (column.wide) cell.classList.add("wide-only");
+      element.append(i || cell.tagName === "TH" ? cell : make("th", { scope: "row" }, cell));
+    });
+    if (pick) onPick(element, () => pick(row));
+    return element;
+  }
 }
 
-function tableOf<Row>({ caption, columns, sort, key = (row) => row, pick, step = 50 }: TableSpec<Row>) {
-  const heads = columns.map((column) => headOf(column, () => sortBy(table, column)));
-  const body = make("tbody");
-  const more = button("", () => grow(table), { class: "more" });
-  const count = make("span", { class: "count", role: "status" });
-  const foot = make("div", { class: "grid-foot" }, count, more);
-  const element = make("div", { class: "grid" },
-    make("div", { class: "scroll" },
-      make("table", { class: "figures" }, make("caption", {}, caption),
-        make("thead", {}, make("tr", {}, heads)), body)),
-    foot);
-  const table = {
-    columns, key, pick, step, sort, heads, body, more, count, foot, element,
-    rising: columnNamed(columns, sort).rising ?? false,
-    rows: [] as Row[], limit: step, marked: null as unknown,
-  };
-  return table;
+/** Return a table with its rows. */
+export function filledTable<Row>(spec: TableSpec<Row>, rows: Iterable<Row>) {
+  const table = new SortableTable(spec);
+  table.show(rows);
+  return table.element;
 }
-
-const columnNamed = <Row>(columns: Column<Row>[], id: string) =>
-  columns.find((column) => column.id === id) ?? columns[0];
 
 function headOf<Row>(column: Column<Row>, onClick: () => void) {
   const number = column.number ?? (column.value && !column.rising);
-  const kinds = [number ? "number" : "", column.wide ? "wide-only" : ""];
-  const kind = kinds.filter(Boolean).join(" ") || null;
-  const attributes = { scope: "col", class: kind, "data-column": column.id };
-  if (!column.value) return make("th", attributes, column.title);
-  return make("th", attributes,
-    button(column.title, onClick, { class: "sort", title: column.hint ?? null }));
-}
-
-function sortBy<Row>(table: Table<Row>, column: Column<Row>) {
-  table.rising = table.sort === column.id ? !table.rising : column.rising ?? false;
-  table.sort = column.id;
-  arrange(table);
-}
-
-function arrange<Row>(table: Table<Row>) {
-  const { value } = columnNamed(table.columns, table.sort);
-  if (value) table.rows.sort((a, b) => order(value(a), value(b), table.rising));
-  for (const head of table.heads) {
-    const sorted = head.dataset.column === table.sort;
-    if (sorted) head.setAttribute("aria-sort", table.rising ? "ascending" : "descending");
-    else head.removeAttribute("aria-sort");
-  }
-  build(table, 0);
+  const kind = [number ? "number" : "", column.wide ? "wide-only" : ""].filter(Boolean).join(" ") || null;
+  const content = column.value
+    ? button(column.title, onClick, { class: "sort", title: column.hint ?? null }) : column.title;
+  return make("th", { scope: "col", class: kind, "data-column": column.id }, content);
 }
 
 function order(a: number | string | null, b: number | string | null, rising: boolean) {
@@ -107,49 +151,7 @@ function order(a: number | string | null, b: number | string | null, rising: boo
   return rising ? less : -less;
 }
 
-function grow<Row>(table: Table<Row>) {
-  const from = table.limit;
-  // Double the number each time, so that the last of ten thousand rows is a few clicks away.
-  table.limit *= 2;
-  build(table, from);
-}
-
-function build<Row>(table: Table<Row>, from: number) {
-  const rows = table.rows.slice(from, table.limit).map((row) => rowOf(table, row));
-  if (from) table.body.append(...rows);
-  else table.body.replaceChildren(...rows);
-  const left = table.rows.length - table.limit;
-  table.more.hidden = left <= 0;
-  table.foot.hidden = left <= 0 && table.rows.length > 0;
-  table.more.textContent = `${Math.min(left, table.limit)} more`;
-  const [shown, all] = [table.limit, table.rows.length].map(exactCount);
-  table.count.textContent = left > 0 ? `${shown} of ${all}` : table.rows.length ? "" : "No rows.";
-  mark(table);
-}
-
-function rowOf<Row>({ key, columns, pick }: Table<Row>, row: Row) {
-  const element = make("tr", { "data-key": String(key(row)) });
-  columns.forEach((column, i) => {
-    const cell = column.cell(row);
-    if (column.wide) cell.classList.add("wide-only");
-    element.append(i || cell.tagName === "TH" ? cell : make("th", { scope: "row" }, cell));
-  });
-  if (pick) onPick(element, () => pick(row));
-  return element;
-}
-
-/** Mark the selected row, and make one button of the table reachable by Tab. */
-function mark<Row>(table: Table<Row>) {
-  const marked = table.marked === null ? null : String(table.marked);
-  const isMarked = (row: HTMLTableRowElement) => row.dataset.key === marked;
-  for (const row of table.body.rows) {
-    if (isMarked(row)) row.setAttribute("aria-current", "true");
-    else row.removeAttribute("aria-current");
-  }
-  setTabStop(table.body, isMarked);
-}
-
-const picks: WeakMap<Element, () => void> = new WeakMap();
+const picks = new WeakMap<Element, () => void>();
 
 /** Call a function when a row is picked. */
 export function onPick(row: Element, action: () => void) {

@@ -16,7 +16,7 @@ interface View<Item> {
 type Actions = { toggle: (open?: boolean) => void, pick: () => void };
 
 const MOST = 25;
-const actions: WeakMap<Element, Actions> = new WeakMap();
+const actions = new WeakMap<Element, Actions>();
 
 /** Return a tree with the top items `top`. */
 export function treeList<Item>({ label, top, ...view }: View<Item> & { label: string, top: Item[] }) {

@@ -2,7 +2,7 @@
 
 import type { CallTree } from "../data/call_tree.ts";
 import { changes, head, type Package } from "../data/page_data.ts";
-import { treeOf } from "../data/trees.ts";
+import { cached, treeOf } from "../data/trees.ts";
 import { isDark } from "../state/theme.ts";
 import { changeColor, packageColors, shadeOf, tonesOf, type PackageColor } from "./colors.ts";
 
@@ -13,7 +13,7 @@ export type Palette = ReturnType<typeof tonesOf> & { fills: string[] };
 const MIN_SCALE = 0.02;
 /** Whether all code is native, as in counts of Callgrind. Its packages then have the hues of libraries. */
 export const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
-const palettes: Map<boolean, Palette> = new Map();
+const palettes = new Map<boolean, Palette>();
 
 /** Largest difference of a function between the sides. */
 export const largestChange =
@@ -23,14 +23,10 @@ export const largestChange =
 export const isDifference = head.kind === "comparison" && changes.size > 0 && head.runs.length > 0;
 
 /** Return the colours of the graph. */
-export function paletteOf(dark: boolean) {
-  const known = palettes.get(dark);
-  if (known) return known;
-  const fills = head.functions.name.map((_, fn) => (isDifference ? differenceColor : ownColor)(fn, dark));
-  const palette = { ...tonesOf(dark), fills };
-  palettes.set(dark, palette);
-  return palette;
-}
+export const paletteOf = (dark: boolean) => cached(palettes, dark, () => ({
+  ...tonesOf(dark),
+  fills: head.functions.name.map((_, fn) => (isDifference ? differenceColor : ownColor)(fn, dark)),
+}));
 
 /** Return the colour of a package in legends. */
 export const packageColor = (index: number) => shadeOf(colorOf(index), isDark());

@@ -54,7 +54,7 @@ const PART_HEIGHT_PX = 3;
 const LONGEST_NAME_PX = 160;
 
 /** Widths of texts by font and text, cached because the same names are drawn repeatedly. */
-const widths: Map<string, number> = new Map();
+const widths = new Map<string, number>();
 /** Style of the frame that is being drawn; one object is reused for all. */
 const look = { fill: "", text: "", alpha: 1, outline: "", line: 0 };
 

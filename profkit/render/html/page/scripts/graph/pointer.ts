@@ -13,7 +13,7 @@ const { canvas, scroller } = graph;
 /** Movement up to which a press is a click. */
 const STILL_PX = 5;
 const WHEEL_ZOOM = 0.0035;
-const pressed: Map<number, Place> = new Map();
+const pressed = new Map<number, Place>();
 let press: Press | null = null;
 
 /** Handle pointers on the graph. */

@@ -52,7 +52,7 @@ export function rowsOf(
 
 /** Return the nodes of each chain by its first one, which becomes the `head` of all its nodes. */
 function findChains(tree: CallTree, isFolded: IsFolded, head: Uint32Array) {
-  const chains: Map<number, number[]> = new Map();
+  const chains = new Map<number, number[]>();
   for (let node = 1; node < head.length; node++) {
     if (head[node] !== node || tree.total[node] === 0 || !isFolded(tree.fn[node])) continue;
     const chain = chainFrom(tree, node, isFolded);

@@ -2,6 +2,7 @@
 
 import { childrenOf, type CallTree } from "../data/call_tree.ts";
 import { column, head, type Range } from "../data/page_data.ts";
+import { cached } from "../data/trees.ts";
 import { currentTree, state, type State } from "../state/state.ts";
 import { formatShare, nodeName, packageOf, rootName } from "../text/run_text.ts";
 import { chronological } from "./chronological.ts";
@@ -51,7 +52,7 @@ export interface GraphView {
 }
 
 /** The last views of each tree; sequences of samples take long to build. */
-const views: WeakMap<CallTree, Map<string, GraphView>> = new WeakMap();
+const views = new WeakMap<CallTree, Map<string, GraphView>>();
 const FOLDED_KINDS = new Set(allNative ? ["library"] : ["library", "native"]);
 
 /** Whether chains of library calls can be folded; colours of differences are those of single functions. */
@@ -60,12 +61,8 @@ export const canFold = !isDifference && head.packages.some(({ kind }) => FOLDED_
 /** Return the view for the run, thread, activity, view and folding in the state. */
 export function currentView() {
   const tree = currentTree();
-  const known = views.get(tree) ?? new Map();
-  views.set(tree, known);
-  const key = `${state.view} ${state.chains}`;
-  const view = known.get(key) ?? viewOf(tree, state);
-  known.set(key, view);
-  return view;
+  const known = cached(views, tree, () => new Map());
+  return cached(known, `${state.view} ${state.chains}`, () => viewOf(tree, state));
 }
 
 function viewOf(tree: CallTree, { view, chains }: Readonly<State>) {

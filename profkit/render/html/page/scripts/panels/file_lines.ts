@@ -40,7 +40,7 @@ export function changeOf({ fn, others = [], a, b }: { fn: number, others?: numbe
 
 /** Return the lines of a comparison with their total shares of both sides. */
 export function changedLines(): ChangedLine[] {
-  const found: Map<string, ChangedLine> = new Map();
+  const found = new Map<string, ChangedLine>();
   treesOf().forEach((tree, side) => {
     const whole = tree.total[0] || 1;
     for (const { fn, line, total } of linesOf(tree).lines) {
@@ -110,7 +110,7 @@ function chosenLines(hot: number[], texts: { has: (number: number) => boolean },
 
 /** Return the known source of a file by line. */
 function textsOf(file: string) {
-  const texts: Map<number, { text: string, fn: number }> = new Map();
+  const texts = new Map<number, { text: string, fn: number }>();
   // The excerpt of an inner function is a part of that of the outer one, which is longer.
   const excerpts = Object.entries(currentRun().source ?? {})
     .filter(([fn]) => head.functions.file[Number(fn)] === file)
@@ -122,7 +122,7 @@ function textsOf(file: string) {
 }
 
 function weightsOf(file: string): Map<number, LineWeight & Sides<number>> {
-  const weights: Map<number, LineWeight & Sides<number>> = new Map();
+  const weights = new Map<number, LineWeight & Sides<number>>();
   treesOf().forEach((tree, side) => {
     const whole = tree.total[0] || 1;
     for (const [number, line] of linesOf(tree).byFile.get(file) ?? []) {

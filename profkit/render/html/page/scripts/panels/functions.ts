@@ -4,7 +4,7 @@ import { head } from "../data/page_data.ts";
 import { costsOf, hasStatedTotals } from "../data/trees.ts";
 import { make } from "../elements/markup.ts";
 import { barCell, cell, functionLink, placeElement, sureShare } from "../elements/parts.ts";
-import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import { SortableTable, type Column } from "../elements/sortable_table.ts";
 import { matchingFunctions } from "../graph/search.ts";
 import type { Panel } from "../layout.ts";
 import { currentTree, follow, hasGraph, onChange, setState, state } from "../state/state.ts";
@@ -14,7 +14,7 @@ export const hotFunctionsPanel: Panel = {
   id: "functions",
   title: "Hot functions",
   build(body) {
-    const grid = sortableTable({
+    const grid = new SortableTable({
       caption: "Functions by self and total weight; click one to select it.",
       columns: columns(), sort: head.initial?.sort ?? "self", step: 40,
       pick: (fn) => setState({ selected: state.selected === fn ? null : fn }),

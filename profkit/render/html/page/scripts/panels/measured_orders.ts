@@ -4,7 +4,7 @@ import { head, type Timing } from "../data/page_data.ts";
 import { button, draw, make } from "../elements/markup.ts";
 import { badge, cell, folded, numberCell } from "../elements/parts.ts";
 import { linearScale, paddedExtent, stroke, whisker, type Scale } from "../elements/plots.ts";
-import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import { SortableTable, type Column } from "../elements/sortable_table.ts";
 import type { Panel } from "../layout.ts";
 import { follow, setState, state } from "../state/state.ts";
 import { decimals, exactCount, plural, timesAlike } from "../text/numbers.ts";
@@ -17,7 +17,7 @@ export const measuredOrdersPanel: Panel = {
   id: "measured",
   title: `${orders.length} statements`,
   build(body) {
-    const grid = sortableTable({
+    const grid = new SortableTable({
       caption: "Times and instructions per execution. The median is that of the processes' minimum times.",
       columns: columns(), sort: "order", pick: (order) => setState({ order }), step: 100,
     });

@@ -6,7 +6,7 @@ import {
   badge, barCell, cell, functionLink, headline, hint, keyFigures, numberCell,
 } from "../elements/parts.ts";
 import { linearScale, stroke, whisker, type Scale } from "../elements/plots.ts";
-import { sortableTable, type Column } from "../elements/sortable_table.ts";
+import { SortableTable, type Column } from "../elements/sortable_table.ts";
 import { matchingFunctions } from "../graph/search.ts";
 import type { Panel } from "../layout.ts";
 import { follow, onChange, setState, state } from "../state/state.ts";
@@ -47,7 +47,7 @@ function differences(rows: ChangedFunction[]) {
   const ends = rows.flatMap(({ low, high, a, b }) => [low ?? 0, high ?? 0, b - a]);
   const most = Math.max(...ends.map(Math.abs), 0.01);
   const at = linearScale([-most, most], [6, 154]);
-  const grid = sortableTable({
+  const grid = new SortableTable({
     caption: "Self or total share of each function: " +
       "the difference in points, with its interval.",
     columns: columns(at), sort: "difference", key: (row) => row.function, step: 30,

@@ -8,7 +8,7 @@ import { head } from "../data/page_data.ts";
 import { costsOf, groupOf, linesOf } from "../data/trees.ts";
 import { button, make, type Child } from "../elements/markup.ts";
 import {
-  bar, breakable, copyButton, hint, placeElement, shareBar, sureShare, swatch, titled,
+  bar, copyButton, functionLink, hint, placeElement, shareBar, sureShare, swatch, titled,
 } from "../elements/parts.ts";
 import { isDifference } from "../graph/function_colors.ts";
 import type { Panel } from "../layout.ts";
@@ -121,11 +121,10 @@ function listOf(frames: number[]) {
   return [list];
 }
 
-const item = (fn: number) => make("li", {},
-  make("span", { class: "named" }, swatch(fn),
-    button(breakable(head.functions.name[fn]), () => setState({ selected: fn }),
-      { class: "link" })),
-  " ", placeElement(placeOf(fn)));
+const select = (fn: number) => () => setState({ selected: fn });
+
+const item = (fn: number) =>
+  make("li", {}, functionLink(fn, select(fn)), " ", placeElement(placeOf(fn)));
 
 type Line = { fn: number, line: number };
 
@@ -163,9 +162,7 @@ const lineList = (title: string, remark: string, items: HTMLElement[]) => (items
 function lineItem({ fn, line }: Line, figures: Child[]) {
   const text = lineText(fn, line);
   return make("li", {},
-    make("div", { class: "hot-line" }, figures,
-      make("span", { class: "named" }, swatch(fn),
-        button(head.functions.name[fn], () => setState({ selected: fn }), { class: "link" }))),
+    make("div", { class: "hot-line" }, figures, functionLink(fn, select(fn))),
     text ? make("code", { class: "hot-code", title: text }, text) : null,
     placeElement(`${head.functions.file[fn]}:${line}`));
 }
