@@ -163,7 +163,7 @@ def history_page(commits: int = 24) -> str:
 
 def _order(label: str, variant: str, **figures: object) -> dict[str, object]:
     facts = [["statement", [[label, "strong"]]], ["mode", [["timer", "strong"], ["python", "plain"]]]]
-    unknown = {"run": None, "timing": None, "counts": None, "warnings": [], "error": None}
+    unknown: dict[str, object] = {"run": None, "timing": None, "counts": None, "warnings": [], "error": None}
     return {"label": label, "what": label, "variant": variant, "facts": facts, **unknown, **figures}
 
 
