@@ -99,45 +99,7 @@ on",click:()=>setState({theme:NEXT[state.theme]})},label);return follow(["theme"
 title=NAMES[state.theme],button2.dataset.theme=state.theme}),button2}function followTheme(){apply(),onChange([
 "theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(!0)),addEventListener(
 "afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.theme,watchers.forEach(
-watcher=>watcher(printing))}function print(now){printing=now,apply()}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
-.66,.05],most:[.74,.16],noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/
-180),chroma*Math.sin(hue*Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-
-.0638541728*b)**3,s=(lightness-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*
-s,-1.2684380046*l+2.6097574011*m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}
-function hexOf(linear){let bounded2=Math.min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*
-bounded2**(1/2.4)-.055;return Math.round(value*255).toString(16).padStart(2,"0")}function shadeOf({light,dark:night},dark,functionName=null){
-let[lightness,chroma,hue]=dark?night:light,step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(
-lightness+step3*.015,chroma,hue)}function hash(text){let value=2166136261;for(let i=0;i<text.length;i++)value=
-Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){let{least,
-most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,chroma]=least.
-map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}function tonesOf(dark){
-let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b93a3"),lane:tone("#ecee\
-f2","#262b36"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#1406\
-1a"),ink:tone("#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone(
-"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[
-.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,100],dark:[.82,.09,90]},
-{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},{light:[.82,.12,165],
-dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,.04,215]}],[{light:[
-.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],dark:[.72,.12,235]},
-{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[.86,0,0],dark:[
-.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[0,0],none:[
-0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-weights[a]||
-a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??furtherColor(
-packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){for(let group of COLORS[kind]){
-let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(0,first)].find(color=>!taken.has(
-color));if(found3)return found3}return null}function furtherColor({name,kind}){let[from,to]=HUES[kind],hue=from+
-hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
-max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
-size>0&&head.runs.length>0,paletteOf=dark=>cached(palettes,dark,()=>({...tonesOf(dark),fills:head.functions.name.
-map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark))})),packageColor=index=>shadeOf(colorOf(index),isDark()),
-colors=null;function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>
-0?ownWeights(treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),
-owners=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];
-return own}var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);
-function ownColor(fn,dark){let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}
-function differenceColor(fn,dark){let change=changes.get(fn);return change?changeColor(change.change,Math.abs(
-change.b-change.a)/largestChange,dark):changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&
-kind==="native"?"library":kind});var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
+watcher=>watcher(printing))}function print(now){printing=now,apply()}var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
 40],["GiB",2**30],["MiB",2**20],["KiB",2**10]],COUNTS=[["T",1e12],["G",1e9],["M",1e6]],MEASURED_TIMES=[["s",1],
 ["ms",.001],["µs",1e-6],["ns",1e-9]],AXIS_COUNTS=[["T",1e12],["G",1e9],["M",1e6],["k",1e3]],FAR_APART=1e3,digits=new Intl.
 NumberFormat("en",{maximumFractionDigits:0});function threeDigits(value){let size2=Math.abs(value);return value.
@@ -188,7 +150,60 @@ return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)
 function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];let{of,a,b,low,high,change}=found3,
 between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(high)})`;return[[of==="self"?"Sel\
 f share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(b)}`],["Difference",`${formatPoints(
-b-a)} points${between}`],["",CHANGES[change]]]}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
+b-a)} points${between}`],["",CHANGES[change]]]}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
+.66,.05],most:[.74,.16],noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/
+180),chroma*Math.sin(hue*Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-
+.0638541728*b)**3,s=(lightness-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*
+s,-1.2684380046*l+2.6097574011*m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}
+function hexOf(linear){let bounded2=Math.min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*
+bounded2**(1/2.4)-.055;return Math.round(value*255).toString(16).padStart(2,"0")}function shadeOf({light,dark:night},dark,functionName=null){
+let[lightness,chroma,hue]=dark?night:light,step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(
+lightness+step3*.015,chroma,hue)}function hash(text){let value=2166136261;for(let i=0;i<text.length;i++)value=
+Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){let{least,
+most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,chroma]=least.
+map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}function tonesOf(dark){
+let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b93a3"),lane:tone("#ecee\
+f2","#262b36"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#1406\
+1a"),ink:tone("#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone(
+"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[
+.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,100],dark:[.82,.09,90]},
+{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},{light:[.82,.12,165],
+dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,.04,215]}],[{light:[
+.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],dark:[.72,.12,235]},
+{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[.86,0,0],dark:[
+.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[0,0],none:[
+0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-weights[a]||
+a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??furtherColor(
+packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){for(let group of COLORS[kind]){
+let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(0,first)].find(color=>!taken.has(
+color));if(found3)return found3}return null}function furtherColor({name,kind}){let[from,to]=HUES[kind],hue=from+
+hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
+max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
+size>0&&head.runs.length>0,paletteOf=dark=>cached(palettes,dark,()=>({...tonesOf(dark),fills:head.functions.name.
+map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark))})),packageColor=index=>shadeOf(colorOf(index),isDark()),
+colors=null;function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>
+0?ownWeights(treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),
+owners=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];
+return own}var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);
+function ownColor(fn,dark){let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}
+function differenceColor(fn,dark){let change=changes.get(fn);return change?changeColor(change.change,Math.abs(
+change.b-change.a)/largestChange,dark):changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&
+kind==="native"?"library":kind}),MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){
+let list=make("ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
+return follow(["run","thread","activity"],show),onTheme(show),list}function packageEntries(){let tree2=currentTree(),
+own=ownWeights(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
+slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
+reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
+return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share2){let{name,
+kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
+"button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
+ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
+make("span",{class:"faint"},formatShare(share2))))}function differenceLegend(){let list=make("ul",{class:"lege\
+nd legend-difference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"bac\
+kground-color":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),
+show=()=>list.replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),
+"within noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
+show),show(),list}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
 r"},content2),barCell=(share2,text,title=null)=>make("td",{class:"number bar-cell",title},make("span",{class:"\
 bar-line"},share2>0?make("span",{class:"track","aria-hidden":"true"},bar(share2)):null,make("span",{class:"bar\
 -text"},text))),shareBar=(share2,title=null,sure="")=>make("span",{class:"share-bar",title},make("span",{class:"\
@@ -496,22 +511,7 @@ amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>st
 This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[["Shar\
 e of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push([
 "Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
-placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
-"ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
-return follow(["run","thread","activity"],show),onTheme(show),list}function packageEntries(){let tree2=currentTree(),
-own=ownWeights(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
-slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
-reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
-return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share2){let{name,
-kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
-"button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
-ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
-make("span",{class:"faint"},formatShare(share2))))}function differenceLegend(){let list=make("ul",{class:"lege\
-nd legend-difference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"bac\
-kground-color":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),
-show=()=>list.replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),
-"within noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
-show),show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
+placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
 node(spot),selected=node===0?state.selected:view3.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
 ...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot,changes2={}){let view3=graph.
 view(),range=state.view==="chronological"&&view3.node(spot)>0?parts(view3.extent(spot)):null;goTo(spot,{focus:view3.
@@ -708,14 +708,7 @@ tom of the stack";function groupName(group){let fn=functionOf(group);return fn==
 name[fn]}function groupPlace(group){let fn=functionOf(group);return fn===null?"":placeOf(fn)}function content(group,share2){
 let bar2=shareBar(share2,weightText(group.weight)),fn=functionOf(group);return fn===null?[bar2," ",make("span",
 {class:"faint"},groupName(group))]:[bar2,swatch(fn)," ",make("span",{class:"pick"},groupName(group))," ",placeElement(
-groupPlace(group))]}var NUMBERS={count:formatCount,exact:exactCount,bytes:formatBytes,portion:formatShare,cores:share2=>`${Math.round(
-share2*100)} %`,mean:number=>number.toFixed(number<1?2:1),percent:part=>formatPercent(part,1),time:seconds=>seconds?
-formatTime(seconds):""},TEXTS={name:plainHead,text:text=>cell(text),place:text=>cell(text,{class:"commit"})};function columnOf(id,title,kind,value){
-let text=row=>String(value(row)??"");if(kind==="words")return{id,title,cell:row=>TEXTS.text(text(row))};if(kind===
-"drawing")return{id,title,cell:row=>TEXTS.place(text(row))};if(kind==="share")return{id,title,value,cell:row=>shareCell(
-Number(value(row)))};if(kind in TEXTS){let write3=TEXTS[kind];return{id,title,value,rising:!0,cell:row=>write3(
-text(row))}}let write2=NUMBERS[kind],number=found3=>numberCell(found3===null?"":write2(Number(found3)));return{
-id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));var STEP=50,SortableTable=class{element;#spec;#body=make("tbody");#more=button("",()=>this.#grow(),{class:"mor\
+groupPlace(group))]}var STEP=50,SortableTable=class{element;#spec;#body=make("tbody");#more=button("",()=>this.#grow(),{class:"mor\
 e"});#count=make("span",{class:"count",role:"status"});#foot=make("div",{class:"grid-foot"},this.#count,this.#more);#heads;#rows=[];#limit=0;#sorted;#rising;#marked=null;constructor(spec){
 let{caption,columns:columns4,sort,pick}=spec;this.#spec=spec,this.#sorted=columns4.find(({id})=>id===sort)??columns4[0],
 this.#rising=this.#sorted.rising??!1,this.#heads=columns4.map(column2=>headOf(column2,()=>this.#sortBy(column2)));
@@ -733,12 +726,12 @@ from,limit).map(row=>this.#rowOf(row));from?this.#body.append(...rows):this.#bod
 limit;this.#more.hidden=left<=0,this.#foot.hidden=left<=0&&all>0,this.#more.textContent=`${Math.min(left,limit)}\
  more`;let shown=`${exactCount(limit)} of ${exactCount(all)}`;this.#count.textContent=left>0?shown:all?"":"No \
 rows.",this.mark(this.#marked)}#rowOf(row){let{key,columns:columns4,pick}=this.#spec,element=make("tr",{"data-\
-key":String(key?key(row):row)});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&
-cell2.classList.add("wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),
-pick&&onPick(element,()=>pick(row)),element}};function filledTable(spec,rows){let table=new SortableTable(spec);
-return table.show(rows),table.element}function headOf(column2,onClick2){let kind=[column2.number??(column2.value&&
-!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(" ")||null,content2=column2.value?
-button(column2.title,onClick2,{class:"sort",title:column2.hint??null}):column2.title;return make("th",{scope:"\
+key":String(key?key(row):row)});return columns4.forEach((column2,i)=>{let content2=column2.cell(row);column2.wide&&
+content2.classList.add("wide-only"),element.append(i||content2.tagName==="TH"?content2:make("th",{scope:"row"},
+content2))}),pick&&onPick(element,()=>pick(row)),element}};function filledTable(spec,rows){let table=new SortableTable(
+spec);return table.show(rows),table.element}function headOf(column2,onClick2){let kind=[column2.number??(column2.
+value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(" ")||null,content2=column2.
+value?button(column2.title,onClick2,{class:"sort",title:column2.hint??null}):column2.title;return make("th",{scope:"\
 col",class:kind,"data-column":column2.id},content2)}function order(a,b,rising){if(a===null||b===null)return+(a===
 null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?less:-less}
 var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
@@ -750,7 +743,15 @@ let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("b
 Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
 querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
 1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
-let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var dataPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>body.replaceChildren(...(currentRun().
+let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var NUMBERS={
+count:formatCount,exact:exactCount,bytes:formatBytes,portion:formatShare,cores:share2=>`${Math.round(share2*100)}\
+ %`,mean:number=>number.toFixed(number<1?2:1),percent:part=>formatPercent(part,1),time:seconds=>seconds?formatTime(
+seconds):""},TEXTS={name:plainHead,text:text=>cell(text),place:text=>cell(text,{class:"commit"})};function columnOf(id,title,kind,value){
+let text=row=>String(value(row)??"");if(kind==="words")return{id,title,cell:row=>TEXTS.text(text(row))};if(kind===
+"drawing")return{id,title,cell:row=>TEXTS.place(text(row))};if(kind==="share")return{id,title,value,cell:row=>shareCell(
+Number(value(row)))};if(kind in TEXTS){let write3=TEXTS[kind];return{id,title,value,rising:!0,cell:row=>write3(
+text(row))}}let write2=NUMBERS[kind],number=found3=>numberCell(found3===null?"":write2(Number(found3)));return{
+id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));var dataPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>body.replaceChildren(...(currentRun().
 tables?.[id]??[{hint:missing}]).map(elementOf2)))},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
 tables?.[id])}),awaitsPanel=dataPanel("awaits","Suspended, by await","No call of this run was suspended at a k\
 nown line."),operatorsPanel=dataPanel("operators","Operators","torch.profiler did not record this run."),processesPanel=dataPanel(

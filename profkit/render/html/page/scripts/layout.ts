@@ -3,8 +3,8 @@
 import { head, type Run } from "./data/page_data.ts";
 import { make } from "./elements/markup.ts";
 import { tipElements } from "./graph/frame_tips.ts";
+import { legend } from "./graph/function_colors.ts";
 import { buildGraph, graph } from "./graph/graph.ts";
-import { legend } from "./graph/legends.ts";
 import { navigationKeys } from "./graph/navigation.ts";
 import { listenToPointers } from "./graph/pointer.ts";
 import { searchKeys } from "./graph/search.ts";

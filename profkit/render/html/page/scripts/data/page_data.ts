@@ -1,6 +1,6 @@
 /* Data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
 
-import type { Kind, Value } from "../elements/columns.ts";
+import type { Kind, Value } from "../elements/sortable_table.ts";
 
 /** Numbers by index, as in typed arrays. */
 export interface NumberColumn extends Iterable<number> {

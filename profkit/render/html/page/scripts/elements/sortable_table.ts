@@ -1,7 +1,9 @@
 /* Tables with sortable columns and selectable rows; of thousands of rows, only the first are built. */
 
-import { exactCount } from "../text/numbers.ts";
+import { exactCount, formatBytes, formatCount, formatPercent, formatTime } from "../text/numbers.ts";
+import { formatShare } from "../text/run_text.ts";
 import { button, make } from "./markup.ts";
+import { barCell, cell, numberCell, plainHead } from "./parts.ts";
 
 /** Initial number of rows. */
 const STEP = 50;
@@ -121,9 +123,9 @@ export class SortableTable<Row> {
     const { key, columns, pick } = this.#spec;
     const element = make("tr", { "data-key": String(key ? key(row) : row) });
     columns.forEach((column, i) => {
-      const cell = column.cell(row);
-      if (column.wide) cell.classList.add("wide-only");
-      element.append(i || cell.tagName === "TH" ? cell : make("th", { scope: "row" }, cell));
+      const content = column.cell(row);
+      if (column.wide) content.classList.add("wide-only");
+      element.append(i || content.tagName === "TH" ? content : make("th", { scope: "row" }, content));
     });
     if (pick) onPick(element, () => pick(row));
     return element;
@@ -208,3 +210,37 @@ function isTextSelected(row: Element) {
   const selection = getSelection();
   return selection !== null && !selection.isCollapsed && selection.containsNode(row, true);
 }
+
+export type Value = string | number | null;
+export type Kind = "share" | "words" | "drawing" | keyof typeof NUMBERS | keyof typeof TEXTS;
+
+const NUMBERS = {
+  count: formatCount, exact: exactCount, bytes: formatBytes, portion: formatShare,
+  cores: (share: number) => `${Math.round(share * 100)} %`,
+  mean: (number: number) => number.toFixed(number < 1 ? 2 : 1),
+  percent: (part: number) => formatPercent(part, 1),
+  time: (seconds: number) => (seconds ? formatTime(seconds) : ""),
+};
+const TEXTS = {
+  name: plainHead, text: (text: string) => cell(text),
+  place: (text: string) => cell(text, { class: "commit" }),
+};
+
+/** Return a column with the values of rows; `words` and `drawing` are texts by which no one sorts. */
+export function columnOf<Row>(
+  id: string, title: string, kind: Kind, value: (row: Row) => Value,
+): Column<Row> {
+  const text = (row: Row) => String(value(row) ?? "");
+  if (kind === "words") return { id, title, cell: (row) => TEXTS.text(text(row)) };
+  if (kind === "drawing") return { id, title, cell: (row) => TEXTS.place(text(row)) };
+  if (kind === "share") return { id, title, value, cell: (row) => shareCell(Number(value(row))) };
+  if (kind in TEXTS) {
+    const write = TEXTS[kind as keyof typeof TEXTS];
+    return { id, title, value, rising: true, cell: (row) => write(text(row)) };
+  }
+  const write = NUMBERS[kind as keyof typeof NUMBERS];
+  const number = (found: Value) => numberCell(found === null ? "" : write(Number(found)));
+  return { id, title, value, cell: (row) => number(value(row)) };
+}
+
+const shareCell = (share: number) => barCell(share, formatShare(share));

@@ -1,10 +1,9 @@
 /* Panels of tables that come with the data of a run: awaited lines, operators, and processes. */
 
 import { head, type Block } from "../data/page_data.ts";
-import { columnOf, type Value } from "../elements/columns.ts";
 import { make } from "../elements/markup.ts";
 import { hint, titled } from "../elements/parts.ts";
-import { filledTable } from "../elements/sortable_table.ts";
+import { columnOf, filledTable, type Value } from "../elements/sortable_table.ts";
 import type { Panel } from "../layout.ts";
 import { currentRun, follow } from "../state/state.ts";
 

@@ -6,14 +6,13 @@
 import {
   measuredComparison, type ComparedOrder, type InstructionDelta, type Sides,
 } from "../data/page_data.ts";
-import { columnOf } from "../elements/columns.ts";
 import { draw, make } from "../elements/markup.ts";
 import { badge, cell, headline, numberCell } from "../elements/parts.ts";
 import {
   axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke, whisker,
   type Scale,
 } from "../elements/plots.ts";
-import { filledTable } from "../elements/sortable_table.ts";
+import { columnOf, filledTable } from "../elements/sortable_table.ts";
 import type { Panel } from "../layout.ts";
 import { changeText, exactCount, isNumber } from "../text/numbers.ts";
 import { timesFigure, usualRange } from "./distribution.ts";

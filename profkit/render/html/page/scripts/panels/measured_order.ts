@@ -3,10 +3,9 @@
 import {
   head, type CountedFunction, type Counts, type Order, type PythonCounts, type Timing,
 } from "../data/page_data.ts";
-import { columnOf } from "../elements/columns.ts";
 import { make } from "../elements/markup.ts";
 import { barCell, folded, hint, keyFigures, titled } from "../elements/parts.ts";
-import { filledTable, type Column } from "../elements/sortable_table.ts";
+import { columnOf, filledTable, type Column } from "../elements/sortable_table.ts";
 import { places, type Panel } from "../layout.ts";
 import { follow, setState, state } from "../state/state.ts";
 import { exactCount, isNumber, plural, timesAlike } from "../text/numbers.ts";
