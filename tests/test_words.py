@@ -62,7 +62,7 @@ def page_files() -> list[Path]:
     page = ROOT / "profkit" / "render" / "html" / "page"
     return [
         path
-        for pattern in ("page.html", "build.js", "*.css", "scripts/**/*.js", "scripts/*.d.ts", "tests/*.js")
+        for pattern in ("page.html", "*.js", "*.css", "scripts/**/*.ts", "tests/*.ts")
         for path in sorted(page.glob(pattern))
     ]
 

@@ -57,23 +57,6 @@ COLOURED = """() => {
 }"""
 """Pixels that are more blue than green, as those of matches are, and faint ones of them."""
 
-CONTRASTS = """() => {
-  const part = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-  const luminance = (hex) => [0.2126, 0.7152, 0.0722].reduce(
-    (sum, weight, i) => sum + weight * part(parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16) / 255), 0);
-  const contrast = (a, b) => {
-    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-    return (high + 0.05) / (low + 0.05);
-  };
-  return [false, true].flatMap((dark) => {
-    const palette = profkit.paletteOf(dark);
-    const written = [...palette.fills, palette.root].map((fill) => contrast(palette.text, fill));
-    return [...written, contrast(palette.matchText, palette.match), contrast(palette.faint, palette.ground),
-            contrast(palette.ink, palette.ground)];
-  });
-}"""
-"""Of text on what it stands on; the formula is that of WCAG 2.2, "contrast ratio"."""
-
 
 def page_html(profile: Profile | None = None, names: Sequence[str] = ()) -> str:
     """The page of the made run, or of another profile; `names` are further functions below its first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 from profkit.render.html.document import Columns, html_page
 from tests.integration.page_parts import (
@@ -89,85 +88,43 @@ def measured_page() -> str:
     """Orders: two timed, one counted with its calls, one that failed."""
     columns = Columns()
     add_run(columns, "r0.", {stack: (a * 100, 0) for stack, (a, b) in STACKS.items()})
-    counts = {
-        "net": 17500.0,
-        "stripped": 16200.5,
-        "raw": [1760934, 1760934],
-        "baseline": 8.5,
-        "functions": [
-            ["linear.py:Linear.forward", 6000.0, 6000.0, 1],
-            [f"odd.py:{HOSTILE}", 300.0, 300.0, 2],
-            ["train.py:train_step", 200.0, 17500.0, 1],
-        ],
-    }
-    orders = [
-        _order("x + y", "1 thread", timing_object(40.2e-9, 1), None),
-        _order("linear(x)", "4 threads", timing_object(1.234e-6, 2), counts | {"net": 17500.0}, run=0),
-        _order(
-            "x @ y",
-            "c++",
-            timing_object(84e-9, 3, processes=4),
-            None,
-            warnings=["warning: 4 processes; an interval takes 6."],
-        ),
-        _order(
-            HOSTILE,
-            "",
-            None,
-            None,
-            error="'x.view(-1, 7)' raised ZeroDivisionError: division by zero\nTraceback …",
-        ),
+    functions = [
+        ["linear.py:Linear.forward", 6000.0, 6000.0, 1],
+        [f"odd.py:{HOSTILE}", 300.0, 300.0, 2],
+        ["train.py:train_step", 200.0, 17500.0, 1],
     ]
-    run = {
-        **run_object("linear(x)", 17500, [{"name": "instructions", "pid": 0, "tid": 0}]),
-        "unit": "instructions",
-        "weight_s": None,
-        "resources": None,
-    }
+    counts = {"net": 17500.0, "stripped": 16200.5, "raw": [1760934, 1760934], "baseline": 8.5}
+    few = "warning: 4 processes; an interval takes 6."
+    error = "'x.view(-1, 7)' raised ZeroDivisionError: division by zero\nTraceback …"
+    orders = [
+        _order("x + y", "1 thread", timing=timing_object(40.2e-9, 1)),
+        _order(
+            "linear(x)",
+            "4 threads",
+            timing=timing_object(1.234e-6, 2),
+            counts=counts | {"functions": functions},
+            run=0,
+        ),
+        _order("x @ y", "c++", timing=timing_object(84e-9, 3, processes=4), warnings=[few]),
+        _order(HOSTILE, "", error=error),
+    ]
+    thread = {"name": "instructions", "pid": 0, "tid": 0}
+    exact = {"unit": "instructions", "weight_s": None, "resources": None}
+    run = run_object("linear(x)", 17500, [thread]) | exact
     head = {"kind": "measured", "title": "4 orders", **functions_head(FUNCTIONS), "runs": [run]}
     return html_page({**head, "measured": {"facts": [], "orders": orders}}, columns)
 
 
 def measured_comparison_page() -> str:
     """Measured comparisons: one slower, one without a difference, one of instructions alone."""
-    a, b = timing_object(1.2e-6, 5), timing_object(1.29e-6, 6)
+    slower = "B takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)"
+    equal = "B takes as long, to within 1.1 % (95 % confidence, 10 processes)"
+    sides = {"a": timing_object(1.2e-6, 5), "b": timing_object(1.29e-6, 6)}
+    delta = [["listobject.c:sort", 12000, 15500, 3500], [HOSTILE, 900, 0, -900]]
     orders = [
-        {
-            "label": "linear(x)",
-            "ratio": 1.075,
-            "low": 1.06,
-            "high": 1.09,
-            "verdict": "slower",
-            "words": "B slower",
-            "sentence": "B takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)",
-            "a": a,
-            "b": b,
-            "delta": [],
-        },
-        {
-            "label": "x.sum()",
-            "ratio": 1.002,
-            "low": 0.994,
-            "high": 1.011,
-            "verdict": "no-difference",
-            "words": "no difference",
-            "sentence": "B takes as long, to within 1.1 % (95 % confidence, 10 processes)",
-            "a": None,
-            "b": None,
-            "delta": [],
-        },
-        {
-            "label": "sorted(l)",
-            "ratio": None,
-            "low": None,
-            "high": None,
-            "verdict": "slower",
-            "words": "B more instructions",
-            "sentence": "",
-            "a": None,
-            "b": None,
-            "delta": [["listobject.c:sort", 12000, 15500, 3500], [HOSTILE, 900, 0, -900]],
-        },
+        _compared("linear(x)", (1.075, 1.06, 1.09), "slower", "B slower", slower) | sides,
+        _compared("x.sum()", (1.002, 0.994, 1.011), "no-difference", "no difference", equal),
+        _compared("sorted(l)", (None,) * 3, "slower", "B more instructions", "") | {"delta": delta},
     ]
     comparison = {
         "headline": "linear(x) takes 7.5 % longer.",
@@ -183,12 +140,10 @@ def measured_comparison_page() -> str:
 def history_page(commits: int = 24) -> str:
     """A trend with a step up in the middle and one point with a warning."""
     chance = random.Random(7)
+    busy = "warning: CPU time is 81 % of wall time: something else had the core."
     points = []
     for number in range(commits):
         value = 1.2e-3 * (1.08 if number >= commits // 2 else 1) * chance.uniform(0.995, 1.005)
-        warnings = (
-            ["warning: CPU time is 81 % of wall time: something else had the core."] if number == 5 else []
-        )
         points.append(
             {
                 "commit": f"{number + 10:02d}3f2a91c0de4b7a8c9d0e1f2a3b4c5d6e7f8091"[:40],
@@ -198,7 +153,7 @@ def history_page(commits: int = 24) -> str:
                 "high": value * 1.006,
                 "runs": 1 + number % 3,
                 "id": f"id{number}",
-                "warnings": warnings,
+                "warnings": [busy] if number == 5 else [],
             }
         )
     history = {"label": "train_step", "measure": "median_s", "points": points}
@@ -206,25 +161,15 @@ def history_page(commits: int = 24) -> str:
     return html_page({**head, "history": history}, Columns())
 
 
-def _order(
-    label: str,
-    variant: str,
-    timing: object,
-    counts: object,
-    *,
-    run: int | None = None,
-    warnings: Sequence[str] = (),
-    error: str | None = None,
-) -> dict[str, object]:
+def _order(label: str, variant: str, **figures: object) -> dict[str, object]:
     facts = [["statement", [[label, "strong"]]], ["mode", [["timer", "strong"], ["python", "plain"]]]]
-    return {
-        "label": label,
-        "what": label,
-        "variant": variant,
-        "facts": facts,
-        "run": run,
-        "timing": timing,
-        "counts": counts,
-        "warnings": list(warnings),
-        "error": error,
-    }
+    unknown: dict[str, object] = {"run": None, "timing": None, "counts": None, "warnings": [], "error": None}
+    return {"label": label, "what": label, "variant": variant, "facts": facts, **unknown, **figures}
+
+
+def _compared(
+    label: str, ratio: tuple[float | None, ...], verdict: str, words: str, sentence: str
+) -> dict[str, object]:
+    figures = dict(zip(("ratio", "low", "high"), ratio, strict=True))
+    found = {"label": label, "verdict": verdict, "words": words, "sentence": sentence}
+    return {**found, **figures, "a": None, "b": None, "delta": []}

@@ -10,11 +10,9 @@ from playwright.sync_api import Page
 from profkit.comparing.merged_runs import merge_runs
 from profkit.render.html.sampled import sampled_html
 from tests.integration import page_heads
-from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
+from tests.integration.browser import DESKTOP, PHONE, PageOf
 from tests.integration.npm_packages import AXE
 from tests.support.example_worker_runs import READ, RENDER, worker_run
-
-__all__ = ["chromium", "page_of"]
 
 RUN = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });

@@ -65,9 +65,9 @@ def test_the_sources_pass(project: Path, check: str) -> None:
 @pytest.mark.parametrize(
     ("check", "file", "text"),
     [
-        ("types", "scripts/data/wrong.js", "export const size = (tree) => tree.length;\n"),
-        ("lint", "scripts/data/wrong.js", 'document.body.innerHTML = "";\n'),
-        ("test", "tests/wrong.test.js", 'throw new Error("fails");\n'),
+        ("types", "scripts/data/wrong.ts", "export const size = (tree) => tree.length;\n"),
+        ("lint", "scripts/data/wrong.ts", 'document.body.innerHTML = "";\n'),
+        ("test", "tests/wrong.test.ts", 'throw new Error("fails");\n'),
     ],
 )
 @pytest.mark.slow
@@ -99,7 +99,8 @@ def test_the_types_are_those_of_the_data(project: Path) -> None:
     ]
     heads = json.dumps([read_page(html).head for html in pages])
     made = project / "scripts" / "made_heads.ts"
-    made.write_text(f'import type {{ Head }} from "./types.js";\nexport const HEADS: Head[] = {heads};\n')
+    imported = 'import type { Head } from "./data/page_data.ts";'
+    made.write_text(f"{imported}\nexport const HEADS: Head[] = {heads};\n")
     try:
         done = run(project, "npm", "run", "types")
     finally:

@@ -12,10 +12,8 @@ from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.render.html.sampled import sampled_html
 from profkit.render.options import ReportOptions
 from tests.integration import page_heads
-from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
+from tests.integration.browser import DESKTOP, PHONE, PageOf
 from tests.support.example_runs import made_run, with_sources
-
-__all__ = ["chromium", "page_of"]
 
 PANEL = "#panel-lines"
 ROWS = """() => [...document.querySelectorAll("#panel-lines tr[data-function]")]

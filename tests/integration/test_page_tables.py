@@ -12,10 +12,8 @@ from profkit.render.html.sampled import sampled_html
 from profkit.render.views.costs import Scale, plus_minus
 from profkit.units import Unit
 from tests.integration import page_heads
-from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
+from tests.integration.browser import DESKTOP, PHONE, PageOf
 from tests.support.example_runs import made_run
-
-__all__ = ["chromium", "page_of"]
 
 WIDTHS = (
     *(1920, DESKTOP[0], 901, 899, PHONE[0], 320),

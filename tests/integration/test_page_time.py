@@ -197,12 +197,6 @@ def test_a_lane_below_the_edge_is_scrolled_to(page_of: PageOf) -> None:
     assert "pool-0 · 0.5 %" not in names
 
 
-def test_one_thread_of_timed_samples_has_no_gaps(page_of: PageOf) -> None:
-    page = page_of(timed_html(), fragment="#view=chronological&thread=1")
-    assert page.evaluate("profkit.graph.view().total") == 60
-    assert sorted({frame["name"] for frame in drawn(page)}) == ["load", "pool-1", "wait", "work"]
-
-
 def test_lanes_of_a_flame_graph_stay_in_order(page_of: PageOf) -> None:
     page = page_of(timed_html(), fragment="#view=chronological&direction=flame")
     places = {(str(frame["name"]), float(str(frame["y"]))) for frame in drawn(page)}

@@ -27,7 +27,6 @@ STYLES: tuple[str, ...] = (
     "tables.css",
     "panels.css",
     "plots.css",
-    "comparisons.css",
     "print.css",
 )
 _FOLDER = Path(__file__).with_name("page")

@@ -1,11 +1,10 @@
 "use strict";var profkit=(()=>{var __defProp=Object.defineProperty;var __getOwnPropDesc=Object.getOwnPropertyDescriptor;var __getOwnPropNames=Object.getOwnPropertyNames;var __hasOwnProp=Object.prototype.hasOwnProperty;var __export=(target,all)=>{for(var name in all)__defProp(target,name,{get:all[name],enumerable:!0})},__copyProps=(to,from,except,desc)=>{
 if(from&&typeof from=="object"||typeof from=="function")for(let key of __getOwnPropNames(from))!__hasOwnProp.call(
 to,key)&&key!==except&&__defProp(to,key,{get:()=>from[key],enumerable:!(desc=__getOwnPropDesc(from,key))||desc.
-enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{boxName:()=>boxName,calleesOf:()=>calleesOf,callersOf:()=>callersOf,
-costsOf:()=>costsOf,currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
-formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,groupOf:()=>groupOf,head:()=>head,nodeName:()=>nodeName,
-paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,
-stateOf:()=>stateOf2,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
+enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{boxName:()=>boxName,costsOf:()=>costsOf,currentRun:()=>currentRun,currentTree:()=>currentTree,
+formatBytes:()=>formatBytes,formatShare:()=>formatShare,formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,
+head:()=>head,paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,
+state:()=>state,stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
 parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
 null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
 functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\
@@ -25,8 +24,8 @@ shape.fn.length);for(let pair2=0;pair2<pairs.stack.length;pair2++)(thread==="all
 (self[shape.leaf[pairs.stack[pair2]]]+=activeWeight(pairs,pair2,activity));let total=self.slice();for(let node=total.
 length-1;node>0;node--)total[shape.parent[node]]+=total[node];return{...shape,run,thread,activity,self,total,children:new Map}}
 function activeWeight({weight,waiting:waiting2},at2,activity){let waited=waiting2.length?waiting2[at2]:0;return activity===
-"all"?weight[at2]:activity==="waiting"?waited:weight[at2]-waited}function childrenOf(tree2,node){let known2=tree2.
-children.get(node);if(known2)return known2;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+"all"?weight[at2]:activity==="waiting"?waited:weight[at2]-waited}function childrenOf(tree2,node){let known=tree2.
+children.get(node);if(known)return known;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=tree2.
 end[child2])tree2.total[child2]>0&&found3.push(child2);return found3.sort((a,b)=>tree2.total[b]-tree2.total[a]||
 a-b),found3.length>1&&tree2.children.set(node,found3),found3}function pathTo(tree2,node){let path=[];for(let at2=node;at2>
 0;at2=tree2.parent[at2])path.push(at2);return path.reverse()}function sumCosts(tree2,many,stated){let[self,total]=[
@@ -43,84 +42,64 @@ heaviestFirst(found3)}function calleesOf(tree2,group){let found3=new Map;for(let
 total[child2]);return heaviestFirst(found3)}function add(groups,fn,node,weight){let group=groups.get(fn)??{fn,
 nodes:[],weights:[],weight:0};groups.set(fn,group),group.nodes.push(node),group.weights.push(weight),group.weight+=
 weight}function heaviestFirst(groups){return[...groups.values()].sort((a,b)=>b.weight-a.weight||(a.fn??-1)-(b.
-fn??-1))}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known2=shapes.get(run);
-if(known2)return known2;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
-"length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all",activity="\
-all"){let key=`${run}/${thread}/${activity}`,tree2=trees.get(key)??weigh(run,thread,activity);return trees.delete(
-key),trees.size===MAX_TREES&&trees.delete([...trees.keys()][0]),trees.set(key,tree2),tree2}function weigh(run,thread,activity){
-let read2=name=>column(`r${run}.pair.${name}`),pairs={stack:read2("stack"),thread:read2("thread"),weight:read2(
-"weight"),waiting:read2("waiting")};return weighTree(shapeOf(run),pairs,run,thread,activity)}function costsOf(tree2){
-let known2=costs.get(tree2);if(known2)return known2;let found3=sumCosts(tree2,head.functions.name.length,statedTotals(
-tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){let{groups}=costsOf(tree2),group=groups.
-get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(tree2).
-functions.length>0;function statedTotals({run,thread,activity}){if(activity!=="all")return{functions:[],totals:[]};
-let prefix=thread==="all"||head.runs[run].threads.length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{
-functions:column(`${prefix}.function`),totals:column(`${prefix}.weight`)}}var SVG="http://www.w3.org/2000/svg",make=(tag,attributes={},...children)=>fill(document.createElement(tag),attributes,
-children),draw=(tag,attributes={},...children)=>fill(document.createElementNS(SVG,tag),attributes,children),button=(text,onClick2,attributes={})=>make(
-"button",{type:"button",click:onClick2,...attributes},text);function fill(element,attributes,children){for(let[
-name,value]of Object.entries(attributes))value==null||value===!1||(typeof value=="function"?element.addEventListener(
-name,value):typeof value=="object"?setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));
-return element.append(...children.flat().filter(isShown)),element}function setStyle(element,properties){for(let[
-name,value]of Object.entries(properties))element.style.setProperty(name,String(value))}var isShown=child2=>child2!=
-null&&child2!=="";var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
+fn??-1))}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
+[own,all]=[{weight:self,waiting:waiting2},{weight:total,waiting:waitingTotal}];for(let row=0;row<fn.length;row++){
+if(wanted2!=="all"&&(thread.length?thread[row]:0)!==wanted2)continue;let weights={self:activeWeight(own,row,activity),
+total:activeWeight(all,row,activity)};if(!weights.total)continue;let last=found3.at(-1);last?.fn===fn[row]&&last.
+line===line2[row]?(last.self+=weights.self,last.total+=weights.total):found3.push({fn:fn[row],line:line2[row],
+...weights})}return found3}function weightByFile({fn,parent,self},files,isUsers2){let owner=new Uint32Array(fn.
+length),weights=new Map;for(let node=1;node<fn.length;node++){let above=owner[parent[node]],isCall=!isUsers2(fn[node])&&
+above>0&&isUsers2(fn[above]);owner[node]=isCall?above:node;let file=files[fn[owner[node]]];self[node]&&weights.
+set(file,(weights.get(file)??0)+self[node])}return weights}function mergeByNumber(lines){let merged=new Map;for(let each of lines){
+let known=merged.get(each.line);if(!known){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
+known.total?[each,known]:[known,each],others=[...known.others??[],inner.fn];Object.assign(known,{fn:outer.fn,total:outer.
+total,others}),known.self+=each.self,known.total=Math.max(known.total,known.self)}return merged}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function cached(known,key,make2){let value=known.
+get(key)??make2();return known.set(key,value),value}var shapeOf=run=>cached(shapes,run,()=>{let read2=name=>column(
+`r${run}.${name}`);return foldStacks({shared:read2("shared"),length:read2("length"),frames:read2("frames")})});
+function treeOf(run,thread="all",activity="all"){let key=`${run}/${thread}/${activity}`,tree2=trees.get(key)??
+weigh(run,thread,activity);return trees.delete(key),trees.size===MAX_TREES&&trees.delete([...trees.keys()][0]),
+trees.set(key,tree2),tree2}function weigh(run,thread,activity){let read2=name=>column(`r${run}.pair.${name}`),
+pairs={stack:read2("stack"),thread:read2("thread"),weight:read2("weight"),waiting:read2("waiting")};return weighTree(
+shapeOf(run),pairs,run,thread,activity)}var costsOf=tree2=>cached(costs,tree2,()=>sumCosts(tree2,head.functions.
+name.length,statedTotals(tree2))),groupOf=(tree2,fn)=>cached(costsOf(tree2).groups,fn,()=>outermostGroup(tree2,
+fn)),hasStatedTotals=tree2=>statedTotals(tree2).functions.length>0;function statedTotals({run,thread,activity}){
+if(activity!=="all")return{functions:[],totals:[]};let prefix=thread==="all"||head.runs[run].threads.length===
+1?`r${run}.totals`:`r${run}.${thread}.totals`;return{functions:column(`${prefix}.function`),totals:column(`${prefix}\
+.weight`)}}var treeLines=new WeakMap,hasLines=()=>head.runs.some((_,run)=>column(`r${run}.lines.line`).length>
+0),isUsers=fn=>head.packages[head.functions.package[fn]]?.kind==="user",linesOf=tree2=>cached(treeLines,tree2,
+()=>findLines(tree2));function findLines(tree2){let read2=name=>column(`r${tree2.run}.lines.${name}`),lines=sumLines(
+{fn:read2("function"),line:read2("line"),thread:read2("thread"),self:read2("self"),total:read2("total"),waiting:read2(
+"waiting"),waitingTotal:read2("waiting_total")},tree2.thread,tree2.activity),grouped=Map.groupBy(lines,({fn})=>head.
+functions.file[fn]),byFile=new Map([...grouped].map(([file,group])=>[file,mergeByNumber(group)]));return{lines,
+byFile,files:weightByFile(tree2,head.functions.file,isUsers)}}var SVG="http://www.w3.org/2000/svg";function make(tag,attributes={},...children){return fill(document.createElement(
+tag),attributes,children)}function draw(tag,attributes={},...children){return fill(document.createElementNS(SVG,
+tag),attributes,children)}var button=(text,onClick2,attributes={})=>make("button",{type:"button",click:onClick2,
+...attributes},text);function fill(element,attributes,children){for(let[name,value]of Object.entries(attributes))
+value==null||value===!1||(typeof value=="function"?element.addEventListener(name,value):typeof value=="object"?
+setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));return element.append(...children.
+flat().filter(isShown)),element}function setStyle(element,properties){for(let[name,value]of Object.entries(properties))
+element.style.setProperty(name,String(value))}var isShown=child2=>child2!=null&&child2!=="";var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
 thread??wholeThread,activity:head.initial?.activity??"all",view:"left-heavy",direction:"icicle",chains:"folded",
 focus:0,range:null,cursor:0,selected:null,search:"",theme:"auto",tab:null,order:0}),current={...initialState},
 state=current;function setState(changes2,origin="page"){let all={...consequences(changes2),...changes2},changed=Object.
 keys(all).filter(name=>!isSame(current[name],all[name]));if(changed.length!==0){Object.assign(current,all);for(let{
 names:wanted2,listener}of[...listeners])changed.some(name=>wanted2.has(name))&&listener(state,changed,origin)}}
-function onChange(names,listener){listeners.push({names:new Set(names),listener})}var currentRun=()=>head.runs[state.
-run],currentTree=()=>treeOf(state.run,state.thread,state.activity),hasGraph=()=>head.runs.some(run=>run.total>
-0);function consequences(changes2){let differs=name=>name in changes2&&!isSame(changes2[name],state[name]);if(differs(
-"run"))return{thread:wholeThread,focus:0,cursor:0,range:null};if(differs("view"))return{focus:0,range:null};if(differs(
-"thread")||differs("activity")){let{thread,activity}={...state,...changes2};return{focus:treeOf(state.run,thread,
-activity).total[state.focus]>0?state.focus:0,range:null}}return differs("focus")?{range:null}:{}}function isSame(a,b){
-let lists=Array.isArray(a)&&Array.isArray(b);return a===b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
+function onChange(names,listener){listeners.push({names:new Set(names),listener})}function follow(names,show){
+onChange(names,show),show()}var currentRun=()=>head.runs[state.run],currentTree=()=>treeOf(state.run,state.thread,
+state.activity),hasGraph=()=>head.runs.some(run=>run.total>0);function consequences(changes2){let differs=name=>name in
+changes2&&!isSame(changes2[name],state[name]);if(differs("run"))return{thread:wholeThread,focus:0,cursor:0,range:null};
+if(differs("view"))return{focus:0,range:null};if(differs("thread")||differs("activity")){let{thread,activity}={
+...state,...changes2};return{focus:treeOf(state.run,thread,activity).total[state.focus]>0?state.focus:0,range:null}}
+return differs("focus")?{range:null}:{}}function isSame(a,b){let lists=Array.isArray(a)&&Array.isArray(b);return a===
+b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
  dark"},system=matchMedia("(prefers-color-scheme: dark)"),watchers=[],printing=!1,isDark=()=>!printing&&(state.
 theme==="dark"||state.theme==="auto"&&system.matches);function onTheme(watcher){watchers.push(watcher)}function themeButton(){
 let label=make("span",{class:"off-screen"}),button2=make("button",{type:"button",class:"icon-button theme-butt\
-on",click:()=>setState({theme:NEXT[state.theme]})},label),show=()=>{label.textContent=button2.title=NAMES[state.
-theme],button2.dataset.theme=state.theme};return onChange(["theme"],show),show(),button2}function followTheme(){
-apply(),onChange(["theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(
-!0)),addEventListener("afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.
-theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
-.66,.05],most:[.74,.16],noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/
-180),chroma*Math.sin(hue*Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-
-.0638541728*b)**3,s=(lightness-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*
-s,-1.2684380046*l+2.6097574011*m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}
-function hexOf(linear){let bounded2=Math.min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*
-bounded2**(1/2.4)-.055;return Math.round(value*255).toString(16).padStart(2,"0")}function shadeOf({light,dark:night},dark,functionName=null){
-let[lightness,chroma,hue]=dark?night:light,step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(
-lightness+step3*.015,chroma,hue)}function hash(text){let value=2166136261;for(let i=0;i<text.length;i++)value=
-Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){let{least,
-most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,chroma]=least.
-map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}function tonesOf(dark){
-let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b93a3"),lane:tone("#ecee\
-f2","#262b36"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#1406\
-1a"),ink:tone("#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone(
-"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,
-100],dark:[.82,.09,90]},{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},
-{light:[.82,.12,165],dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,
-.04,215]}],[{light:[.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],
-dark:[.72,.12,235]},{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[
-.86,0,0],dark:[.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[
-0,0],none:[0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-
-weights[a]||a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??
-furtherColor(packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){
-for(let group of COLORS[kind]){let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(
-0,first)].find(color=>!taken.has(color));if(found3)return found3}return null}function furtherColor({name,kind}){
-let[from,to]=HUES[kind],hue=from+hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],
-dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
-max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
-size>0&&head.runs.length>0;function paletteOf(dark){let known2=palettes.get(dark);if(known2)return known2;let fills=head.
-functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
-return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(colorOf(index),isDark()),colors=null;
-function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>0?ownWeights(
-treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),owners=head.
-functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];return own}
-var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
-let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}function differenceColor(fn,dark){
-let change=changes.get(fn);return change?changeColor(change.change,Math.abs(change.b-change.a)/largestChange,dark):
-changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&kind==="native"?"library":kind});var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
+on",click:()=>setState({theme:NEXT[state.theme]})},label);return follow(["theme"],()=>{label.textContent=button2.
+title=NAMES[state.theme],button2.dataset.theme=state.theme}),button2}function followTheme(){apply(),onChange([
+"theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(!0)),addEventListener(
+"afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.theme,watchers.forEach(
+watcher=>watcher(printing))}function print(now){printing=now,apply()}var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
 40],["GiB",2**30],["MiB",2**20],["KiB",2**10]],COUNTS=[["T",1e12],["G",1e9],["M",1e6]],MEASURED_TIMES=[["s",1],
 ["ms",.001],["µs",1e-6],["ns",1e-9]],AXIS_COUNTS=[["T",1e12],["G",1e9],["M",1e6],["k",1e3]],FAR_APART=1e3,digits=new Intl.
 NumberFormat("en",{maximumFractionDigits:0});function threeDigits(value){let size2=Math.abs(value);return value.
@@ -140,11 +119,11 @@ toFixed(1)}`,isTimed=run=>typeof run.weight_s=="number";function formatWeight(ru
 formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${countOf(run,amount2)} ${amount2===
 1?run.unit.replace(/s$/,""):run.unit}`}var countOf=(run,amount2)=>(run.unit==="instructions"?exactCount:formatCount)(
 amount2),isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.toLocaleString("en-US",{minimumFractionDigits:places2,
-maximumFractionDigits:places2});function timesAlike(times_s){let sizes=times_s.filter(isNumber).filter(time2=>time2>
-0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*FAR_APART;return times_s.map(time2=>isNumber(time2)?
-inUnitOf(apart?time2:least,time2):"")}function inUnitOf(reference_s,time_s){if(!(reference_s>0)||!Number.isFinite(
-reference_s))return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor,fourDigits(reference_s/
-factor))} ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
+maximumFractionDigits:places2});function timesAlike(times_s){let sizes=times_s.filter(isNumber).filter(time=>time>
+0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*FAR_APART;return times_s.map(time=>isNumber(time)?inUnitOf(
+apart?time:least,time):"")}function inUnitOf(reference_s,time_s){if(!(reference_s>0)||!Number.isFinite(reference_s))
+return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor,fourDigits(reference_s/factor))}\
+ ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
 9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike([time_s])[0];function exactCount(value){
 if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.isInteger(value)||Math.abs(value)>=100?0:
 1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`;
@@ -171,49 +150,97 @@ return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)
 function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];let{of,a,b,low,high,change}=found3,
 between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(high)})`;return[[of==="self"?"Sel\
 f share, A → B":"Total share, A → B",`${formatShare(a)} → ${formatShare(b)}`],["Difference",`${formatPoints(
-b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
+b-a)} points${between}`],["",CHANGES[change]]]}var CHANGE_HUES={more:52,less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[
+.66,.05],most:[.74,.16],noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/
+180),chroma*Math.sin(hue*Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-
+.0638541728*b)**3,s=(lightness-.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*
+s,-1.2684380046*l+2.6097574011*m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}
+function hexOf(linear){let bounded2=Math.min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*
+bounded2**(1/2.4)-.055;return Math.round(value*255).toString(16).padStart(2,"0")}function shadeOf({light,dark:night},dark,functionName=null){
+let[lightness,chroma,hue]=dark?night:light,step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(
+lightness+step3*.015,chroma,hue)}function hash(text){let value=2166136261;for(let i=0;i<text.length;i++)value=
+Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){let{least,
+most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,chroma]=least.
+map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}function tonesOf(dark){
+let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b93a3"),lane:tone("#ecee\
+f2","#262b36"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#1406\
+1a"),ink:tone("#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone(
+"#e3e6eb","#2b303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var COLORS={user:[[{light:[
+.82,.15,75],dark:[.8,.15,70]},{light:[.7,.15,45],dark:[.64,.15,50]}],[{light:[.92,.12,100],dark:[.82,.09,90]},
+{light:[.76,.09,85],dark:[.72,.09,80]}]],library:[[{light:[.7,.12,265],dark:[.66,.12,260]},{light:[.82,.12,165],
+dark:[.82,.12,165]},{light:[.82,.1,300],dark:[.82,.1,300]},{light:[.92,.04,225],dark:[.74,.04,215]}],[{light:[
+.92,.12,165],dark:[.82,.04,225]},{light:[.7,.1,315],dark:[.62,.12,315]},{light:[.78,.06,185],dark:[.72,.12,235]},
+{light:[.76,.06,275],dark:[.68,.06,265]}]],native:[[{light:[.72,0,0],dark:[.62,0,0]}],[{light:[.86,0,0],dark:[
+.7,0,0]}]],none:[[{light:[.92,0,0],dark:[.78,0,0]}]]},HUES={user:[45,92],library:[170,318],native:[0,0],none:[
+0,0]};function packageColors(packages,weights){let heaviest=[...packages.keys()].sort((a,b)=>weights[b]-weights[a]||
+a-b),taken=new Set,colors2=[];for(let index of heaviest){let color=freeColor(packages[index],taken)??furtherColor(
+packages[index]);taken.add(color),colors2[index]=color}return colors2}function freeColor({name,kind},taken){for(let group of COLORS[kind]){
+let first=hash(name)%group.length,found3=[...group.slice(first),...group.slice(0,first)].find(color=>!taken.has(
+color));if(found3)return found3}return null}function furtherColor({name,kind}){let[from,to]=HUES[kind],hue=from+
+hash(name)%997/997*(to-from),chroma=to>from?.07:0;return{light:[.87,chroma,hue],dark:[.67,chroma,hue]}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
+max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
+size>0&&head.runs.length>0,paletteOf=dark=>cached(palettes,dark,()=>({...tonesOf(dark),fills:head.functions.name.
+map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark))})),packageColor=index=>shadeOf(colorOf(index),isDark()),
+colors=null;function colorOf(index){return colors??=packageColors(head.packages.map(coloured),head.runs.length>
+0?ownWeights(treeOf(0)):[]),colors[index]}function ownWeights(tree2){let own=new Float64Array(head.packages.length),
+owners=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[owners[tree2.fn[node]]]+=tree2.self[node];
+return own}var functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);
+function ownColor(fn,dark){let{name,package:owner}=head.functions;return shadeOf(colorOf(owner[fn]),dark,name[fn])}
+function differenceColor(fn,dark){let change=changes.get(fn);return change?changeColor(change.change,Math.abs(
+change.b-change.a)/largestChange,dark):changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&
+kind==="native"?"library":kind}),MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){
+let list=make("ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
+return follow(["run","thread","activity"],show),onTheme(show),list}function packageEntries(){let tree2=currentTree(),
+own=ownWeights(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
+slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
+reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
+return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share2){let{name,
+kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
+"button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
+ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
+make("span",{class:"faint"},formatShare(share2))))}function differenceLegend(){let list=make("ul",{class:"lege\
+nd legend-difference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"bac\
+kground-color":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),
+show=()=>list.replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),
+"within noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
+show),show(),list}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
+r"},content2),barCell=(share2,text,title=null)=>make("td",{class:"number bar-cell",title},make("span",{class:"\
+bar-line"},share2>0?make("span",{class:"track","aria-hidden":"true"},bar(share2)):null,make("span",{class:"bar\
+-text"},text))),shareBar=(share2,title=null,sure="")=>make("span",{class:"share-bar",title},make("span",{class:"\
+track","aria-hidden":"true"},bar(share2)),make("span",{class:"bar-text"},formatShare(share2),sure&&" ",sure&&make(
+"span",{class:"interval"},sure)));function sureShare(weight,whole){if(!weight)return[];let share2=make("span",
+{class:"share"},formatShare(weight/(whole||1)));return hasIntervals()?[share2," ",make("span",{class:"interval"},
+plusMinus(weight,whole))]:[share2]}function bar(share2){let width=`${Math.min(1,Math.max(0,share2))*100}%`;return make(
+"span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"row",class:"nam\
+e plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
+"p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
+"details",{class:"numbers",open},make("summary",{},summary),content2),headline=(text,{a,b},grade)=>make("div",
+{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):null),make("dl",{
+class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"side-b"},make(
+"dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(([name,value,remark])=>make(
+"div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));function copyButton(name,text){
+let element=button(name,async()=>{let copied=await copy(text());element.textContent=copied?"Copied":"Copying i\
+s blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-live":"polite"});return element}
+async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{return copySelected(text)}}
+function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,"aria-hidden":"true"},text);
+document.body.append(field),field.select();let copied=document.execCommand("copy");return field.remove(),copied}
+var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
 [part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
 place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
 let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
 let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn});return paint(element),element}
 function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
-onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=fn=>make(
-"span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),()=>{},{class:"link",title:placeOf(
-fn)}));var MIN_CHAIN=3,MIN_PASSED=.99;function rowsOf(tree2,{isFolded,isTopMerged}){let head2=Uint32Array.from(tree2.
-fn.keys()),chains=findChains(tree2,isFolded,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={
-row:new Uint16Array(head2.length),head:head2,chains,top:only,deepest:0,callees:new Map};for(let node=1;node<head2.
-length;node++){if(node===only)continue;let above=head2[tree2.parent[node]];rows.row[node]=head2[node]===node?rows.
-row[above]+1:rows.row[head2[node]],tree2.total[node]>0&&(rows.deepest=Math.max(rows.deepest,rows.row[node]))}return rows}
-function findChains(tree2,isFolded,head2){let chains=new Map;for(let node=1;node<head2.length;node++){if(head2[node]!==
-node||tree2.total[node]===0||!isFolded(tree2.fn[node]))continue;let chain=chainFrom(tree2,node,isFolded);if(!(chain.
-length<MIN_CHAIN)){for(let each of chain)head2[each]=node;chains.set(node,chain)}}return chains}function chainFrom(tree2,first,isFolded){
-let chain=[first],least=MIN_PASSED*tree2.total[first];for(let next3=calleeWith(tree2,first,least);next3>0&&isFolded(
-tree2.fn[next3]);)chain.push(next3),next3=calleeWith(tree2,next3,least);return chain}function calleeWith(tree2,node,least){
-if(tree2.total[node]-tree2.self[node]<least)return 0;for(let child2=node+1;child2<tree2.end[node];child2=tree2.
-end[child2])if(tree2.total[child2]>=least)return child2;return 0}var nodesOfBox=({head:head2,chains},node)=>chains.
-get(head2[node])??[head2[node]];function calleesOfBox(tree2,rows,node){let first=rows.head[node],chain=rows.chains.
-get(first);if(!chain)return childrenOf(tree2,first);let found3=rows.callees.get(first)??chain.flatMap(each=>childrenOf(
-tree2,each)).filter(callee=>rows.head[callee]!==first).sort((a,b)=>tree2.total[b]-tree2.total[a]||a-b);return rows.
-callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(spot);if(thread!==null&&view3.node(
-spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(view3.weight(spot)/tree2.total[0])}`;
-let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.length-1]].map(node=>nodeName(tree2,
-node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(node=>packageOf(tree2.fn[node])))],
-where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first} … ${last} (${nodes.
-length} in ${where})`}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
-capacity),node:new Uint32Array(capacity),spot:new Float64Array(capacity),small:new Uint8Array(capacity)}),FrameBatch=class{constructor(){
-this.count=0;let{x,width,depth,node,spot,small}=columnsOf(4096);this.x=x,this.width=width,this.depth=depth,this.
-node=node,this.spot=spot,this.small=small}clear(){this.count=0}add(x,width,depth,node,spot,small=0){this.count===
-this.x.length&&this.#grow(this.count*2);let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
+onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=(fn,onClick2=()=>{})=>make(
+"span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),onClick2,{class:"link",title:placeOf(
+fn)}));var FrameBatch=class{count=0;x=new Float64Array(4096);width=new Float64Array(4096);depth=new Uint16Array(4096);node=new Uint32Array(
+4096);spot=new Float64Array(4096);small=new Uint8Array(4096);clear(){this.count=0}add(x,width,depth,node,spot,small=0){
+this.count===this.x.length&&this.#grow();let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
 this.node[i]=node,this.spot[i]=spot,this.small[i]=small}addMany(x,width,depth,node,spot,part){this.add(x,width,
 depth,node,spot,1+Math.ceil(part*254))}matchedPart(i){return(this.small[i]-1)/254}find(x,depth){for(let i=0;i<
-this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(capacity){
-let{x,width,depth,node,spot,small}=columnsOf(capacity);x.set(this.x),width.set(this.width),depth.set(this.depth),
-node.set(this.node),spot.set(this.spot),small.set(this.small),Object.assign(this,{x,width,depth,node,spot,small})}};var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{constructor(){this.window=[0,1],this.path=
-null}to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||calm.matches||
-drawMs>30;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=target)}advance(now){
-if(!this.path)return!1;let{from,to}=this.path,start2=this.path.start??now;this.path.start=start2;let part=Math.
-min(1,(now-start2)/180),eased=1-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*eased,from[1]+(to[1]-from[1])*
-eased],part===1&&([this.window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';var widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){let{size:size2,
+this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(){this.
+x=grown(this.x),this.width=grown(this.width),this.depth=grown(this.depth),this.node=grown(this.node),this.spot=
+grown(this.spot),this.small=grown(this.small)}};function grown(column2){let larger=new column2.constructor(2*column2.
+length);return larger.set(column2),larger}var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';var widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){let{size:size2,
 ratio,palette}=scene2;context.setTransform(ratio,0,0,ratio,0,0),context.fillStyle=palette.ground,context.fillRect(
 0,0,size2.width,size2.height),context.font=fontOf(12),context.textBaseline="middle",paintFrames(context,scene2),
 context.globalAlpha=1,paintScale(context,scene2)}function paintFrames(context,scene2){let{batch:batch2,ratio,size:size2,
@@ -242,11 +269,11 @@ look.line):look.line>2&&context.strokeRect(left,y+inset,2,height-look.line)}var 
 function fittedText(context,text,width){let whole=textWidth(context,text);if(whole<=width)return text;for(let keep=Math.
 floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.measureText(shown).
 width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}
-${text}`,known2=widths.get(key);if(known2!==void 0)return known2;let{width}=context.measureText(text);return widths.
+${text}`,known=widths.get(key);if(known!==void 0)return known;let{width}=context.measureText(text);return widths.
 set(key,width),width}function paintScale(context,scene2){let{size:size2,palette,ruler}=scene2;context.fillStyle=
 palette.ground,context.fillRect(0,0,size2.width,ruler),context.font=fontOf(11),paintTicks(context,scene2),scene2.
-marks.forEach(mark2=>paintMark(context,scene2,mark2)),context.fillStyle=palette.line,context.fillRect(0,ruler-
-1,size2.width,1),paintPart(context,scene2)}function paintTicks(context,{size:size2,palette,ruler,ticks}){for(let{
+marks.forEach(mark=>paintMark(context,scene2,mark)),context.fillStyle=palette.line,context.fillRect(0,ruler-1,
+size2.width,1),paintPart(context,scene2)}function paintTicks(context,{size:size2,palette,ruler,ticks}){for(let{
 x,text}of ticks){let width=textWidth(context,text);context.fillStyle=palette.line,context.fillRect(Math.round(
 x),ruler-5,1,5),context.fillStyle=palette.faint;let left=Math.min(Math.max(x-width/2,5),size2.width-width-5);context.
 fillText(text,left,ruler/2-2)}}function paintMark(context,{size:size2,palette,ruler},{x,room,text}){let shown=fittedText(
@@ -269,72 +296,34 @@ least);origin+k*step3*factor<=end;k++)ticks.push({x:(origin+k*step3*factor-from)
 return ticks})}function unitOf2({weight_s,whole},width){if(whole)return["%",whole/100];if(weight_s===null)return[
 "",1];let[unit,seconds]=UNITS.findLast(([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}
 function roundStep(least){let power=10**Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=
-least*.999)??10)}var CLASSES={d:/\d/,w:/\w/,s:/\s/,D:/\D/,W:/\W/,S:/\S/,n:/\n/,t:/\t/,r:/\r/,f:/\f/,v:/\v/},REPEATS={"*":[0,1/0],
-"+":[1,1/0],"?":[0,1]},PatternError=class extends Error{},Reader=class{constructor(text){this.text=text,this.at=
-0}peek(){return this.text.charAt(this.at)}take(){return this.text.charAt(this.at++)}skip(expected){let found3=this.
-text.startsWith(expected,this.at);return found3&&(this.at+=expected.length),found3}};function parsePattern(text){
-if(text.length>500)throw new PatternError("longer than 500 characters");let reader=new Reader(text),part=choiceIn(
-reader);if(reader.at<text.length)throw new PatternError("“)” without “(”");return part}function choiceIn(reader){
-let parts2=[sequenceIn(reader)];for(;reader.skip("|");)parts2.push(sequenceIn(reader));return parts2.length>1?
-{kind:"choice",parts:parts2}:parts2[0]}function sequenceIn(reader){let parts2=[];for(;reader.peek()!==""&&!"|)".
-includes(reader.peek());)parts2.push(repeatIn(reader));return{kind:"sequence",parts:parts2}}function repeatIn(reader){
-let part=atomIn(reader),bounds=boundsIn(reader);if(!bounds)return part;if(reader.skip("?"),boundsIn(reader))throw new PatternError(
-"a repetition is repeated");return{kind:"repeat",part,least:bounds[0],most:bounds[1]}}function boundsIn(reader){
-let next3=reader.peek();if(next3!==""&&Object.hasOwn(REPEATS,next3))return REPEATS[reader.take()];let found3=/^\{(\d+)(,?)(\d*)\}/.
-exec(reader.text.slice(reader.at));if(!found3)return null;reader.at+=found3[0].length;let least=Number(found3[1]),
-most=found3[2]?found3[3]?Number(found3[3]):1/0:least;if(most<least)throw new PatternError(`numbers out of orde\
-r in ${found3[0]}`);if(least>100||most>100&&most<1/0)throw new PatternError(`${found3[0]} repeats more than 10\
-0 times`);return[least,most]}function atomIn(reader){let next3=reader.take();if(next3==="(")return groupIn(reader);
-if(next3==="[")return{kind:"set",has:classIn(reader)};if(next3==="\\")return escapeIn(reader);if(next3==="^"||
-next3==="$")return{kind:"edge",edge:next3};if(next3===".")return{kind:"set",has:character=>character!==`
-`};if(Object.hasOwn(REPEATS,next3))throw new PatternError(`nothing to repeat before “${next3}”`);return literal(
-next3)}function groupIn(reader){if(reader.peek()==="?"&&!reader.skip("?:"))throw new PatternError("“(?” is onl\
-y supported in “(?:…)”");let part=choiceIn(reader);if(!reader.skip(")"))throw new PatternError("“(” with\
-out “)”");return part}function escapeIn(reader){let next3=reader.take();if(next3==="b"||next3==="B")return{
-kind:"edge",edge:next3};let has=escaped(next3);return typeof has=="string"?literal(has):{kind:"set",has}}function escaped(letter){
-if(letter==="")throw new PatternError("“\\” at the end");if(Object.hasOwn(CLASSES,letter))return character=>CLASSES[letter].
-test(character);if(/[A-Za-z0-9]/.test(letter))throw new PatternError(`“\\${letter}” is not supported`);return letter}
-function classIn(reader){let negated=reader.skip("^"),members=[];for(;!reader.skip("]");){if(reader.peek()==="")
-throw new PatternError("“[” without “]”");members.push(memberIn(reader))}return character=>members.some(
-has=>anyCase(has)(character))!==negated}function memberIn(reader){let first=characterIn(reader);if(typeof first!=
-"string")return first;if(!(reader.peek()==="-"&&!["]",""].includes(reader.text.charAt(reader.at+1))))return character=>character===
-first;reader.take();let last=characterIn(reader);if(typeof last!="string"||last<first)throw new PatternError("\
-a range is out of order");return character=>first<=character&&character<=last}function characterIn(reader){let next3=reader.
-take();return next3!=="\\"?next3:reader.skip("b")?"\b":escaped(reader.take())}var literal=wanted2=>({kind:"set",
-has:anyCase(character=>character===wanted2)}),anyCase=has=>character=>has(character)||has(character.toLowerCase())||
-has(character.toUpperCase());var MAX_STEPS=1e3,MAX_STATES=2e3,FOUND=0,EDGE=`
-`;function compilePattern(text){try{return{matches:matcherOf(parsePattern(text))}}catch(error){if(error instanceof
-PatternError)return{error:error.message};throw error}}function matcherOf(part){let steps=[{has:null,edge:null,
-to:[]}],first=addSteps(steps,part,FOUND),states=new Map;return text=>{states.size>MAX_STATES&&states.clear();let state2=stateOf(
-states,[first],EDGE);for(let at2=0;at2<=text.length;at2++){let character=at2<text.length?text[at2]:EDGE,next3=state2.
-next.get(character)??follow(steps,states,state2,first,character);if(state2.next.set(character,next3),next3===!0)
-return!0;state2=next3}return!1}}function addSteps(steps,part,to){return part.kind==="set"?add2(steps,{has:part.
-has,edge:null,to:[to]}):part.kind==="edge"?add2(steps,{has:null,edge:part.edge,to:[to]}):part.kind==="sequence"?
-part.parts.reduceRight((at2,each)=>addSteps(steps,each,at2),to):part.kind==="repeat"?addRepeat(steps,part,to):
-add2(steps,{has:null,edge:null,to:part.parts.map(each=>addSteps(steps,each,to))})}function addRepeat(steps,{part,
-least,most},to){let at2=to;if(most===1/0){let loop={has:null,edge:null,to:[to]};at2=add2(steps,loop),loop.to.push(
-addSteps(steps,part,at2))}for(let i=least;i<most&&most<1/0;i++)at2=add2(steps,{has:null,edge:null,to:[to,addSteps(
-steps,part,at2)]});for(let i=0;i<least;i++)at2=addSteps(steps,part,at2);return at2}function add2(steps,step3){
-if(steps.length>=MAX_STEPS)throw new PatternError("too many repetitions");return steps.push(step3)-1}function stateOf(states,steps,character){
-let before=character===EDGE?"edge":isWord(character)?"word":"other",key=`${before} ${steps}`,known2=states.get(
-key);if(known2)return known2;let state2={steps,before,next:new Map};return states.set(key,state2),state2}function follow(steps,states,state2,first,character){
-let reached=reach(steps,state2,character);if(reached.has(FOUND))return!0;let next3=new Set([first]);for(let at2 of reached)
-steps[at2].has?.(character)&&next3.add(steps[at2].to[0]);return stateOf(states,[...next3].sort((a,b)=>a-b),character)}
-function reach(steps,state2,character){let reached=new Set(state2.steps);for(let at2 of reached){let{has,edge,
-to}=steps[at2];has||edge&&!isAt(edge,state2.before,character)||to.forEach(next3=>reached.add(next3))}return reached}
-function isAt(edge,before,character){return edge==="^"?before==="edge":edge==="$"?character===EDGE:before==="w\
-ord"!==isWord(character)==(edge==="b")}var isWord=character=>/\w/.test(character);var MAX_MS=2e3,cache=new WeakMap;function matchTexts(search,count,textOf3){let{test}=testOf(search);if(!test)return null;
-let deadline=performance.now()+MAX_MS,matches=new Uint8Array(count);for(let index=0;index<count&&(matches[index]=
-test(textOf3(index))?1:0,!(index%64===0&&performance.now()>deadline));index++);return matches}var patternIn=search=>/^\s*\/(.+)\/\s*$/s.
-exec(search)?.[1]??null;function testOf(search){let pattern=patternIn(search);if(pattern!==null){let compiled=compilePattern(
-pattern);return compiled.error===void 0?{test:compiled.matches}:{error:compiled.error}}let words2=search.toLowerCase().
-split(/\s+/).filter(Boolean);return words2.length===0?{}:{test:text=>hasAll(text.toLowerCase(),words2)}}var hasAll=(text,words2)=>words2.
-every(word=>text.includes(word));function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<tree2.
-fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.end[node]:
-node+1}return nodes}function deepestMatches(tree2,rows,matches){if(!matches)return null;let known2=cache.get(rows);
-if(known2?.matches===matches)return known2.found;let found3=new Uint16Array(tree2.fn.length);for(let node=1;node<
-found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:found3[tree2.parent[node]];return cache.
-set(rows,{matches,found:found3}),found3}var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
+least*.999)??10)}var cache=new WeakMap;function matchTexts(search,count,textOf3){let{test}=testOf(search);if(!test)return null;
+let deadline=performance.now()+2e3,matches=new Uint8Array(count);for(let index=0;index<count&&(matches[index]=
+test(textOf3(index))?1:0,!(performance.now()>deadline));index++);return matches}var patternIn=search=>/^\s*\/(.+)\/\s*$/s.
+exec(search)?.[1]??null;function testOf(search){let pattern=patternIn(search);if(pattern!==null)return testOfPattern(
+pattern);let words2=search.toLowerCase().split(/\s+/).filter(Boolean);return words2.length===0?{}:{test:text=>hasAll(
+text.toLowerCase(),words2)}}function testOfPattern(pattern){try{let expression=new RegExp(pattern,"im");return{
+test:text=>expression.test(text)}}catch(error){return{error:error.message.replace(/^Invalid regular expression: (\/.*\/\w*: )?/s,
+"")}}}var hasAll=(text,words2)=>words2.every(word=>text.includes(word));function outermostMatches(tree2,matches){
+let nodes=[];for(let node=1;node<tree2.fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&
+nodes.push(node),node=hit?tree2.end[node]:node+1}return nodes}function deepestMatches(tree2,rows,matches){if(!matches)
+return null;let known=cache.get(rows);if(known?.matches===matches)return known.found;let found3=new Uint16Array(
+tree2.fn.length);for(let node=1;node<found3.length;node++)found3[node]=matches[tree2.fn[node]]?rows.row[node]:
+found3[tree2.parent[node]];return cache.set(rows,{matches,found:found3}),found3}var MIN_CHAIN=3,MIN_PASSED=.99;function rowsOf(tree2,{isFolded,isTopMerged}){let head2=Uint32Array.from(tree2.
+fn.keys()),chains=findChains(tree2,isFolded,head2),[only=0]=isTopMerged?childrenOf(tree2,0):[];head2[0]=only;let rows={
+row:new Uint16Array(head2.length),head:head2,chains,top:only,deepest:0,callees:new Map};for(let node=1;node<head2.
+length;node++){if(node===only)continue;let above=head2[tree2.parent[node]];rows.row[node]=head2[node]===node?rows.
+row[above]+1:rows.row[head2[node]],tree2.total[node]>0&&(rows.deepest=Math.max(rows.deepest,rows.row[node]))}return rows}
+function findChains(tree2,isFolded,head2){let chains=new Map;for(let node=1;node<head2.length;node++){if(head2[node]!==
+node||tree2.total[node]===0||!isFolded(tree2.fn[node]))continue;let chain=chainFrom(tree2,node,isFolded);if(!(chain.
+length<MIN_CHAIN)){for(let each of chain)head2[each]=node;chains.set(node,chain)}}return chains}function chainFrom(tree2,first,isFolded){
+let chain=[first],least=MIN_PASSED*tree2.total[first];for(let next3=calleeWith(tree2,first,least);next3>0&&isFolded(
+tree2.fn[next3]);)chain.push(next3),next3=calleeWith(tree2,next3,least);return chain}function calleeWith(tree2,node,least){
+if(tree2.total[node]-tree2.self[node]<least)return 0;for(let child2=node+1;child2<tree2.end[node];child2=tree2.
+end[child2])if(tree2.total[child2]>=least)return child2;return 0}var nodesOfBox=({head:head2,chains},node)=>chains.
+get(head2[node])??[head2[node]];function calleesOfBox(tree2,rows,node){let first=rows.head[node],chain=rows.chains.
+get(first);if(!chain)return childrenOf(tree2,first);let found3=rows.callees.get(first)??chain.flatMap(each=>childrenOf(
+tree2,each)).filter(callee=>rows.head[callee]!==first).sort((a,b)=>tree2.total[b]-tree2.total[a]||a-b);return rows.
+callees.set(first,found3),found3}var boxAbove=(tree2,{head:head2},node)=>head2[tree2.parent[head2[node]]];var MIN_PX=.5,ROWS=65536;function chronological(all){let{tree:tree2,rows,weights}=all,run=spot=>runAt(all,sampleOf(
 spot),rowOf(spot));return{tree:tree2,rows,total:all.total,height:all.lanes.reduce((sum,lane)=>sum+lane.rows,0),
 top:0,row:spot=>laneAt(all,sampleOf(spot)).top+rowOf(spot),lane:row=>all.lanes.findLast(({top})=>top<=row)??all.
 lanes[0],thread:spot=>laneAt(all,sampleOf(spot)).thread,node:spot=>nodeAt(all,sampleOf(spot),rowOf(spot)),spotOf:node=>spotOf(
@@ -432,59 +421,68 @@ stack2]=[stackOf(i-1),stackOf(i)],[low,high]=before<stack2?[before,stack2]:[stac
 depth[i]:minimum(low+1,high+1)}return common}function lanesOf(starts,depth){let all=starts.length>0?starts:[{thread:null,
 first:0}],top=0;return all.map(({thread,first},i)=>{let end=all[i+1]?.first??depth.length,rows=1+depth.subarray(
 first,end).reduce((a,b)=>Math.max(a,b),0);return top+=rows,{thread,first,end,top:top-rows,rows}})}var views=new WeakMap,FOLDED_KINDS=new Set(allNative?["library"]:["library","native"]),canFold=!isDifference&&
-head.packages.some(({kind})=>FOLDED_KINDS.has(kind));function currentView(){let tree2=currentTree(),known2=views.
-get(tree2)??new Map;views.set(tree2,known2);let key=`${state.view} ${state.chains}`,view3=known2.get(key)??viewOf(
-tree2,state);return known2.set(key,view3),view3}function viewOf(tree2,{view:view3,chains}){let isFolded=canFold&&
-chains==="folded"?isLibrary:()=>!1,isTopMerged=repeatsRoot(tree2);if(view3!=="chronological")return leftHeavy(
-tree2,rowsOf(tree2,{isFolded,isTopMerged}));let read2=name=>column(`r${tree2.run}.${name}`),order2={stack:read2(
-"order.stack"),weight:read2("order.weight"),waiting:read2("order.waiting"),start:read2("order.start"),at:read2(
-"order.at")},rows=rowsOf(tree2,{isFolded,isTopMerged:isTopMerged&&!hasLanes(tree2,order2)});return chronological(
-sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}var isLibrary=fn=>FOLDED_KINDS.
-has(head.packages[head.functions.package[fn]].kind);function repeatsRoot(tree2){let[only,...others]=childrenOf(
-tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.name[tree2.fn[only]]===rootName(
-tree2)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
-MARGIN_ROWS=2,LABEL="Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, the questi\
-on mark lists all shortcuts.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria\
--roledescription":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make(
-"div",{class:"graph-scroller"},space),nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,
-motion=new Motion,size={width:0,height:0},view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,spot:0,redrawMs:0,
-matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>frameAt(x,y),frames:()=>Array.from({length:batch.
-count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function showView(){view=currentView(),
-graph.spot=view.spotOf(state.cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function wanted(){
-let{range,focus:focus2}=state;return range?[range[0]*view.total,range[1]*view.total]:state.view==="chronologic\
-al"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):[0,view.total]}var partsOf=whole=>head.kind==="co\
-mparison"?{whole}:{};function move(smoothly){motion.to(wanted(),smoothly,graph.redrawMs),request()}function request(){
-requested||(requested=!0,requestAnimationFrame(now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&
-request()}))}var isPrinted=()=>scroller.classList.contains("printed"),rowCount=()=>view.height,isFlame=()=>state.
-direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())
-return row;let{top,rows}=view.lane(row);return 2*top+rows-1-row}function rowsInSight(){let first=Math.floor(scroller.
-scrollTop/ROW_PX),last=Math.min(rowCount()-1,Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())
-return[first,last];let[upper,lower]=[view.lane(first),view.lane(last)];return upper.top===lower.top?[flipped(last),
-flipped(first)]:[upper.top,lower.top+lower.rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});
-if(!view||!context||size.width===0)return;let start2=performance.now();batch.clear(),view.total>0&&view.layout(
-motion.window,size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.
-now()-start2}function scene(){let{window}=motion;return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.
-width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,nameOf:spot=>boxName(view,spot),...scaleOf({...currentRun(),
-...partsOf(view.total)},view,window,size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:
-[0,1],matches:graph.matches,selected:state.selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.
-view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.
-floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(row));return i<0?null:frame(i)}function frame(i){
-let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>0,depth,x:batch.
-x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*
-ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>size.height&&(scroller.scrollTop+=y+ROW_PX-size.
-height+margin)}function resize(){if(!view)return;let height=Math.min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:
-1/0);space.style.height=`${height}px`,scroller.style.setProperty("--content-height",`${height}px`),fit(scroller.
-clientWidth,Math.min(height,scroller.clientHeight))}function fit(width,height){let ratio=isPrinted()?Math.min(
-PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||1;Object.assign(size,{width,height}),[canvas.width,canvas.
-height]=[Math.round(width*ratio),Math.round(height*ratio)],[canvas.style.width,canvas.style.height]=[`${width}\
-px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&view.lane(0).rows===rowCount();scroller.
-scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),showView();
-let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).observe(scroller),scroller.addEventListener(
-"scroll",request);for(let name of["focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.
-classList.toggle("printed",printing2),resize()}),follow2()}function follow2(){onChange(["run","thread","activi\
-ty","view","chains"],showView),onChange(["direction"],turn),onChange(["focus","range"],(_,__,origin)=>move(origin!==
-"drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(
-["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
+head.packages.some(({kind})=>FOLDED_KINDS.has(kind));function currentView(){let tree2=currentTree(),known=cached(
+views,tree2,()=>new Map);return cached(known,`${state.view} ${state.chains}`,()=>viewOf(tree2,state))}function viewOf(tree2,{
+view:view3,chains}){let isFolded=canFold&&chains==="folded"?isLibrary:()=>!1,isTopMerged=repeatsRoot(tree2);if(view3!==
+"chronological")return leftHeavy(tree2,rowsOf(tree2,{isFolded,isTopMerged}));let read2=name=>column(`r${tree2.
+run}.${name}`),order2={stack:read2("order.stack"),weight:read2("order.weight"),waiting:read2("order.waiting"),
+start:read2("order.start"),at:read2("order.at")},rows=rowsOf(tree2,{isFolded,isTopMerged:isTopMerged&&!hasLanes(
+tree2,order2)});return chronological(sequenceOf(tree2,rows,order2,{length:read2("length"),shared:read2("shared")}))}
+var isLibrary=fn=>FOLDED_KINDS.has(head.packages[head.functions.package[fn]].kind);function repeatsRoot(tree2){
+let[only,...others]=childrenOf(tree2,0);return only===void 0||others.length>0||tree2.self[0]>0?!1:head.functions.
+name[tree2.fn[only]]===rootName(tree2)}function boxName(view3,spot){let{tree:tree2,rows}=view3,thread=view3.thread(
+spot);if(thread!==null&&view3.node(spot)===0)return`${head.runs[tree2.run].threads[thread].name} · ${formatShare(
+view3.weight(spot)/tree2.total[0])}`;let nodes=nodesOfBox(rows,view3.node(spot)),[first,last]=[nodes[0],nodes[nodes.
+length-1]].map(node=>nodeName(tree2,node));if(nodes.length===1)return first;let packages=[...new Set(nodes.map(
+node=>packageOf(tree2.fn[node])))],where=packages.length>2?`${packages.length} packages`:packages.join(", ");return`${first}\
+ … ${last} (${nodes.length} in ${where})`}var MOVE_MS=180,SLOW_MS=30,calm=matchMedia("(prefers-reduced-motion: reduce)"),RULER_PX=24,ROW_PX=matchMedia("\
+(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,MARGIN_ROWS=2,Motion=class{window=[
+0,1];path=null;to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||
+calm.matches||drawMs>SLOW_MS;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=
+target)}advance(now){if(!this.path)return!1;let{from,to}=this.path,start2=this.path.start??now;this.path.start=
+start2;let part=Math.min(1,(now-start2)/MOVE_MS),eased=1-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*
+eased,from[1]+(to[1]-from[1])*eased],part===1&&([this.window,this.path]=[to,null]),part<1}},LABEL="Flame graph\
+. Arrow keys move between frames, Enter zooms in, Escape zooms out, the question mark lists all shortcuts.",canvas=make(
+"canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria-roledescription":"flame graph","aria-labe\
+l":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make("div",{class:"graph-scroller"},space),
+nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,motion=new Motion,size={
+width:0,height:0},view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,spot:0,redrawMs:0,matches:null,view:()=>view,
+window:()=>motion.window,at:frameAt,frames:()=>Array.from({length:batch.count},(_,i)=>frame(i)),redraw:request,
+reveal};function showView(){view=currentView(),graph.spot=view.spotOf(state.cursor),nothing.hidden=view.total>
+0,motion.to(wanted(),!1,0),resize()}function wanted(){let{range,focus:focus2}=state;return range?[range[0]*view.
+total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.extent(focus2):
+[0,view.total]}var partsOf=whole=>head.kind==="comparison"?{whole}:{};function move(smoothly){motion.to(wanted(),
+smoothly,graph.redrawMs),request()}function request(){requested||(requested=!0,requestAnimationFrame(now=>{requested=
+!1;let moving=motion.advance(now);draw2(),moving&&request()}))}var isPrinted=()=>scroller.classList.contains("\
+printed"),rowCount=()=>view.height,isFlame=()=>state.direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+
+flipped(row)*ROW_PX;function flipped(row){if(!isFlame())return row;let{top,rows}=view.lane(row);return 2*top+rows-
+1-row}function rowsInSight(){let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.min(rowCount()-1,Math.ceil(
+(scroller.scrollTop+size.height-RULER_PX)/ROW_PX));if(!isFlame())return[first,last];let[upper,lower]=[view.lane(
+first),view.lane(last)];return upper.top===lower.top?[flipped(last),flipped(first)]:[upper.top,lower.top+lower.
+rows-1]}function draw2(){let context=canvas.getContext("2d",{alpha:!1});if(!view||!context||size.width===0)return;
+let start2=performance.now();batch.clear(),view.total>0&&view.layout(motion.window,size.width,rowsInSight(),batch,
+graph.matches),paintGraph(context,scene()),graph.redrawMs=performance.now()-start2}function scene(){let{window}=motion;
+return{batch,size,palette:paletteOf(isDark()),view,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,
+nameOf:spot=>boxName(view,spot),...scaleOf({...currentRun(),...partsOf(view.total)},view,window,size.width),part:view.
+total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,selected:state.selected,cursor:document.
+activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-heavy"?view.rows.row[state.focus]:0}}function frameAt(x,y){
+if(!view||y<RULER_PX)return null;let row=Math.floor((y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,flipped(
+row));return i<0?null:frame(i)}function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.
+spot[i],small:batch.small[i]>0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){
+let y=rowTop(view.row(spot)),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
+size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
+min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
+setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
+function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
+1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
+[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize();let isOneFlame=isFlame()&&
+view.lane(0).rows===rowCount();scroller.scrollTop=isOneFlame?scroller.scrollHeight:0}function buildGraph(element){
+element.append(scroller,nothing),showView();let update2=()=>{update2=resize,turn()};new ResizeObserver(()=>update2()).
+observe(scroller),scroller.addEventListener("scroll",request);for(let name of["focus","blur"])canvas.addEventListener(
+name,request);onTheme(printing2=>{scroller.classList.toggle("printed",printing2),resize()}),followState()}function followState(){
+onChange(["run","thread","activity","view","chains"],showView),onChange(["direction"],turn),onChange(["focus",
+"range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!=="graph"&&(graph.spot=
+view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var MAX_LISTED=12,tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","ar\
 ia-hidden":"true",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){
 return graph.scroller.addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=
 !0}function showTip(event,frame2){if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType===
@@ -513,22 +511,7 @@ amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>st
 This frame",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[["Shar\
 e of caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push([
 "Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
-placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
-"ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
-return onChange(["run","thread","activity"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
-own=ownWeights(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
-slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
-reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
-return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share2){let{name,
-kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
-"button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
-ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
-make("span",{class:"faint"},formatShare(share2))))}function differenceLegend(){let list=make("ul",{class:"lege\
-nd legend-difference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"bac\
-kground-color":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),
-show=()=>list.replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),
-"within noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
-show),show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
+placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view3=graph.view(),node=view3.
 node(spot),selected=node===0?state.selected:view3.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
 ...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot,changes2={}){let view3=graph.
 view(),range=state.view==="chronological"&&view3.node(spot)>0?parts(view3.extent(spot)):null;goTo(spot,{focus:view3.
@@ -583,50 +566,50 @@ false",autocomplete:"off",input:()=>setState({search:input.value}),keydown:onKey
 {type:"button",class:"icon-button pattern-button",title:"Search by regular expression: /pattern/","aria-label":"\
 Regular expression",click:togglePattern},".*"),share=make("output",{class:"search-share","aria-live":"polite"}),
 previous2=stepButton("‹","Previous match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){
-return onChange(["search","run","thread","activity"],update),update(),make("div",{class:"search",role:"search"},
-input,patternButton,share,previous2,next2)}function stepButton(text,name,key,by){return make("button",{type:"b\
-utton",class:"icon-button",title:`${name} (${key})`,"aria-label":name,click:()=>step2(by)},text)}function togglePattern(){
-let pattern=patternIn(state.search),search=pattern??`/${state.search.trim()}/`;setState({search}),input.value=
-search,input.focus();let end=pattern===null?search.length-1:search.length;input.setSelectionRange(end,end)}function update(){
-let{search}=state,{error}=testOf(search);if(input.value!==search&&(input.value=search),input.setAttribute("ari\
-a-invalid",String(error!==void 0)),patternButton.setAttribute("aria-pressed",String(patternIn(search)!==null)),
-graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();found=outermostMatches(
-tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+tree2.total[node],
-0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"places"}`;share.textContent=
-found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=error===void 0?"":`Inval\
-id pattern: ${error}`;previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.
-length===0)return;at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.
-spotOf(found[at]),[from,to]=view3.extent(spot),[left,right]=graph.window(),seen=(Math.min(to,right)-Math.max(from,
-left))/(right-left),{tree:tree2}=view3,match={cursor:found[at],selected:tree2.fn[found[at]]};seen<MIN_SEEN?zoomTo(
-spot,match):goTo(spot,match);let part=tree2.total[found[at]]/tree2.total[0];share.textContent=`${at+1} of ${formatCount(
-found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(event.shiftKey?-1:1);else if(event.
-key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}var searchKeys=[{
-names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"Next match",action:()=>step2(
-1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
+return follow(["search","run","thread","activity"],update),make("div",{class:"search",role:"search"},input,patternButton,
+share,previous2,next2)}function stepButton(text,name,key,by){return make("button",{type:"button",class:"icon-b\
+utton",title:`${name} (${key})`,"aria-label":name,click:()=>step2(by)},text)}function togglePattern(){let pattern=patternIn(
+state.search),search=pattern??`/${state.search.trim()}/`;setState({search}),input.value=search,input.focus();let end=pattern===
+null?search.length-1:search.length;input.setSelectionRange(end,end)}function update(){let{search}=state,{error}=testOf(
+search);if(input.value!==search&&(input.value=search),input.setAttribute("aria-invalid",String(error!==void 0)),
+patternButton.setAttribute("aria-pressed",String(patternIn(search)!==null)),graph.matches=matchingFunctions(search),
+at=-1,found=[],graph.matches){let tree2=currentTree();found=outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.
+total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+tree2.total[node],0)/(tree2.total[0]||1),places2=`${formatCount(
+found.length)} ${found.length===1?"place":"places"}`;share.textContent=found.length>0?`${formatShare(part)} in\
+ ${places2}`:"no match"}else share.textContent=error===void 0?"":`Invalid pattern: ${error}`;previous2.disabled=
+next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;at=at<0?by>0?0:found.
+length-1:(at+by+found.length)%found.length;let view3=graph.view(),spot=view3.spotOf(found[at]),[from,to]=view3.
+extent(spot),[left,right]=graph.window(),seen=(Math.min(to,right)-Math.max(from,left))/(right-left),{tree:tree2}=view3,
+match={cursor:found[at],selected:tree2.fn[found[at]]};seen<MIN_SEEN?zoomTo(spot,match):goTo(spot,match);let part=tree2.
+total[found[at]]/tree2.total[0];share.textContent=`${at+1} of ${formatCount(found.length)}: ${formatShare(part)}`}
+function onKey(event){if(event.key==="Enter")step2(event.shiftKey?-1:1);else if(event.key==="Escape")setState(
+{search:""}),graph.canvas.focus();else return;event.preventDefault()}var searchKeys=[{names:["/"],shown:["/"],
+what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"Next match",action:()=>step2(1)},{names:[
+"p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
 "In order of time"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Callers below"]],FOLD="\
 Draw calls that only lead from one function of a library to the next as one box (l)";function buildToolbar(element){
 let views2=head.runs.some(run=>run.ordered)?[choice("view","View",VIEWS,value=>value!=="chronological"||currentRun().
 ordered)]:[],direction=choice("direction","Direction",DIRECTIONS,()=>!0);element.append(searchElement(),...views2,
 direction,...canFold?[foldButton()]:[])}var toggleChains=()=>setState({chains:state.chains==="folded"?"unfolde\
 d":"folded"});function foldButton(){let button2=make("button",{type:"button",title:FOLD,click:toggleChains},"F\
-old libraries"),show=()=>button2.setAttribute("aria-pressed",String(state.chains==="folded"));return onChange(
-["chains"],show),show(),make("div",{class:"segmented"},button2)}function choice(name,label,values,allowed){let buttons=values.
-map(([value,text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.
-forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=
-!allowed(values[i][0]),button2.title=button2.disabled?"This run has no order of samples":values[i][2]});return onChange(
-[name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){
-let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list),show=()=>{
-let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];nav.classList.toggle("idle",
-focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},crumb(tree2,node,i===path.length-
-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread","activity"],show),show(),
-nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===
-0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){
-let view3=graph.view(),shown=view3.rows.head[node],spot=graph.spot;for(;view3.node(spot)!==shown&&view3.parent(
-spot)!==spot;)spot=view3.parent(spot);return view3.node(spot)===shown?spot:view3.spotOf(node)}var viewKeys=[{names:[
-"v"],shown:["v"],what:"Switch between left heavy and chronological",action:()=>{let view3=state.view==="left-h\
-eavy"?"chronological":"left-heavy";currentRun().ordered&&setState({view:view3})}},{names:["f"],shown:["f"],what:"\
-Switch between icicle and flame",action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})},
-{names:["l"],shown:["l"],what:"Fold or unfold straight runs of library calls",action:toggleChains}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
+old libraries");return follow(["chains"],()=>button2.setAttribute("aria-pressed",String(state.chains==="folded"))),
+make("div",{class:"segmented"},button2)}function choice(name,label,values,allowed){let buttons=values.map(([value,
+text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text));return follow([name,
+"run"],()=>buttons.forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),
+button2.disabled=!allowed(values[i][0]),button2.title=button2.disabled?"This run has no order of samples":values[i][2]})),
+make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){let list=make("\
+ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list);return follow(["foc\
+us","range","run","thread","activity"],()=>{let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(
+tree2,focus2)];nav.classList.toggle("idle",focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make(
+"li",{},crumb(tree2,node,i===path.length-1)))),nav.scrollLeft=nav.scrollWidth}),nav}function crumb(tree2,node,last){
+return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(
+node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){let view3=graph.view(),shown=view3.
+rows.head[node],spot=graph.spot;for(;view3.node(spot)!==shown&&view3.parent(spot)!==spot;)spot=view3.parent(spot);
+return view3.node(spot)===shown?spot:view3.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Switch be\
+tween left heavy and chronological",action:()=>{let view3=state.view==="left-heavy"?"chronological":"left-heav\
+y";currentRun().ordered&&setState({view:view3})}},{names:["f"],shown:["f"],what:"Switch between icicle and fla\
+me",action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})},{names:["l"],shown:["l"],what:"\
+Fold or unfold straight runs of library calls",action:toggleChains}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a call tree: previous or next row; also Home, End"},{shown:[
 "←","→"],what:"In a call tree: collapse or expand; in tabs and plots: move"}],shortcuts=[],keysButton=()=>make(
 "button",{type:"button",class:"icon-button",title:"Keyboard shortcuts (?)",click:showKeys},make("span",{"aria-\
 hidden":"true"},"?"),make("span",{class:"off-screen"},"Keyboard shortcuts"));function listenToKeys(element,wanted2){
@@ -671,9 +654,9 @@ y"}),attributes={class:`panel panel-${panel.id}`,id:`panel-${panel.id}`,"aria-la
 append(body),element.append(section),panel.build(body)}var footer=()=>make("footer",{class:"foot"},`profkit ${head.
 profkit}`);function buildTabs(panels){if(panels.length===0)return;let tabs=panels.map(tabOf),list=make("div",{
 class:"tab-list",role:"tablist","aria-label":"Tables",keydown:event=>walk(event,tabs)},tabs.map(each=>each.button));
-places.tabs.append(list,...tabs.map(each=>each.body));let open=()=>openTab(tabs,tabs.find(each=>each.panel.id===
-state.tab)??tabs[0]);onChange(["tab"],open),onTheme(printing2=>printing2&&tabs.forEach(build)),open()}function tabOf(panel){
-let button2=make("button",{type:"button",role:"tab",id:`tab-${panel.id}`,"aria-controls":`panel-${panel.id}`,click:()=>setState(
+places.tabs.append(list,...tabs.map(each=>each.body)),follow(["tab"],()=>openTab(tabs,tabs.find(each=>each.panel.
+id===state.tab)??tabs[0])),onTheme(printing2=>printing2&&tabs.forEach(build))}function tabOf(panel){let button2=make(
+"button",{type:"button",role:"tab",id:`tab-${panel.id}`,"aria-controls":`panel-${panel.id}`,click:()=>setState(
 {tab:panel.id})},panel.title),content2=make("div",{class:"panel-body"}),body=make("div",{class:`panel panel-${panel.
 id}`,role:"tabpanel",id:`panel-${panel.id}`,"aria-labelledby":`tab-${panel.id}`},make("h2",{class:"print-only"},
 panel.title),content2);return{panel,button:button2,body,content:content2,built:!1}}function openTab(tabs,open){
@@ -681,77 +664,7 @@ for(let each of tabs){let selected=each===open;each.button.setAttribute("aria-se
 button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(open)}function build(tab){tab.built||(tab.built=
 !0,tab.panel.build(tab.content))}function walk(event,tabs){let step3=event.key==="ArrowRight"?1:event.key==="A\
 rrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.findIndex(each=>each.button===document.activeElement),
-next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
-r"},content2),barCell=(share2,text,title=null)=>make("td",{class:"number bar-cell",title},make("span",{class:"\
-bar-line"},share2>0?make("span",{class:"track","aria-hidden":"true"},bar(share2)):null,make("span",{class:"bar\
--text"},text))),shareBar=(share2,title=null,sure="")=>make("span",{class:"share-bar",title},make("span",{class:"\
-track","aria-hidden":"true"},bar(share2)),make("span",{class:"bar-text"},formatShare(share2),sure&&" ",sure&&make(
-"span",{class:"interval"},sure)));function sureShare(weight,whole){if(!weight)return[];let share2=make("span",
-{class:"share"},formatShare(weight/(whole||1)));return hasIntervals()?[share2," ",make("span",{class:"interval"},
-plusMinus(weight,whole))]:[share2]}function bar(share2){let width=`${Math.min(1,Math.max(0,share2))*100}%`;return make(
-"span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"row",class:"nam\
-e plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
-"p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
-"details",{class:"numbers",open},make("summary",{},summary),content2),headline=({headline:text,grade,names:{a,
-b}})=>make("div",{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):
-null),make("dl",{class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"\
-side-b"},make("dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(
-([name,value,remark])=>make("div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));
-function copyButton(name,text){let element=button(name,async()=>{let copied=await copy(text());element.textContent=
-copied?"Copied":"Copying is blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-liv\
-e":"polite"});return element}async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{
-return copySelected(text)}}function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,
-"aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.execCommand("copy");
-return field.remove(),copied}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
-"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
-ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
-n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
-let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
--1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
-Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
-querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
-1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
-let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listenToRows(table.body),{element:table.
-element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.marked=marked,
-mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){let heads=columns4.
-map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",()=>grow(table),{class:"\
-more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-foot"},count,more2),element=make(
-"div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},make("caption",{},caption),make(
-"thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,step:step3,sort,heads,body,more:more2,
-count,foot,element,rising:columnOf(columns4,sort).rising??!1,rows:[],limit:step3,marked:null};return table}var columnOf=(columns4,id)=>columns4.
-find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){let attributes={scope:"col",class:[
-column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(
-" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,button(column2.title,onClick2,{
-class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){table.
-rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
-let{value}=columnOf(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
-for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
-cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
-b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
-less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
-let rows=table.rows.slice(from,table.limit).map(row=>rowOf2(table,row));from?table.body.append(...rows):table.
-body.replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=
-left<=0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.
-limit,table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?
-"":"No rows.",mark(table)}function rowOf2({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(
-key(row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add(
-"wide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&onPick(element,
-()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),isMarked=row=>row.
-dataset.key===marked;for(let row of table.body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.
-removeAttribute("aria-current");setTabStop(table.body,isMarked)}var awaitsPanel={id:"awaits",title:"Suspended, by await",build(body){let show=()=>body.replaceChildren(tableOf2(
-currentRun()));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.awaits)};
-function tableOf2({awaits=[],awaits_of_tasks:ofTasks=!1}){if(!awaits.length)return hint("No call of this run w\
-as suspended at a known line.");let grid=sortableTable({caption:ofTasks?"Lines that awaited something, by the \
-mean number of tasks suspended there.":"Lines that awaited something, by their share of the wall time of all c\
-alls.",sort:"share",step:20,columns:[NAME,...ofTasks?[TASKS]:FIGURES,...PLACE],key:row=>`${whereOf(row)} ${row.
-function} ${row.awaited}`});return grid.show(awaits),grid.element}var whereOf=({file,line:line2})=>`${file}:${line2}`,
-NAME={id:"awaited",title:"awaiting",rising:!0,value:({awaited})=>awaited,cell:({awaited})=>plainHead(awaited)},
-TASKS={id:"share",title:"tasks",value:({share:share2})=>share2,cell:({share:share2})=>numberCell(share2.toFixed(
-share2<1?2:1))},FIGURES=[{id:"share",title:"share",value:({share:share2})=>share2,cell:({share:share2})=>barCell(
-share2,formatShare(share2))},{id:"suspended_s",title:"time",value:({suspended_s})=>suspended_s,cell:({suspended_s})=>numberCell(
-formatTime(suspended_s))},{id:"times",title:"times",value:({times})=>times,cell:({times})=>numberCell(formatCount(
-times))}],PLACE=[{id:"function",title:"function",rising:!0,value:row=>row.function,cell:row=>cell(row.function)},
-{id:"where",title:"where",rising:!0,value:whereOf,cell:row=>cell(whereOf(row),{class:"commit"})}];var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
+next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
 -label":label,class:"branches"},elementsOf(view3,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
 addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view3,items,from=0){let elements=items.
 slice(from,from+MOST2).map(item2=>elementOf(view3,item2));return items.length>from+MOST2&&elements.push(restOf(
@@ -776,26 +689,76 @@ to)}function inwards(item2){return item2.getAttribute("aria-expanded")==="true"?
 "aria-expanded")&&actions.get(item2)?.toggle(!0),null)}function outwards(item2){let{parentElement:around}=item2;
 return item2.getAttribute("aria-expanded")!=="true"?around&&itemAround(around):(actions.get(item2)?.toggle(!1),
 null)}var itemAround=element=>element.closest("[role=treeitem]"),itemIn=element=>element.querySelector("[role=\
-treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){let show=()=>{let{selected}=state;
-body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};onChange(["run","thread","activi\
-ty","selected"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or th\
-e table to see its callers and callees.");function sides(selected){let tree2=currentTree(),group=groupOf(tree2,
-selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view3={tree:tree2,whole:group.
-weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","functions that\
- call it",view3,callersOf(tree2,group),callersOf),side("Callees","functions that it calls",view3,withOwn(tree2,
-group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce(
-(sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&
-(callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
-tree:tree2,whole,name:selected},top,grow2){let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"\
-sandwich-side","aria-labelledby":id},make("h3",{id},title,make("small",{},meaning)),treeList({label:`${title} \
-of ${selected}`,top,below:group=>functionOf(group)===null?[]:grow2(tree2,group),content:group=>content(group,group.
-weight/whole),name:group=>[formatShare(group.weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),
-pick:group=>{functionOf(group)!==null&&setState({selected:group.fn})}}))}var functionOf=group=>group.own?null:
-group.fn,wordOf=group=>group.own?"self":"the bottom of the stack";function groupName(group){let fn=functionOf(
-group);return fn===null?wordOf(group):head.functions.name[fn]}function groupPlace(group){let fn=functionOf(group);
-return fn===null?"":placeOf(fn)}function content(group,share2){let bar2=shareBar(share2,weightText(group.weight)),
-fn=functionOf(group);return fn===null?[bar2," ",make("span",{class:"faint"},groupName(group))]:[bar2,swatch(fn),
-" ",make("span",{class:"pick"},groupName(group))," ",placeElement(groupPlace(group))]}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
+treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){follow(["run","thread","acti\
+vity","selected"],()=>{let{selected}=state;body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))})},
+applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table to see its callers and\
+ callees.");function sides(selected){let tree2=currentTree(),group=groupOf(tree2,selected);if(!group.weight)return[
+hint("The selected function has no samples here.")];let view3={tree:tree2,whole:group.weight,name:head.functions.
+name[selected]};return[make("div",{class:"sandwich"},side("Callers","functions that call it",view3,callersOf(tree2,
+group),callersOf),side("Callees","functions that it calls",view3,withOwn(tree2,group),withOwn))]}function withOwn(tree2,group){
+let callees=calleesOf(tree2,group),own=group.weight-callees.reduce((sum,callee)=>sum+callee.weight,0),itself={
+fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&(callees.length||group.fn===state.selected)?
+[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{tree:tree2,whole,name:selected},top,grow){
+let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"sandwich-side","aria-labelledby":id},make(
+"h3",{id},title,make("small",{},meaning)),treeList({label:`${title} of ${selected}`,top,below:group=>functionOf(
+group)===null?[]:grow(tree2,group),content:group=>content(group,group.weight/whole),name:group=>[formatShare(group.
+weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),pick:group=>{functionOf(group)!==null&&setState(
+{selected:group.fn})}}))}var functionOf=group=>group.own?null:group.fn,wordOf=group=>group.own?"self":"the bot\
+tom of the stack";function groupName(group){let fn=functionOf(group);return fn===null?wordOf(group):head.functions.
+name[fn]}function groupPlace(group){let fn=functionOf(group);return fn===null?"":placeOf(fn)}function content(group,share2){
+let bar2=shareBar(share2,weightText(group.weight)),fn=functionOf(group);return fn===null?[bar2," ",make("span",
+{class:"faint"},groupName(group))]:[bar2,swatch(fn)," ",make("span",{class:"pick"},groupName(group))," ",placeElement(
+groupPlace(group))]}var STEP=50,SortableTable=class{element;#spec;#body=make("tbody");#more=button("",()=>this.#grow(),{class:"mor\
+e"});#count=make("span",{class:"count",role:"status"});#foot=make("div",{class:"grid-foot"},this.#count,this.#more);#heads;#rows=[];#limit=0;#sorted;#rising;#marked=null;constructor(spec){
+let{caption,columns:columns4,sort,pick}=spec;this.#spec=spec,this.#sorted=columns4.find(({id})=>id===sort)??columns4[0],
+this.#rising=this.#sorted.rising??!1,this.#heads=columns4.map(column2=>headOf(column2,()=>this.#sortBy(column2)));
+let head2=make("thead",{},make("tr",{},this.#heads)),table=make("table",{class:"figures"},make("caption",{},caption),
+head2,this.#body);this.element=make("div",{class:"grid"},make("div",{class:"scroll"},table),this.#foot),pick&&
+listenToRows(this.#body)}show(rows){this.#rows=[...rows],this.#limit=this.#spec.step??STEP,this.#arrange()}mark(marked){
+this.#marked=marked;let isMarked=row=>marked!==null&&row.dataset.key===String(marked);for(let row of this.#body.
+rows)isMarked(row)?row.setAttribute("aria-current","true"):row.removeAttribute("aria-current");setTabStop(this.#body,
+isMarked)}#sortBy(column2){this.#rising=this.#sorted===column2?!this.#rising:column2.rising??!1,this.#sorted=column2,
+this.#arrange()}#arrange(){let{id,value}=this.#sorted;value&&this.#rows.sort((a,b)=>order(value(a),value(b),this.#rising));
+let direction=this.#rising?"ascending":"descending";for(let head2 of this.#heads)head2.dataset.column===id?head2.
+setAttribute("aria-sort",direction):head2.removeAttribute("aria-sort");this.#build(0)}#grow(){let from=this.#limit;
+this.#limit*=2,this.#build(from)}#build(from){let[all,limit]=[this.#rows.length,this.#limit],rows=this.#rows.slice(
+from,limit).map(row=>this.#rowOf(row));from?this.#body.append(...rows):this.#body.replaceChildren(...rows);let left=all-
+limit;this.#more.hidden=left<=0,this.#foot.hidden=left<=0&&all>0,this.#more.textContent=`${Math.min(left,limit)}\
+ more`;let shown=`${exactCount(limit)} of ${exactCount(all)}`;this.#count.textContent=left>0?shown:all?"":"No \
+rows.",this.mark(this.#marked)}#rowOf(row){let{key,columns:columns4,pick}=this.#spec,element=make("tr",{"data-\
+key":String(key?key(row):row)});return columns4.forEach((column2,i)=>{let content2=column2.cell(row);column2.wide&&
+content2.classList.add("wide-only"),element.append(i||content2.tagName==="TH"?content2:make("th",{scope:"row"},
+content2))}),pick&&onPick(element,()=>pick(row)),element}};function filledTable(spec,rows){let table=new SortableTable(
+spec);return table.show(rows),table.element}function headOf(column2,onClick2){let kind=[column2.number??(column2.
+value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(" ")||null,content2=column2.
+value?button(column2.title,onClick2,{class:"sort",title:column2.hint??null}):column2.title;return make("th",{scope:"\
+col",class:kind,"data-column":column2.id},content2)}function order(a,b,rising){if(a===null||b===null)return+(a===
+null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?less:-less}
+var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
+"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
+ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
+n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
+let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
+-1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
+Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
+querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
+1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
+let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var NUMBERS={
+count:formatCount,exact:exactCount,bytes:formatBytes,portion:formatShare,cores:share2=>`${Math.round(share2*100)}\
+ %`,mean:number=>number.toFixed(number<1?2:1),percent:part=>formatPercent(part,1),time:seconds=>seconds?formatTime(
+seconds):""},TEXTS={name:plainHead,text:text=>cell(text),place:text=>cell(text,{class:"commit"})};function columnOf(id,title,kind,value){
+let text=row=>String(value(row)??"");if(kind==="words")return{id,title,cell:row=>TEXTS.text(text(row))};if(kind===
+"drawing")return{id,title,cell:row=>TEXTS.place(text(row))};if(kind==="share")return{id,title,value,cell:row=>shareCell(
+Number(value(row)))};if(kind in TEXTS){let write3=TEXTS[kind];return{id,title,value,rising:!0,cell:row=>write3(
+text(row))}}let write2=NUMBERS[kind],number=found3=>numberCell(found3===null?"":write2(Number(found3)));return{
+id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));var dataPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>body.replaceChildren(...(currentRun().
+tables?.[id]??[{hint:missing}]).map(elementOf2)))},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
+tables?.[id])}),awaitsPanel=dataPanel("awaits","Suspended, by await","No call of this run was suspended at a k\
+nown line."),operatorsPanel=dataPanel("operators","Operators","torch.profiler did not record this run."),processesPanel=dataPanel(
+"processes","Processes","This run has one process.");function elementOf2(block){if("text"in block)return make(
+"p",{},block.text);if("hint"in block)return hint(block.hint);if("title"in block)return titled("h3",block.title,
+block.remark);let{columns:columns4,rows,...spec}=block,written=columns4.map(([id,title,kind],i)=>columnOf(id,title,
+kind,row=>row[i]));return filledTable({...spec,columns:written,key:([first])=>first},rows)}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
 if(!(high>low))return[low];let rough=(high-low)/Math.max(1,wanted2),power=10**Math.floor(Math.log10(rough)),step3=[
 1,2,5,10].map(factor=>factor*power).find(size2=>size2>=rough*.999)??10*power,first=Math.ceil(low/step3-1e-9),last=Math.
 floor(high/step3+1e-9);return Array.from({length:Math.max(0,last-first)+1},(_,i)=>(first+i)*step3)}function paddedExtent(values,room=.05){
@@ -808,10 +771,10 @@ holder.replaceChildren(svg)}),make("figure",{class:"plot-figure"},caption&&make(
 function onWidth(element,least,repaint){let last=0;new ResizeObserver(([entry])=>{let width=Math.max(least,Math.
 floor(entry.contentRect.width));entry.contentRect.width===0||width===last||(last=width,repaint(width))}).observe(
 element)}var plotLabel=(x,y,text,attributes={})=>draw("text",{x,y,"text-anchor":"middle",class:"plot-label",...attributes},
-text),stroke=(x1,y1,x2,y2,kind)=>draw("line",{x1,y1,x2,y2,class:kind});function axisBelow(svg,{at:at2,values,texts,
-y,top}){let free=-1/0,width=Math.max(...texts.map(text=>text.length))*6.5;values.forEach((value,i)=>{let x=at2(
+text),stroke=(x1,y1,x2,y2,kind)=>draw("line",{x1,y1,x2,y2,class:kind});function axisBelow(svg,at2,values,texts,[
+top,y]){let free=-1/0,width=Math.max(...texts.map(text=>text.length))*6.5;values.forEach((value,i)=>{let x=at2(
 value);svg.append(stroke(x,top,x,y,"plot-grid")),!(x-width/2<free)&&(svg.append(plotLabel(x,y+16,texts[i])),free=
-x+width/2+8)})}function axisLeft(svg,{at:at2,values,texts,left,right}){values.forEach((value,i)=>{let y=at2(value);
+x+width/2+8)})}function axisLeft(svg,at2,values,texts,[left,right]){values.forEach((value,i)=>{let y=at2(value);
 svg.append(stroke(left,y,right,y,"plot-grid")),svg.append(plotLabel(left-6,y+4,texts[i],{"text-anchor":"end"}))})}
 function whisker(svg,{at:at2,low,high,middle,y,size:size2=5,kind=""}){if(low!==null&&high!==null){svg.append(stroke(
 at2(low),y,at2(high),y,`whisker ${kind}`));for(let x of[at2(low),at2(high)])svg.append(stroke(x,y-size2,x,y+size2,
@@ -819,7 +782,19 @@ at2(low),y,at2(high),y,`whisker ${kind}`));for(let x of[at2(low),at2(high)])svg.
 "details",{class:"numbers"},make("summary",{},summary),make("div",{class:"scroll",tabindex:"0",role:"region","\
 aria-label":summary},make("table",{class:"figures"},make("thead",{},make("tr",{},head2.map(text=>make("th",{scope:"\
 col"},text)))),make("tbody",{},rows.map(([first,...cells])=>make("tr",{},make("th",{scope:"row"},first),cells.
-map(cell2=>make("td",{class:"number"},cell2))))))));var ALARMS=new Set(["warn","bad"]),NOTES=new Set(["note","error"]),STATE="started",factList=facts=>make("dl",{
+map(cell2=>make("td",{class:"number"},cell2))))))));function explorer(explored,figure2){let{label,count,rest,summary,
+describe,nearest:nearest2,onMove:onMove2,onEnter}=explored,last=count-1,current2=null,readout=make("output",{class:"\
+strip-readout"},summary),move2=i=>{current2=i,readout.textContent=i===null?summary:describe(i),slider.setAttribute(
+"aria-valuenow",String(Math.min(last,i??rest)+1)),slider.setAttribute("aria-valuetext",readout.textContent),onMove2(
+i)},enter=()=>current2!==null&&onEnter?.(current2),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"\
+0","aria-label":label,"aria-valuemin":1,"aria-valuemax":count,"aria-valuenow":Math.min(last,rest)+1,"aria-valu\
+etext":summary,click:enter,pointerleave:()=>move2(null),pointermove:({clientX,clientY})=>{let svg=figure2.querySelector(
+"svg");if(!svg)return;let{left,top,width}=svg.getBoundingClientRect(),scale=svg.viewBox.baseVal.width/width;move2(
+nearest2((clientX-left)*scale,(clientY-top)*scale))},keydown:event=>{event.key==="Enter"&&enter();let to=pointAfter(
+current2??rest,last,event.key);to!==null&&(event.preventDefault(),event.stopPropagation(),move2(Math.min(last,
+Math.max(0,to))))}},figure2);return{slider,readout,move:move2}}function pointAfter(from,last,key){let wide=Math.
+max(1,Math.round(last/10)),places2={ArrowRight:from+1,ArrowUp:from+1,ArrowLeft:from-1,ArrowDown:from-1,PageUp:from+
+wide,PageDown:from-wide,Home:0,End:last};return Object.hasOwn(places2,key)?places2[key]:null}var ALARMS=new Set(["warn","bad"]),NOTES=new Set(["note","error"]),STATE="started",factList=facts=>make("dl",{
 class:"facts"},facts.map(([name,parts2],i)=>[make("dt",{},i&&facts[i-1][0]===name?"":name),make("dd",{},parts2.
 flatMap(([text,tone],k)=>[k?" · ":"",make("span",{class:`tone-${tone}`},withLink(text))]))]).flat());function warnings(sentences){
 let items=sentences.map(text=>make("li",{},withLink(text)));return items.length?make("ul",{class:"warnings"},items):
@@ -835,82 +810,50 @@ activity]??[]:summary}var summaryPanel={id:"sentences",title:"Summary",build(bod
 "thread","activity"];onChange([...names],()=>show(ofSelection()));let isUntouched=names.every(name=>state[name]===
 initialState[name]);show(isUntouched?currentRun().summary??[]:ofSelection())},applies:()=>head.runs.some(run=>run.
 summaries||(run.summary??[]).length>0)},factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":
-"About the run",build(body){let show=()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??"");
-onChange(["run"],show),show()},applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"\
-Notes",build(body){let show=()=>body.replaceChildren(warnings(notesOf(currentRun()))??"");onChange(["run"],show),
-show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.
-filter(([,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&
-alarms(parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),
-notes=(run.notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){
-let resources=currentRun().resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),
-rows=resources.at_s.map((at2,i)=>[formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(
-resources.rss_bytes[i]),formatCount(resources.threads[i])]);return numbersTable("Resources over time as a tabl\
-e",["time","CPU since the previous row","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
-ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
-pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
-found2()),grid.mark(state.selected)};onChange(["run","thread","activity","search"],show),onChange(["selected"],
-()=>grid.mark(state.selected)),show()},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree());function columns(){
-let{functions:functions2}=head,words2={rising:!0,wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,
-value:fn=>costs2()[name][fn],cell:fn=>weightCell(name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.
-name[fn],cell:nameCell},weights("self","the function itself"),weights("total",hasStatedTotals(tree())?"includi\
-ng callees, as stated by the file":"including callees; recursion counts once"),{id:"package",title:"package",...words2,
-value:packageOf,cell:fn=>cell(packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(
-placeElement(placeOf(fn)))}]}function nameCell(fn){return make("th",{scope:"row",class:"name"},functionLink(fn),
-placeElement(placeOf(fn),{class:"narrow-only place"}))}function weightCell(name,fn){let weight=costs2()[name][fn],
-whole=tree().total[0]||1,amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[amount2,
-" ",...sureShare(weight,whole)]:"";return barCell(weight/whole,text,weightText(weight))}function found2(){let{
-total}=costs2(),matches=matchingFunctions(state.search),rows=[];return total.forEach((weight,fn)=>{weight&&(!matches||
-matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
-name,summary,describe:describe2,onChoose}){let drawn={svg:null,width:0,step:1,marks:[],chosen:null},last=points.
-length-1,sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",figure2=plotFigure({title:name,
-described:summary,caption:`By commit, the newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>paint2(
-drawn,points,isTime,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":`\
-Commit: ${name}`,"aria-valuemin":1,"aria-valuemax":points.length,"aria-valuenow":points.length,"aria-valuetext":summary,
-keydown:event=>{let to=pointAfter(drawn.chosen,last,event.key);to!==null&&(event.preventDefault(),choose(to))},
-pointermove:event=>choose(nearest(drawn,last,event)),pointerleave:()=>choose(null)},figure2),readout=make("out\
-put",{class:"strip-readout"},summary),choose=i=>{drawn.chosen=i,readout.textContent=i===null?summary:describe2(
-i),slider.setAttribute("aria-valuetext",readout.textContent),slider.setAttribute("aria-valuenow",String((i??last)+
-1)),drawn.marks.forEach((mark2,k)=>mark2.classList.toggle("chosen",k===i)),onChoose(i)};return{element:make("d\
-iv",{},slider,readout,keyOf(points)),choose}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(
-0,8):commit;function paint2(drawn,points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[value,
-low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.
-min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
-isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,left:LEFT,right:width-RIGHT});let line2=points.
-map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,
-class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:
-5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,marks}),bottom+
-BELOW}function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark2=draw("g",{class:`trend-point ${warnings2.
-length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,up2(low),x,up2(
-high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,x+size2-.5,end,"whiske\
-r"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(warnings2.
-length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){
-let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
-x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
-replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
-some(({warnings:warnings2})=>warnings2.length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see \
-the table")):null;function pointAfter(chosen,last,key){let from=chosen??last+1,places2={ArrowLeft:from-1,ArrowDown:from-
-1,ArrowRight:from+1,ArrowUp:from+1,Home:0,End:last};return Object.hasOwn(places2,key)?Math.min(last,Math.max(0,
-places2[key])):null}function nearest({svg,width,step:step3},last,event){if(!svg)return null;let bounds=svg.getBoundingClientRect(),
-x=(event.clientX-bounds.left)/bounds.width*width;return Math.min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
+"About the run",build(body){follow(["run"],()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??
+""))},applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){follow(
+["run"],()=>body.replaceChildren(warnings(notesOf(currentRun()))??""))},applies:()=>head.kind==="sampled"&&head.
+runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(([,tone])=>ALARMS.
+has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(parts2).length).
+map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.notes??[]).
+map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
+resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
+formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
+resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous r\
+ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=new SortableTable({caption:"F\
+unctions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",
+step:40,pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element),follow(["run","t\
+hread","activity","search"],()=>{grid.show(found2()),grid.mark(state.selected)}),onChange(["selected"],()=>grid.
+mark(state.selected))},applies:hasGraph},tree=currentTree,costs2=()=>costsOf(tree());function columns(){let{functions:functions2}=head,
+words2={rising:!0,wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],
+cell:fn=>weightCell(name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},
+weights("self","the function itself"),weights("total",hasStatedTotals(tree())?"including callees, as stated by\
+ the file":"including callees; recursion counts once"),{id:"package",title:"package",...words2,value:packageOf,
+cell:fn=>cell(packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(placeElement(placeOf(
+fn)))}]}function nameCell(fn){return make("th",{scope:"row",class:"name"},functionLink(fn),placeElement(placeOf(
+fn),{class:"narrow-only place"}))}function weightCell(name,fn){let weight=costs2()[name][fn],whole=tree().total[0]||
+1,amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[amount2," ",...sureShare(weight,
+whole)]:"";return barCell(weight/whole,text,weightText(weight))}function found2(){let{total}=costs2(),matches=matchingFunctions(
+state.search),rows=[];return total.forEach((weight,fn)=>{weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
 history",title:"History",build(body){let shown=(head.history?[head.history,...head.history.more??[]]:[]).filter(
 each=>each.points.length);body.append(...shown.map(each=>seriesOf(each,shown.length>1)))},applies:()=>!!head.history?.
 points.length};function seriesOf({label,measure,points},titled2){let exact=measure==="instructions",format=values=>exact?
 values.map(exactCount):timesAlike(values),quantity=NAMES2[measure],name=`${quantity} of ${label} over ${points.
 length} commit${points.length===1?"":"s"}`,texts={name,quantity,exact,format,values:format(points.map(point=>point.
-value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>describe(
-points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf2(
+value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>wordsOf(
+points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf(
 points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
 choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
 make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:"history"},title,plot.element,
-tableOf3(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
+tableOf(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
 let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
 let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
-last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,format,exact},i){let{started,
+last)}: ${values[0]} to ${values.at(-1)}${change}`}function wordsOf(point,{values,format,exact},i){let{started,
 low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`\
 95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
-runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf3(columns4,rows,name){
+runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf(columns4,rows,name){
 return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"\
-figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
+figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf(points,{
 quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
 commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make("strong",{},
 values[i]))},{title:"change",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},{title:"95 % int\
@@ -923,10 +866,34 @@ low)&&isNumber(high)?format([low,high]).join(" – "):"";function stepCell(befor
 value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?
 "more":"less":"noise",title=apart?null:"within noise";return make("td",{class:`number ${tone}`,title},changeText(
 now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
-before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
+before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var LEFT=84,
+RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,name,summary,
+describe,onChoose}){let sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",drawn={step:1,
+marks:[]},figure2=plotFigure({title:name,described:summary,caption:`By commit, the newest on the right${sure}.\
+ The axis does not start at zero.`},(svg,width)=>(drawn=paint2(points,isTime,svg,width),TOP+HEIGHT+BELOW)),{slider,
+readout,move:move2}=explorer({label:`Commit: ${name}`,count:points.length,rest:points.length,summary,describe,
+nearest:x=>Math.min(points.length-1,Math.max(0,Math.floor((x-LEFT)/drawn.step))),onMove:i=>{drawn.marks.forEach(
+(mark,k)=>mark.classList.toggle("chosen",k===i)),onChoose(i)}},figure2);return{element:make("div",{},slider,readout,
+keyOf(points)),choose:move2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(0,8):commit;function paint2(points,isTime,svg,width){
+let ends=points.flatMap(({value,low,high})=>[value,low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+
+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+
+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(isTime?"time":"count",values);axisLeft(svg,up2,values,
+texts,[LEFT,width-RIGHT]);let line2=points.map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(
+" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(
+markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(svg,points,at2,step3,bottom),{step:step3,marks}}
+function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark=draw("g",{class:`trend-point ${warnings2.
+length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark.append(stroke(x,up2(low),x,up2(
+high),"whisker"));for(let end of[up2(low),up2(high)])mark.append(stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}
+let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark.append(warnings2.length?
+draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark}function paintCommits(svg,points,at2,step3,bottom){
+let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
+x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
+replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
+some(({warnings:warnings2})=>warnings2.length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see \
+the table")):null;var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
 "executions","min","median","max"],REACH=8;function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(
-timing),named={title:`Times of ${label}`,described:wordsOf(timing,rows)};return make("div",{class:"distributio\
-n"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
+timing),named={title:`Times of ${label}`,described:wordsOf2(timing,rows)};return make("div",{class:"distributi\
+on"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
 "Times as a table",HEADS_OF_PROGRAM,numbers(rows).map(row=>row.slice(2))):numbersTable("Times of each process \
 as a table",HEADS,numbers(rows)))}function rowsOf2(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({
 process,zygote:zygotes[process]??0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||a.process-b.process),
@@ -938,42 +905,41 @@ map(times_s=>Math.min(...times_s)),usual=all.filter(time_s=>time_s<=far);return[
 high_s??median_s,...least]}),.04);function paint3(svg,width,{rows,timing,range}){let left=width<520?40:88,each=rows.
 length>30?9:15,at2=linearScale(range,[left,width-RIGHT2]),top=TOP2+HISTOGRAM+12,gaps=rows.filter((row,i)=>i&&row.
 first).length,bottom=top+rows.length*each+gaps*6,values=roundTicks(...range,Math.max(3,Math.floor((width-left-
-RIGHT2)/110)));axisBelow(svg,{at:at2,values,texts:axisTexts("time",values),y:bottom+2,top:TOP2}),paintMedian(svg,
-timing,at2,bottom+2),paintHistogram(svg,rows,range,{at:at2,counted:timing.program?"executions":"blocks"});let y=top-
-each/2;return rows.forEach((row,i)=>{y+=each+(i&&row.first?6:0),row.first&&!timing.program&&svg.append(zygoteLabel(
-row,left,y)),paintRow(svg,row,{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,
-low_s,high_s},at2,bottom){let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-
-at2(low_s));svg.append(draw("rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.
-append(stroke(x,TOP2-4,x,bottom,"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,
-{class:"plot-label median-label"}))}function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.
-flatMap(row=>row.times_s).filter(time2=>time2<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),
-bins=new Uint32Array(many);for(let time2 of all)bins[Math.min(many-1,Math.floor((time2-low)/(high-low)*many))]++;
-let most=Math.max(...bins,1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.
-forEach((count,i)=>{let height=count/most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-
-height,width,height,class:"histogram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.
-append(plotLabel(at2(low)-6,TOP2+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,
-counted2,{"text-anchor":"end",class:"plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<
-60?`#${zygote}`:`interpreter ${zygote}`;return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{
-y,each,at:at2,range,left,width}){svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(
-time2=>time2<=range[1]),height=i=>y+(i*.618%1-.5)*each*.5,dots=inside.map((time2,i)=>`M${at2(time2).toFixed(1)}\
-,${height(i).toFixed(1)}h0`),least=Math.min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"blo\
-ck-dots"})),svg.append(draw("circle",{cx:at2(least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.
-times_s.length-inside.length;beyond&&svg.append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"\
-start"}))}function keyOf2({low_s,program}){let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"\
-true"}),entry=(kind,text)=>make("li",{},sign(kind),text);return make("ul",{class:"plot-key"},entry("sign-least",
-program?"fastest execution":"fastest block of a process"),entry("sign-block",program?"the others":"its other b\
-locks"),entry("sign-median",[program?"median":"median of the fastest blocks",low_s===null?"":", with its 95 % \
-interval"].join("")),make("li",{},`+n → number of slower ${program?"executions":"blocks"} beyond the axis`))}
-function wordsOf({median_s,low_s,high_s,min_s,program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,
-high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${program?`${rows[0].times_s.length} exe\
-cutions`:`${rows.length} processes`}; median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.
-map(({times_s})=>[Math.min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());
-return rows.map(({process,zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(
-String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
+RIGHT2)/110)));axisBelow(svg,at2,values,axisTexts("time",values),[TOP2,bottom+2]),paintMedian(svg,timing,at2,bottom+
+2),paintHistogram(svg,rows,range,{at:at2,counted:timing.program?"executions":"blocks"});let y=top-each/2;return rows.
+forEach((row,i)=>{y+=each+(i&&row.first?6:0),row.first&&!timing.program&&svg.append(zygoteLabel(row,left,y)),paintRow(
+svg,row,{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,low_s,high_s},at2,bottom){
+let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-at2(low_s));svg.append(draw(
+"rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.append(stroke(x,TOP2-4,x,bottom,
+"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
+function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.flatMap(row=>row.times_s).
+filter(time=>time<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(
+many);for(let time of all)bins[Math.min(many-1,Math.floor((time-low)/(high-low)*many))]++;let most=Math.max(...bins,
+1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{let height=count/
+most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,class:"histog\
+ram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(low)-6,TOP2+
+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,counted2,{"text-anchor":"end",class:"\
+plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<60?`#${zygote}`:`interpreter ${zygote}`;
+return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{y,each,at:at2,range,left,width}){
+svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(time=>time<=range[1]),height=i=>y+
+(i*.618%1-.5)*each*.5,dots=inside.map((time,i)=>`M${at2(time).toFixed(1)},${height(i).toFixed(1)}h0`),least=Math.
+min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.append(draw("circle",{cx:at2(
+least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-inside.length;beyond&&svg.
+append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({low_s,program}){
+let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make("li",{},sign(
+kind),text);return make("ul",{class:"plot-key"},entry("sign-least",program?"fastest execution":"fastest block \
+of a process"),entry("sign-block",program?"the others":"its other blocks"),entry("sign-median",[program?"media\
+n":"median of the fastest blocks",low_s===null?"":", with its 95 % interval"].join("")),make("li",{},`+n → num\
+ber of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf2({median_s,low_s,high_s,min_s,
+program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low}\
+ and ${high}`:"";return`${program?`${rows[0].times_s.length} executions`:`${rows.length} processes`}; median ${median}${sure}\
+, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(...times_s),medianOf(times_s),
+Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,zygote,times_s},i)=>[process+
+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
 id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,orders:orders3}=measuredComparison,
-ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),foldedRemarks(measuredComparison),ratios.
-length?ratioFigure(ratios,names):null,...orders3.map(order2=>sideBySide(order2,names,orders3.length>1))];body.
-append(...parts2.filter(part=>part!==null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(
+ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison.headline,names),foldedRemarks(measuredComparison),
+ratios.length?ratioFigure(ratios,names):null,...orders3.map(order2=>sideBySide(order2,names,orders3.length>1))];
+body.append(...parts2.filter(part=>part!==null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(
 order2.ratio),kindOf=order2=>GREY.has(order2.verdict)?"noise":order2.verdict==="slower"?"more":"less";function ratioFigure(orders3,{
 a,b}){let bounds=({low,high})=>isNumber(low)&&isNumber(high)?`${changeText(low)} to ${changeText(high)}`:"–",
 rows=orders3.map(order2=>[order2.label,changeText(order2.ratio),bounds(order2),order2.words,order2.sentence]);
@@ -984,241 +950,164 @@ dict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?1
 flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(ends.map(Math.log),.12),
 scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),row=width<560?ROW+14:ROW,
 bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=ratioTicks(Math.exp(least),
-Math.exp(most),room);return axisBelow(svg,{at:at2,values,texts:values.map(changeText),y:bottom,top:TOP3}),svg.
-append(stroke(at2(1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(at2(1),bottom+32,"no difference",{class:"\
-plot-label plot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<
-560})}),bottom+BELOW3}function ratioTicks(least,most,room){if(least>.4&&most<2.5)return roundTicks(least,most,
-room);let decades=Array.from({length:13},(_,i)=>10**(i-6)),factors=decades.flatMap(ten=>[ten,2*ten,5*ten]).filter(
-f=>f>=least&&f<=most),every=factors.length>room?factors.filter(f=>decades.includes(f)):factors;return[...new Set(
-[...every,1])]}function paintRow2(svg,order2,{at:at2,left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;
-whisker(svg,{at:at2,low,high,middle:ratio,y:middle,size:6,kind:kindOf(order2)});let text=order2.label.length>34?
-`${order2.label.slice(0,33)}…`:order2.label,[x,base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.
-append(plotLabel(x,base,text,{"text-anchor":anchor}))}function sideBySide(order2,{a,b},isNamed){return make("s\
-ection",{class:"order-comparison"},isNamed?make("h3",{},order2.label,badge(order2.words,`change-${kindOf(order2)}`)):
-null,isNamed&&order2.sentence?make("p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,b]),order2.
-python?.length?deltaTable(order2.python,"Python function"):null,order2.delta?.length?deltaTable(order2.delta,order2.
-python?.length?"native function":"function"):null)}function bothTimes({a,b},names){let range=usualRange([a,b].
-filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("h4",{},
-make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){
-let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(
-deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
-Math.abs(value))}`,spec={caption:`Instructions per execution by ${kind}, with the difference B − A, largest fi\
-rst.`,sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,
-cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>number(a)},{id:"b",title:"B",value:([
-,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"difference",value:([,,,delta])=>Math.abs(delta),cell:([,,
-,delta])=>numberCell(signed(delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},grid=sortableTable(
-spec);return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",width:160,
-height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw("rect",{x:part>
-0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
+Math.exp(most),room);return axisBelow(svg,at2,values,values.map(changeText),[TOP3,bottom]),svg.append(stroke(at2(
+1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(at2(1),bottom+32,"no difference",{class:"plot-label p\
+lot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<560})}),
+bottom+BELOW3}function ratioTicks(least,most,room){if(least>.4&&most<2.5)return roundTicks(least,most,room);let decades=Array.
+from({length:13},(_,i)=>10**(i-6)),factors=decades.flatMap(ten=>[ten,2*ten,5*ten]).filter(f=>f>=least&&f<=most),
+every=factors.length>room?factors.filter(f=>decades.includes(f)):factors;return[...new Set([...every,1])]}function paintRow2(svg,order2,{
+at:at2,left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;whisker(svg,{at:at2,low,high,middle:ratio,
+y:middle,size:6,kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33)}…`:order2.
+label,[x,base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-an\
+chor":anchor}))}function sideBySide(order2,{a,b},isNamed){return make("section",{class:"order-comparison"},isNamed?
+make("h3",{},order2.label,badge(order2.words,`change-${kindOf(order2)}`)):null,isNamed&&order2.sentence?make("\
+p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,b]),order2.python?.length?deltaTable(order2.
+python,"Python function"):null,order2.delta?.length?deltaTable(order2.delta,order2.python?.length?"native func\
+tion":"function"):null)}function bothTimes({a,b},names){let range=usualRange([a,b].filter(timing=>timing!==null));
+return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("h4",{},make("span",{class:"faint"},"\
+AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){let most=Math.max(...rows.
+map(([,,,delta])=>Math.abs(delta)),1),bar2=delta=>cell(deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"\
+true"}),signed=value=>`${value>0?"+":""}${exactCount(value)}`;return filledTable({caption:`Instructions per ex\
+ecution by ${kind}, with the difference B − A, largest first.`,sort:"delta",step:15,key:([name])=>name,columns:[
+columnOf("name","function","name",([name])=>name),columnOf("a","A","exact",([,a])=>a),columnOf("b","B","exact",
+([,,b])=>b),{id:"delta",title:"difference",value:([,,,delta])=>Math.abs(delta),cell:([,,,delta])=>numberCell(signed(
+delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},rows)}function deltaBar(part){let svg=draw(
+"svg",{viewBox:"0 0 160 14",width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"le\
+ss"}`;return svg.append(draw("rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,
+80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
 order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected statement":"Measurement",
-build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
-["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
-hidden=places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,
-variant,what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,
-variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("c\
-ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(
-order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
-isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(
-part=>part!==null)}function timeFigures(time2){let[median,low,high,min]=timesAlike([time2.median_s,time2.low_s,
-time2.high_s,time2.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no inter\
-val from fewer than 6 processes"],["min",min,time2.program?"of all executions":"of all blocks"],...time2.program?
-[]:processFigures(time2),time2.program?["executions",exactCount(time2.processes[0].length),"each a new process"]:
-["executions",exactCount(time2.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["process\
-es",String(processes.length),`from ${plural(new Set(zygotes).size,"interpreter")}`]],countsSection=(counts,graphed)=>make(
-"section",{class:"counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.
-stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],[
-"baseline",exactCount(counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(
-counts.raw)]]),...pythonFunctions(counts.python),counts.functions.length?nativeFunctions(counts,graphed):null);
-function nativeFunctions(counts,graphed){let first=!counts.python?.functions.length;return folded("Native func\
-tions",functions(counts,"Native functions"),first&&!graphed)}function pythonFunctions(python){return python?[python.
-functions.length?folded("Python functions",functions(python,"Python functions"),!0):null,hint(python.note)]:[]}
-var shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){
-let[low,high]=[Math.min(...raw),Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:
-low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({
-net,functions:rows},what){let share2=value=>net>0?value/net:0,cell2=value=>barCell(share2(value),exactCount(value),
-formatShare(share2(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
-id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},grid=sortableTable(
-{caption:`${what} by self and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
-columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
-xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
- statements`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is \
-that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
-body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys());let mark2=()=>grid.mark(state.order);onChange(
-["order"],mark2),mark2()},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??
-[];return facts.length?folded("What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.
-map(order2=>order2.timing),medians=timesAlike([...times.map(time2=>time2?.median_s),...times.map(time2=>time2?.
-min_s)]),counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time2=>time2!==
-null)),number=numberCell,timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make(
-"strong",{},medians[i]))},{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative t\
-o it",value:i=>sureness(times[i]),cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,
-cell:i=>cell(miniature(times[i],at2)??"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.
-min_s??null,cell:i=>number(medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,
-cell:i=>cell(blocksOf(times[i]),{class:"number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"\
-without memory allocators",value:i=>counts[i],cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"\
-name",rising:!0,value:i=>i,cell:nameCell2},...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?
-counted2:[],{id:"warnings",title:"warnings",wide:!0,number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.
-length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(i)?null:"faint"})}]}function nameCell2(i){let{label,variant,
-what}=orders2[i];return make("th",{scope:"row",class:"name"},button(label,()=>{},{class:"link",title:what===label?
-null:what}),variant?make("span",{class:"variant"},variant):null,make("span",{class:"narrow-only"},trustOf(i)))}
-function trustOf(i){let{warnings:warnings2,error}=orders2[i];return error?badge("failed","tone-bad"):warnings2.
-length?badge(plural(warnings2.length,"warning"),"tone-warn",warnings2.join(`
-`)):null}function sureness(time2){return!time2||time2.low_s===null||time2.high_s===null||!(time2.low_s>0)?null:
-(time2.high_s-time2.low_s)/2/time2.median_s}function sureText(time2){let part=sureness(time2);return part===null?
-"":part>0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time2){if(!time2)return"";
-let blocks=time2.processes.map(process=>process.length);return`${time2.processes.length} × ${Math.min(...blocks)}`}
-function whiskerScale(times){let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).
-filter(end=>end>0),[low,high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,
-scale=linearScale(paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time2,at2){
-if(!time2||!((time2.low_s??time2.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,
-"aria-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time2.low_s,high:time2.
-high_s,middle:time2.median_s,y:9,size:4}),svg}var operatorsPanel={id:"operators",title:"Operators",build(body){let show=()=>body.replaceChildren(...partsOf2(
-currentRun().trace));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-trace)};function partsOf2(trace){if(!trace)return[hint("torch.profiler did not record this run.")];let grid=sortableTable(
-{caption:"Operators of torch by their own time on the CPU.",sort:"self_cpu_ns",step:50,columns:operatorColumns(
-trace),key:({name,shapes:shapes2})=>`${name} ${shapes2}`});return grid.show(trace.operators),[...trace.summary.
-map(sentence=>make("p",{},sentence)),grid.element,...rangesOf(trace),...kernelsOf(trace),...timelineOf(trace)]}
-var time=time_ns=>formatTime(time_ns/1e9),timeColumn=(id,title)=>({id,title,value:row=>row[id],cell:row=>numberCell(
-row[id]?time(row[id]):"")}),CALLS={id:"calls",title:"calls",value:({calls})=>calls,cell:({calls})=>numberCell(
-formatCount(calls))},NAME2={id:"name",title:"name",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)};
-function operatorColumns({span_ns,devices}){let share2=time_ns=>time_ns/(span_ns||1);return[{...NAME2,title:"o\
-perator"},{id:"self_cpu_ns",title:"self CPU",value:({self_cpu_ns})=>self_cpu_ns,cell:({self_cpu_ns})=>barCell(
-share2(self_cpu_ns),formatShare(share2(self_cpu_ns)))},timeColumn("self_cpu_ns","time"),timeColumn("total_cpu_\
-ns","total CPU"),...devices?[timeColumn("self_device_ns","self GPU")]:[],...devices?[timeColumn("total_device_\
-ns","total GPU")]:[],CALLS,{id:"shapes",title:"shapes",rising:!0,value:({shapes:shapes2})=>shapes2,cell:({shapes:shapes2})=>cell(
-shapes2,{class:"commit"})}]}function rangesOf({ranges,devices}){if(!ranges.length)return[];let columns4=[{...NAME2,
-title:"range"},timeColumn("total_cpu_ns","time"),...devices?[timeColumn("total_device_ns","GPU")]:[],CALLS],grid=sortableTable(
-{caption:"Ranges in the traced calls.",sort:"total_cpu_ns",columns:columns4,key:({name})=>name});return grid.show(
-ranges),[titled("h3","Ranges","regions of profkit, and record_function of the program"),grid.element]}function kernelsOf({
-kernels}){if(!kernels.length)return[];let columns4=[NAME2,timeColumn("total_ns","time"),CALLS,{id:"kind",title:"\
-kind",cell:({kind})=>cell(kind)}],grid=sortableTable({caption:"Kernels and copies by their time.",sort:"total_\
-ns",columns:columns4,key:({name,kind})=>`${kind} ${name}`});return grid.show(kernels),[titled("h3","Kernels an\
-d copies","on the GPU"),grid.element]}function timelineOf({lanes,last_span_ns}){if(!lanes.length)return[];let columns4=[
-{...NAME2,title:"thread or stream"},{id:"busy_ns",title:"busy",value:({busy_ns})=>busy_ns,cell:({busy_ns})=>numberCell(
-formatPercent(busy_ns/(last_span_ns||1),1))},{id:"drawn",title:`over ${time(last_span_ns)}`,cell:({drawn})=>cell(
-drawn,{class:"commit"})}],grid=sortableTable({caption:"How busy each thread and stream was.",sort:"busy_ns",columns:columns4,
-key:({name})=>name});return grid.show(lanes),[titled("h3","Timeline","of the last traced call"),grid.element]}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf3(
-currentRun().merged));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-merged)};function partsOf3(merged){if(!merged)return[hint("This run has one process.")];let isKnown=merged.processes.
-every(row=>row.working_share!==null),grid=sortableTable({caption:`Processes by ${isKnown?"working":"CPU"} time\
-.`,step:50,sort:isKnown?"working_share":"cpu_share",columns:processColumns(isKnown),key:({host,pid,started})=>`${host}\
- ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}function processColumns(isKnown){
-let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];return numberCell(value===
-null?"":write2(value))}});return[{id:"pid",title:"process",rising:!0,value:({pid})=>pid,cell:({pid})=>make("th",
-{scope:"row",class:"name plain"},String(pid))},{id:"share",title:"share",value:({share:share2})=>share2,cell:({
-share:share2})=>barCell(share2,formatShare(share2))},number("samples","samples",formatCount),number("calls","c\
-alls",formatCount),number("cpu_share","CPU",share2=>`${Math.round(share2*100)} %`),...isKnown?[number("working\
-_share","worked",formatShare)]:[],number("peak_rss_bytes","peak memory",formatBytes),{id:"started",title:"star\
-ted (UTC)",rising:!0,value:({started})=>started,cell:({started})=>cell(started.slice(0,19).replace("T"," "),{class:"\
-commit"})},{id:"host",title:"host",rising:!0,value:({host})=>host,cell:({host})=>cell(host)}]}function differing({
-differing:rows,processes}){if(processes.length<2)return[];let title=titled("h3","Shares that differ between pr\
-ocesses","of functions, including their library calls");if(!rows.length)return[title,hint("No share differs by\
- more than noise and 5 points.")];let grid=sortableTable({caption:"Functions whose share in one process differ\
-s from that in all others.",sort:"share",step:20,key:({name,file})=>`${name} ${file}`,columns:[{id:"name",title:"\
-function",rising:!0,value:({name})=>name,cell:({name})=>plainHead(name)},{id:"share",title:"all processes",value:({
-share:share2})=>share2,cell:({share:share2})=>barCell(share2,formatShare(share2))},{id:"odd",title:"differing \
-processes",cell:row=>cell(oddOf(row))}]});return grid.show(rows),[title,grid.element]}function oddOf({share:share2,
-processes}){let odd=processes.filter(({differs})=>differs).sort((a,b)=>Math.abs(b.share-share2)-Math.abs(a.share-
-share2)),several=new Set(processes.map(({pid})=>pid)).size<processes.length;return[...odd.slice(0,ODD).map(one=>`${formatShare(
-one.share)} in ${one.pid}${several?` on ${one.host}`:""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(
-", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
-Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
-resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
-onChange(["run"],show),onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)}),show()},
-applies:()=>head.runs.some(run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % \
-is one core",values:[resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,
-kind:"cpu"},{name:"memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"t\
-hreads",unit:"",values:resources.threads,text:formatCount,kind:"threads"}]}function stripOf(resources){let{at_s}=resources,
-curves=curvesOf(resources),summary=rangesOf2(at_s,curves),readout=make("output",{class:"strip-readout"},summary),
-figure2=plotFigure({title:"CPU, memory and threads over time",described:summary,least:200},(svg,width)=>paint5(
-strip,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of t\
-he recording","aria-valuemin":0,"aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(
-strip,nearest2(strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(
-strip,event)},figure2),strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf2=(at_s,curves)=>[
-`recorded for ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.
-max(...values))}`)].join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,
-each=beside?(width-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?
-0:i*(HEIGHT2+TOP4+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-
-1]],[x,right]);return{curve,x,y,right,bottom,across,up:linearScale([0,largest(curve)],[bottom,y])}});boxes.forEach(
-box=>paintCurve(at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw(
-"g",{class:"strip-cursor"})));return strip.drawn={svg,width,boxes,bands,cursors},showMoment(strip),showWindow2(
-strip),boxes[boxes.length-1].bottom+BELOW4}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{
-curve,x,y,right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).
-toFixed(1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right}\
-,${bottom}`].join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(
-x,y,right,y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area are\
-a-${curve.kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,
-y+4,curve.text(largest(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(
-x,bottom+14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-an\
-chor":"end"}))}function nearest2({at_s,drawn},event){if(!drawn)return null;let{svg,width,boxes}=drawn,bounds=svg.
-getBoundingClientRect(),factor=width/bounds.width,[x,y]=[(event.clientX-bounds.left)*factor,(event.clientY-bounds.
-top)*factor],over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??boxes[boxes.length-1],part=Math.min(
-1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),low=0;for(let high=at_s.
-length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>0&&at2-at_s[low-
-1]<at_s[low]-at2?low-1:low}function moveTo(strip,moment){let{at_s,curves,readout,slider}=strip;strip.moment=moment,
-readout.textContent=moment===null?rangesOf2(at_s,curves):valuesAt(strip,moment),slider.setAttribute("aria-valu\
-enow",String(moment??0)),slider.setAttribute("aria-valuetext",readout.textContent),showMoment(strip)}var valuesAt=({
-at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.map(({name,values,text})=>`${name} ${text(values[moment])}`)].
-join(" · ");function showMoment({at_s,drawn,moment}){drawn?.cursors.forEach((cursor,i)=>{if(moment===null){cursor.
-replaceChildren();return}let{curve,across,up:up2,y,bottom}=drawn.boxes[i],[cx,cy]=[across(at_s[moment]),up2(curve.
-values[moment])];cursor.replaceChildren(stroke(cx,y,cx,bottom,"plot-cursor"),draw("circle",{cx,cy,r:3.5,class:`\
-dot dot-${curve.kind}`}))})}function showWindow2({at_s,drawn}){let{range}=state,bands=range&&sharesAxis(at_s)?
-drawn?.boxes.map(({x,y,right,bottom})=>{let[from,to]=range.map(part=>x+part*(right-x));return draw("rect",{x:from,
-y,width:to-from,height:bottom-y,class:"window-band"})}):[];drawn?.bands.replaceChildren(...bands??[])}function sharesAxis(at_s){
-let run=currentRun();if(state.view!=="chronological"||!isTimed(run)||state.thread==="all"&&run.threads.length>
-1)return!1;let seen_s=currentTree().total[0]*run.weight_s;return run.weight_s>0&&Math.abs(seen_s/at_s[at_s.length-
-1]-1)<APART}function goTo2({at_s,moment}){if(moment===null||!sharesAxis(at_s))return;let part=(at_s[moment]-at_s[0])/
-(at_s[at_s.length-1]-at_s[0]),from=Math.min(1-WIDTH,Math.max(0,part-WIDTH/2));setState({range:[from,from+WIDTH]},
-"strip")}function onKey3(strip,event){if(event.key==="Enter"){goTo2(strip);return}let last=strip.at_s.length-1,
-wide=Math.max(1,Math.round(last/10)),steps={ArrowRight:1,ArrowUp:1,ArrowLeft:-1,ArrowDown:-1,PageUp:wide,PageDown:-wide,
-Home:-last,End:last};Object.hasOwn(steps,event.key)&&(event.preventDefault(),event.stopPropagation(),moveTo(strip,
-Math.min(last,Math.max(0,(strip.moment??0)+steps[event.key]))))}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
-return;let{functions:functions2,per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline({...sampledComparison,
-names:sides2}),callTimes(per_call_s),make("p",{class:"unseen"},unseen),foldedRemarks(sampledComparison),differences(
-functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==null};function callTimes({
-a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([a,b]),against=change===NOISE?
-"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures([["A, one call",textA,"on av\
-erage"],["B, one call",textB,change?against:"on average"]])}function differences(rows){let changed=rows.filter(
-row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.max(...ends.map(Math.
-abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Self or total share of each funct\
-ion: the difference in points, with its interval.",columns:columns3(at2),sort:"difference",key:row=>row.function,
-step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make("input",{type:"check\
-box",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.checked||matches?
-rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.hidden=!changed.
-length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more than the noise.");onChange(
-["search"],show),onChange(["selected"],()=>grid.mark(state.selected)),show();let noise=rows.length-changed.length,
-remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"check"},all,remark);return make(
-"div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){let share2=side2=>({id:side2,
-title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],
-[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"interval"},`±${(row.halves[side2]*
-100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},
-share2("a"),share2("b"),{id:"difference",title:"difference",hint:"changes first, largest first",value:weightOf,
-cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(
-row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{
-id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}
-var nameOf2=row=>head.functions.name[row.function],shareOf2=row=>row.of==="self"?"self":"total",weightOf=row=>(row.
-change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.
-change}`},functionLink(row.function))}function intervalCell({a,b,low,high,change},at2){let title=low===null||high===
-null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} points`,svg=draw("svg",{viewBox:"0 0 160 18",
-width:160,height:18,role:"img","aria-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),
-whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}function sumLines({fn,line:line2,thread,self,total,waiting:waiting2,waitingTotal},wanted2,activity){let found3=[],
-[own,all]=[{weight:self,waiting:waiting2},{weight:total,waiting:waitingTotal}];for(let row=0;row<fn.length;row++){
-if(wanted2!=="all"&&(thread.length?thread[row]:0)!==wanted2)continue;let weights={self:activeWeight(own,row,activity),
-total:activeWeight(all,row,activity)};if(!weights.total)continue;let last=found3.at(-1);last?.fn===fn[row]&&last.
-line===line2[row]?(last.self+=weights.self,last.total+=weights.total):found3.push({fn:fn[row],line:line2[row],
-...weights})}return found3}function weightByFile({fn,parent,self},files,isUsers2){let owner=new Uint32Array(fn.
-length),weights=new Map;for(let node=1;node<fn.length;node++){let above=owner[parent[node]],isCall=!isUsers2(fn[node])&&
-above>0&&isUsers2(fn[above]);owner[node]=isCall?above:node;let file=files[fn[owner[node]]];self[node]&&weights.
-set(file,(weights.get(file)??0)+self[node])}return weights}function mergeByNumber(lines){let merged=new Map;for(let each of lines){
-let known2=merged.get(each.line);if(!known2){merged.set(each.line,{...each});continue}let[outer,inner]=each.total>
-known2.total?[each,known2]:[known2,each],others=[...known2.others??[],inner.fn];Object.assign(known2,{fn:outer.
-fn,total:outer.total,others}),known2.self+=each.self,known2.total=Math.max(known2.total,known2.self)}return merged}var known=new WeakMap,hasLines=()=>head.runs.some((_,run)=>column(`r${run}.lines.line`).length>0),isUsers=fn=>head.
-packages[head.functions.package[fn]]?.kind==="user";function linesOf(tree2){let found3=known.get(tree2)??findLines(
-tree2);return known.set(tree2,found3),found3}function findLines(tree2){let read2=name=>column(`r${tree2.run}.l\
-ines.${name}`),lines=sumLines({fn:read2("function"),line:read2("line"),thread:read2("thread"),self:read2("self"),
-total:read2("total"),waiting:read2("waiting"),waitingTotal:read2("waiting_total")},tree2.thread,tree2.activity),
-grouped=new Map;for(let each of lines){let file=head.functions.file[each.fn],group=grouped.get(file)??[];grouped.
-set(file,group),group.push(each)}let byFile=new Map([...grouped].map(([file,group])=>[file,mergeByNumber(group)]));
-return{lines,byFile,files:weightByFile(tree2,head.functions.file,isUsers)}}var MIN_POINTS=5e-4,AROUND=3,MAX_LINES=200,treesOf=()=>isDifference?[treeOf(state.run,0),treeOf(state.run,1)]:
+build(body){follow(["order"],()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)})},
+applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=places.tabs.
+hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,what,error,
+timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,variant?make("\
+span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("code",{},what)):
+null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(order2.
+warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,isNumber(
+order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(part=>part!==
+null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.high_s,time.
+min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interval from fewer than\
+ 6 processes"],["min",min,time.program?"of all executions":"of all blocks"],...time.program?[]:processFigures(
+time),time.program?["executions",exactCount(time.processes[0].length),"each a new process"]:["executions",exactCount(
+time.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["processes",String(processes.length),
+`from ${plural(new Set(zygotes).size,"interpreter")}`]],countsSection=(counts,graphed)=>make("section",{class:"\
+counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.stripped),`with\
+out memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],["baseline",exactCount(
+counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(counts.raw)]]),...pythonFunctions(
+counts.python),counts.functions.length?nativeFunctions(counts,graphed):null);function nativeFunctions(counts,graphed){
+let first=!counts.python?.functions.length;return folded("Native functions",functions(counts,"Native functions"),
+first&&!graphed)}function pythonFunctions(python){return python?[python.functions.length?folded("Python functi\
+ons",functions(python,"Python functions"),!0):null,hint(python.note)]:[]}var shareOf=({net,stripped})=>net>stripped&&
+net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){let[low,high]=[Math.min(...raw),
+Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:low===high?`agree: raw ${exactCount(
+low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({net,functions:rows},what){let counted2=(id,at2)=>({
+id,title:id,value:row=>row[at2],cell:row=>partCell(row[at2],net)});return filledTable({caption:`${what} by sel\
+f and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,columns:[columnOf(
+"name","function","name",([name])=>name),counted2("exclusive",1),counted2("inclusive",2),columnOf("calls","cal\
+ls","exact",row=>row[3]||null)]},rows)}function partCell(count,whole){let share2=whole>0?count/whole:0;return barCell(
+share2,exactCount(count),formatShare(share2))}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
+ statements`,build(body){let grid=new SortableTable({caption:"Times and instructions per execution. The median\
+ is that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),
+step:100});body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys()),follow(["order"],()=>grid.mark(
+state.order))},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??[];return facts.
+length?folded("What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.
+map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
+counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
+timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
+{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
+cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,cell:i=>cell(miniature(times[i],at2)??
+"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(medians[orders2.
+length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),{class:"\
+number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
+cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"name",rising:!0,value:i=>i,cell:nameCell2},...times.
+some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"warnings",title:"warnings",wide:!0,
+number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
+i)?null:"faint"})}]}function nameCell2(i){let{label,variant,what}=orders2[i];return make("th",{scope:"row",class:"\
+name"},button(label,()=>{},{class:"link",title:what===label?null:what}),variant?make("span",{class:"variant"},
+variant):null,make("span",{class:"narrow-only"},trustOf(i)))}function trustOf(i){let{warnings:warnings2,error}=orders2[i];
+return error?badge("failed","tone-bad"):warnings2.length?badge(plural(warnings2.length,"warning"),"tone-warn",
+warnings2.join(`
+`)):null}function sureness(time){return!time||time.low_s===null||time.high_s===null||!(time.low_s>0)?null:(time.
+high_s-time.low_s)/2/time.median_s}function sureText(time){let part=sureness(time);return part===null?"":part>
+0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time){if(!time)return"";let blocks=time.
+processes.map(process=>process.length);return`${time.processes.length} × ${Math.min(...blocks)}`}function whiskerScale(times){
+let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).filter(end=>end>0),[low,
+high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,scale=linearScale(
+paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time,at2){if(!time||
+!((time.low_s??time.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,"ari\
+a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
+high_s,middle:time.median_s,y:9,size:4}),svg}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
+Resources over time",build(body){let strip=null;follow(["run"],()=>{let resources=currentRun()?.resources;strip=
+resources&&resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?elementsOf2(strip):[])}),
+onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)})},applies:()=>head.runs.some(
+run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % is one core",values:[resources.
+cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,kind:"cpu"},{name:"memory",unit:"\
+resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"threads",unit:"",values:resources.
+threads,text:formatCount,kind:"threads"}]}var stripOf=resources=>({at_s:resources.at_s,curves:curvesOf(resources),
+moment:null,boxes:[],bands:draw("g"),cursors:[]});function elementsOf2(strip){let{at_s,curves}=strip,summary=rangesOf(
+at_s,curves),named={title:"CPU, memory and threads over time",described:summary,least:200},{slider,readout}=explorer(
+{label:"Moment of the recording",count:at_s.length,rest:0,summary,describe:moment=>valuesAt(strip,moment),nearest:(x,y)=>nearest(
+strip,x,y),onMove:moment=>{strip.moment=moment,showMoment(strip)},onEnter:moment=>goTo2(at_s,moment)},plotFigure(
+named,(svg,width)=>paint5(strip,svg,width)));return[slider,readout]}var rangesOf=(at_s,curves)=>[`recorded for\
+ ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.max(...values))}`)].
+join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,each=beside?(width-
+2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?0:i*(HEIGHT2+TOP4+
+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-1]],[x,right]);
+return{curve,x,y,right,bottom,across,up:linearScale([0,largest(curve)],[bottom,y])}});boxes.forEach(box=>paintCurve(
+at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw("g",{class:"str\
+ip-cursor"})));return Object.assign(strip,{boxes,bands,cursors}),showMoment(strip),showWindow2(strip),boxes[boxes.
+length-1].bottom+BELOW4}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{curve,x,y,
+right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).toFixed(
+1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right},${bottom}`].
+join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(x,y,right,
+y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area area-${curve.
+kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,y+4,curve.
+text(largest(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(x,bottom+
+14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-anchor":"en\
+d"}))}function nearest({at_s,boxes},x,y){let over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??boxes[boxes.
+length-1],part=Math.min(1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),
+low=0;for(let high=at_s.length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>
+0&&at2-at_s[low-1]<at_s[low]-at2?low-1:low}var valuesAt=({at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.
+map(({name,values,text})=>`${name} ${text(values[moment])}`)].join(" · ");function showMoment({at_s,boxes,cursors,
+moment}){cursors.forEach((cursor,i)=>{if(moment===null){cursor.replaceChildren();return}let{curve,across,up:up2,
+y,bottom}=boxes[i],[cx,cy]=[across(at_s[moment]),up2(curve.values[moment])];cursor.replaceChildren(stroke(cx,y,
+cx,bottom,"plot-cursor"),draw("circle",{cx,cy,r:3.5,class:`dot dot-${curve.kind}`}))})}function showWindow2({at_s,
+boxes,bands}){let{range}=state;bands.replaceChildren(...(range&&sharesAxis(at_s)?boxes:[]).map(({x,y,right,bottom})=>{
+let[from,to]=(range??[]).map(part=>x+part*(right-x));return draw("rect",{x:from,y,width:to-from,height:bottom-
+y,class:"window-band"})}))}function sharesAxis(at_s){let run=currentRun();if(state.view!=="chronological"||!isTimed(
+run)||state.thread==="all"&&run.threads.length>1)return!1;let seen_s=currentTree().total[0]*run.weight_s;return run.
+weight_s>0&&Math.abs(seen_s/at_s[at_s.length-1]-1)<APART}function goTo2(at_s,moment){if(!sharesAxis(at_s))return;
+let part=(at_s[moment]-at_s[0])/(at_s[at_s.length-1]-at_s[0]),from=Math.min(1-WIDTH,Math.max(0,part-WIDTH/2));
+setState({range:[from,from+WIDTH]},"strip")}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
+return;let{functions:functions2,per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline(sampledComparison.
+headline,sides2,sampledComparison.grade),callTimes(per_call_s),make("p",{class:"unseen"},unseen),foldedRemarks(
+sampledComparison),differences(functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==
+null};function callTimes({a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([
+a,b]),against=change===NOISE?"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures(
+[["A, one call",textA,"on average"],["B, one call",textB,change?against:"on average"]])}function differences(rows){
+let changed=rows.filter(row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.
+max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=new SortableTable({caption:"Self or \
+total share of each function: the difference in points, with its interval.",columns:columns3(at2),sort:"differ\
+ence",key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make(
+"input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.
+checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.
+hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more tha\
+n the noise.");follow(["search"],show),onChange(["selected"],()=>grid.mark(state.selected));let noise=rows.length-
+changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"check"},
+all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
+let share2=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
+cell:row=>barCell(row[side2],[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"int\
+erval"},`±${(row.halves[side2]*100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"funct\
+ion",rising:!0,value:nameOf2,cell:nameCell3},share2("a"),share2("b"),{id:"difference",title:"difference",hint:"\
+changes first, largest first",value:weightOf,cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"\
+interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(
+shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(
+badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.name[row.function],shareOf2=row=>row.of===
+"self"?"self":"total",weightOf=row=>(row.change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make(
+"th",{scope:"row",class:`name ${row.change}`},functionLink(row.function))}function intervalCell({a,b,low,high,
+change},at2){let title=low===null||high===null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} po\
+ints`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","aria-label":title});return svg.append(
+stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(
+svg,{class:"whisker-cell",title})}var MIN_POINTS=5e-4,AROUND=3,MAX_LINES=200,treesOf=()=>isDifference?[treeOf(state.run,0),treeOf(state.run,1)]:
 [currentTree()];function lineText(fn,number){let source=(currentRun().source??{})[fn];return source?.lines[number-
 source.first]?.trim()??""}function changeOf({fn,others=[],a,b}){let change=b>a?"more":"less",agrees=[fn,...others].
 some(each=>changes.get(each)?.change===change);return Math.abs(b-a)>=MIN_POINTS&&agrees?change:"noise"}function changedLines(){
@@ -1234,99 +1123,97 @@ a,b})=>a>0||b>0||file===chosen).sort((one,other)=>Number(other.isUsers)-Number(o
 one))}var selfOf=lines=>[...lines?.values()??[]].reduce((sum,{self})=>sum+self,0);function linesOfFile(file){let texts=textsOf(
 file),weights=weightsOf3(file),heaviest=[...weights.keys()].sort((a,b)=>sizeOf(weights,b)-sizeOf(weights,a)),{
 selected}=state,all=[...texts.keys()].filter(number=>selected!==null&&texts.get(number)?.fn===selected);return{
-lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{let known2=weights.get(number),source=texts.
-get(number);return{number,fn:known2?.fn??source?.fn??0,others:known2?.others,text:source?.text??null,self:known2?.
-self??0,total:known2?.total??0,a:known2?.a??0,b:known2?.b??0}}),sampled:heaviest.length}}function chosenLines(hot,texts,others){
+lines:chosenLines(heaviest.slice(0,MAX_LINES),texts,all).map(number=>{let known=weights.get(number),source=texts.
+get(number);return{number,fn:known?.fn??source?.fn??0,others:known?.others,text:source?.text??null,self:known?.
+self??0,total:known?.total??0,a:known?.a??0,b:known?.b??0}}),sampled:heaviest.length}}function chosenLines(hot,texts,others){
 let chosen=new Set([...hot,...others]);for(let number of hot)for(let near=number-AROUND;near<=number+AROUND;near++)
 texts.has(near)&&chosen.add(near);return[...chosen].sort((a,b)=>a-b)}function textsOf(file){let texts=new Map,
 excerpts=Object.entries(currentRun().source??{}).filter(([fn])=>head.functions.file[Number(fn)]===file).sort(([
 ,one],[,other])=>other.lines.length-one.lines.length);for(let[fn,{first,lines}]of excerpts)lines.forEach((text,i)=>texts.
 set(first+i,{text,fn:Number(fn)}));return texts}function weightsOf3(file){let weights=new Map;return treesOf().
 forEach((tree2,side2)=>{let whole=tree2.total[0]||1;for(let[number,line2]of linesOf(tree2).byFile.get(file)??[]){
-let known2=weights.get(number)??{...line2,a:0,b:0},others=[...known2.others??[],...line2.others??[]];weights.set(
-number,{...known2,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,
-b,total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}var MAX_LINES2=6,MIN_LISTED=.005,hotLines=()=>isDifference?mostChanged():hottest();function hottest(){let tree2=currentTree(),
-whole=tree2.total[0]||1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort((a,b)=>b.self-a.self);
-let shares=({self})=>[shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(0,MAX_LINES2).map(each=>itemOf(
-each,shares(each)));return listOf("Hottest lines","by self share",items)}function mostChanged(){let found3=changedLines().
-filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort((one,other)=>Math.abs(other.
-b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>a?"more":"less"}`},`${formatPoints(
-b-a)} points`)];return listOf("Lines that differ most","by total share, in functions that changed",found3.slice(
-0,MAX_LINES2).map(each=>itemOf(each,points(each))))}var listOf=(title,remark,items)=>items.length?[make("secti\
-on",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function itemOf({fn,line:line2},figures){
-let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,make("span",{class:"name\
-d"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("code",{
-class:"hot-code",title:text},text):null,placeElement(`${head.functions.file[fn]}:${line2}`))}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
+let known=weights.get(number)??{...line2,a:0,b:0},others=[...known.others??[],...line2.others??[]];weights.set(
+number,{...known,others,[side2?"b":"a"]:line2.total/whole})}}),weights}function sizeOf(weights,number){let{a,b,
+total}=weights.get(number);return isDifference?Math.abs(b-a)+Math.max(a,b)/1e3:total}function sourceBeside(fn){let source=sourceOf(fn),larger=button("Larger",openTab2,{class:"quiet"}),title=make(
 "div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make("section",{class:"source\
 -beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView({block:"nea\
 rest"})}function sourceOf(fn){let source=(currentRun().source??{})[fn];if(!source)return null;let weights=totalsOf(
 fn,source),scale={most:Math.max(...weights.values(),0)||1,whole:currentTree().total[0]||1},rows=dedented(source.
-lines).map((text,i)=>rowOf3(source.first+i,text,weights.get(source.first+i)??0,scale)),heads=["line","total","\
+lines).map((text,i)=>rowOf2(source.first+i,text,weights.get(source.first+i)??0,scale)),heads=["line","total","\
 source"].map(name=>make("th",{scope:"col"},name)),holder=make("div",{class:"scroll source-scroll",tabindex:"0",
 role:"region","aria-label":"Source excerpt"},make("table",{class:"source"},make("thead",{},make("tr",{},heads)),
 make("tbody",{},rows)));return scrollToHottest(holder,rows),holder}function noteOf(){return isDifference?`shar\
 e of ${state.thread===0?"A":"B"}`:state.thread==="all"&&state.activity==="all"?"share of all":"share of the gr\
-aph"}function totalsOf(fn,{first,lines}){let known2=linesOf(currentTree()).byFile.get(head.functions.file[fn]),
-numbers2=lines.map((_,i)=>first+i);return new Map(numbers2.map(number=>[number,known2?.get(number)?.total??0]))}
+aph"}function totalsOf(fn,{first,lines}){let known=linesOf(currentTree()).byFile.get(head.functions.file[fn]),
+numbers2=lines.map((_,i)=>first+i);return new Map(numbers2.map(number=>[number,known?.get(number)?.total??0]))}
 function dedented(lines){let depths=lines.filter(line2=>line2.trim()).map(indentOf),depth=depths.length?Math.min(
 ...depths):0;return lines.map(line2=>line2.slice(depth))}var indentOf=line2=>line2.length-line2.trimStart().length,
-codeCell=text=>make("td",{class:"code",style:{"--indent":Math.min(indentOf(text),16)}},make("code",{},text));function rowOf3(number,text,total,{
+codeCell=text=>make("td",{class:"code",style:{"--indent":Math.min(indentOf(text),16)}},make("code",{},text));function rowOf2(number,text,total,{
 most,whole}){let part=(total/most).toFixed(3);return make("tr",total?{class:"hot","data-heat":part,style:{"--h\
 eat":part}}:{},make("th",{scope:"row",class:"number"},String(number)),make("td",{class:"number"},total?formatShare(
 total/whole):""),codeCell(text))}function scrollToHottest(holder,rows){let heatOf=row=>Number(row.dataset.heat??
 0),hottest2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best);heatOf(hottest2)&&requestAnimationFrame(
 ()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MAX_FRAMES=12,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make("\
 div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
-...selected===null?[]:stack(selected))},show=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
-nothing2():about2(selected)),showPlace()};onChange(["run","thread","activity","selected"],show),onChange(["cur\
-sor"],(_,changed)=>{changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("\
-No function is selected. Click a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){
-let tree2=currentTree(),costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[
-make("div",{class:"details-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button(
-"clear",()=>setState({selected:null}),clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-\
-list"},figure("self",costs3.self[fn],tree2),figure("total",costs3.total[fn],tree2),...differenceRows(fn).map(([
-name,text])=>pair(name||"change",text)),pair("package",packageOf(fn)),pair("places in the tree",exactCount(costs3.
-places[fn]))),...sourceBeside(fn)]}var pair=(name,value)=>make("div",{},make("dt",{},name),make("dd",{},value));
-function figure(name,weight,tree2){let whole=tree2.total[0]||1,share2=weight/whole;return make("div",{},make("\
-dt",{},name),make("dd",{},make("strong",{},weight?sureShare(weight,whole):formatShare(0)),make("span",{class:"\
-faint"},weightText(weight)),make("span",{class:"meter"},bar(share2))))}function stack(fn){let tree2=currentTree(),
-{nodes,weight}=groupOf(tree2,fn);if(!nodes.length)return[];let{cursor}=state,chosen=cursor>0&&tree2.fn[cursor]===
-fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.total[each]>tree2.total[best]?each:best,node=chosen?cursor:
-nodes.reduce(heavier),frames=framesOf(tree2,node),share2=formatShare(tree2.total[node]/weight);return[make("se\
-ction",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?"Stack":"Heaviest stack",`${share2} \
-of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
-`))),...listOf2(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
+...selected===null?[]:stack(selected))};follow(["run","thread","activity","selected"],()=>{let{selected}=state;
+figures.replaceChildren(...selected===null?nothing2():about2(selected)),showPlace()}),onChange(["cursor"],(_,changed)=>{
+changed.includes("selected")||showPlace()})},applies:hasGraph},nothing2=()=>[hint("No function is selected. Cl\
+ick a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){let tree2=currentTree(),
+costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[make("div",{class:"detai\
+ls-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button("clear",()=>setState({selected:null}),
+clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-list"},figure("self",costs3.self[fn],tree2),
+figure("total",costs3.total[fn],tree2),...differenceRows(fn).map(([name,text])=>pair(name||"change",text)),pair(
+"package",packageOf(fn)),pair("places in the tree",exactCount(costs3.places[fn]))),...sourceBeside(fn)]}var pair=(name,value)=>make(
+"div",{},make("dt",{},name),make("dd",{},value));function figure(name,weight,tree2){let whole=tree2.total[0]||
+1,share2=weight/whole;return make("div",{},make("dt",{},name),make("dd",{},make("strong",{},weight?sureShare(weight,
+whole):formatShare(0)),make("span",{class:"faint"},weightText(weight)),make("span",{class:"meter"},bar(share2))))}
+function stack(fn){let tree2=currentTree(),{nodes,weight}=groupOf(tree2,fn);if(!nodes.length)return[];let{cursor}=state,
+chosen=cursor>0&&tree2.fn[cursor]===fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.total[each]>tree2.total[best]?
+each:best,node=chosen?cursor:nodes.reduce(heavier),frames=framesOf(tree2,node),share2=formatShare(tree2.total[node]/
+weight);return[make("section",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?"Stack":"Heav\
+iest stack",`${share2} of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
+`))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
 frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.functions.name[fn]}  ${placeOf(fn)}`;
-function listOf2(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
+function listOf(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
 frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} outer frames`,()=>{
 list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[more2,list]}
-return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.functions.
-name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
-body.append(...regionChooser(),place3);let show=()=>place3.replaceChildren(...threadChooser(),...activityChooser());
-onChange(["run"],show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>
-0)};function regionChooser(){let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.
-map((run,i)=>[i,run.label]);return[chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({
-a,b}){let options=[[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),
-()=>state.thread)}function threadChooser(){let run=currentRun();if(run.threads.length<2)return[];if(head.kind===
-"comparison")return[sideChooser(head.comparison?.names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||
-1,weights=weightsOf4(state.run,run.threads.length),order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),
-several=new Set(run.threads.map(thread=>thread.pid)).size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.
-map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(i)}`]);return[chooser("Thread",[["all",`all ${run.
-threads.length} threads`],...named],value=>({thread:value==="all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){
-let{total,waiting:waiting2}=currentRun();if(!waiting2)return[];let options=[["all","working and waiting"],["wo\
-rking",`working – ${formatShare((total-waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];
-return[chooser("Time",options,value=>({activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(
-count),[threads,amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach(
-(thread,pair2)=>{weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?
-`process ${pid}`:"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){
-let id=`choose-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.
-map(([value,text])=>make("option",{value:String(value)},text))),show=()=>{select.value=String(current2())};return onChange(
-["run","thread","activity"],show),show(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},
-name),select)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
+return[list]}var select=fn=>()=>setState({selected:fn}),item=fn=>make("li",{},functionLink(fn,select(fn))," ",
+placeElement(placeOf(fn))),MAX_LINES2=6,MIN_LISTED=.005,hotLines=()=>isDifference?mostChanged():hottest();function hottest(){
+let tree2=currentTree(),whole=tree2.total[0]||1,found3=linesOf(tree2).lines.filter(({self})=>self>0);found3.sort(
+(a,b)=>b.self-a.self);let shares=({self})=>[shareBar(self/whole,null,plusMinus(self,whole))],items=found3.slice(
+0,MAX_LINES2).map(each=>lineItem(each,shares(each)));return lineList("Hottest lines","by self share",items)}function mostChanged(){
+let found3=changedLines().filter(line2=>changeOf(line2)!=="noise"&&Math.abs(line2.b-line2.a)>=MIN_LISTED).sort(
+(one,other)=>Math.abs(other.b-other.a)-Math.abs(one.b-one.a)),points=({a,b})=>[make("strong",{class:`points ${b>
+a?"more":"less"}`},`${formatPoints(b-a)} points`)];return lineList("Lines that differ most","by total share, i\
+n functions that changed",found3.slice(0,MAX_LINES2).map(each=>lineItem(each,points(each))))}var lineList=(title,remark,items)=>items.
+length?[make("section",{class:"hot-lines"},titled("h3",title,remark),make("ol",{},items))]:[];function lineItem({
+fn,line:line2},figures){let text=lineText(fn,line2);return make("li",{},make("div",{class:"hot-line"},figures,
+functionLink(fn,select(fn))),text?make("code",{class:"hot-code",title:text},text):null,placeElement(`${head.functions.
+file[fn]}:${line2}`))}var selectorsPanel={id:"selectors",title:"Selection",build(body){let place3=make("span",{class:"chooser-place"});
+body.append(...regionChooser(),place3),follow(["run"],()=>place3.replaceChildren(...threadChooser(),...activityChooser()))},
+applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1||run.waiting>0)};function regionChooser(){
+let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.map((run,i)=>[i,run.label]);return[
+chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({a,b}){let options=[
+[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){
+let run=currentRun();if(run.threads.length<2)return[];if(head.kind==="comparison")return[sideChooser(head.comparison?.
+names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||1,weights=weightsOf4(state.run,run.threads.length),
+order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),several=new Set(run.threads.map(thread=>thread.pid)).
+size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(
+i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value===
+"all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){let{total,waiting:waiting2}=currentRun();
+if(!waiting2)return[];let options=[["all","working and waiting"],["working",`working – ${formatShare((total-
+waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];return[chooser("Time",options,value=>({
+activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(count),[threads,
+amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
+weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?`process ${pid}`:
+"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
+se-${name.toLowerCase()}`,select2=make("select",{id,change:()=>setState(changes2(select2.value))},options.map(
+([value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activity"],()=>{select2.
+value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select2)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
-isDifference?null:measures(show)),list),onChange(["run","thread","activity"],show),onChange(["selected","tab"],
-()=>follow3(list,show)),show(),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function follow3(list,show){
+isDifference?null:measures(show)),list),follow(["run","thread","activity"],show),onChange(["selected","tab"],()=>showChosen(
+list,show)),requestAnimationFrame(()=>scrollToSelected(list))},applies:hasLines};function showChosen(list,show){
 if(!list.contains(document.activeElement)){show(),scrollToSelected(list);return}for(let row of list.querySelectorAll(
 "tr[data-function]"))row.classList.toggle("chosen-line",Number(row.getAttribute("data-function"))===state.selected)}
 function remarkOf(){return isDifference?"Total share of each line in A and B. Lines of functions that changed \
@@ -1350,18 +1237,18 @@ shareBar(share2)];return make("span",{class:"file-title"},figures," ",make("stro
 file"))," ",make("small",{class:"faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){
 let{lines,sampled}=linesOfFile(file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[
 ...i>0&&line2.number>lines[i-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-
-MAX_LINES;return[tableOf4(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
-function tableOf4(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
+MAX_LINES;return[tableOf2(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
+function tableOf2(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
 contains("chosen-line"));let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(
 name=>make("th",{scope:"col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("ca\
 ption",{class:"off-screen"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}
 var gapRow=()=>make("tr",{class:"gap"},make("td",{colspan:5},"⋯"));function lineRow(line2,text,heat){let{number,
-fn}=line2,name=head.functions.name[fn],select=()=>setState({selected:fn}),title=`Select ${name}`,chosen=fn===state.
-selected?" chosen-line":"",{kind,part}=colourOf(line2,heat),attributes={class:`${kind}${chosen}`.trim()||null,
-"data-function":fn,style:{"--heat":part.toFixed(3)}},row=make("tr",attributes,make("th",{scope:"row",class:"nu\
-mber"},button(String(number),()=>{},{class:"link",title,"aria-label":`${number}, ${title}`})),...isDifference?
+fn}=line2,name=head.functions.name[fn],select2=()=>setState({selected:fn}),title=`Select ${name}`,chosen=fn===
+state.selected?" chosen-line":"",{kind,part}=colourOf(line2,heat),attributes={class:`${kind}${chosen}`.trim()||
+null,"data-function":fn,style:{"--heat":part.toFixed(3)}},row=make("tr",attributes,make("th",{scope:"row",class:"\
+number"},button(String(number),()=>{},{class:"link",title,"aria-label":`${number}, ${title}`})),...isDifference?
 sideCells(line2):shareCells(line2),text===null?cell(`in ${name}`,{class:"code faint"}):codeCell(text));return onPick(
-row,select),row}function colourOf(line2,heat){if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(
+row,select2),row}function colourOf(line2,heat){if(!isDifference)return{kind:line2.total?"hot":"",part:Math.sqrt(
 line2[view2.measure]/heat)};let change=changeOf(line2);return change==="noise"?{kind:"",part:0}:{kind:`${change}\
 -line`,part:Math.sqrt(Math.min(1,Math.abs(line2.b-line2.a)/heat))}}function shareCells({self,total}){let whole=currentTree().
 total[0]||1;return[self,total].map(weight=>cell(sureShare(weight,whole),{class:"number"}))}function sideCells(line2){
@@ -1369,14 +1256,14 @@ let{a,b}=line2,points=a||b?formatPoints(b-a):"";return[...[a,b].map(share2=>numb
 "")),cell(points,{class:`number ${changeOf(line2)}`})]}function scrollToSelected(list){let rows=[...list.querySelectorAll(
 ".chosen-line")],heatOf=row=>Number(row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.
 contains(document.activeElement)))return;let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().
-top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS2=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
 "icicle","flame"],chains:["folded","unfolded"],theme:["auto","light","dark"],activity:["all","working","waitin\
 g"]};function writeFragment(state2,initial){let parts2=new URLSearchParams;for(let[name,value]of Object.entries(
 state2)){if(value===initial[name]||value===null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(
 9)).join(","):String(value);parts2.set(name,text)}return parts2.toString()}function readFragment(fragment,initial,contents){
 let state2={...initial};for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;
 let value=valueOf(name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,
-contents)}function valueOf(name,text){return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
+contents)}function valueOf(name,text){return NUMBERS2.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
 "thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(
 WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);
 return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.
@@ -1385,15 +1272,15 @@ thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initia
 (state2.focus=0),state2.cursor>=nodes&&(state2.cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&
 (state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),
 state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
-state2,initialState),stateOf2=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(
-run).fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
+state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
+fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
 read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
 addEventListener("popstate",read)}function write(state2,changed,origin){if(location.protocol==="about:")return;
 let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`#${fragmentOf(state2)}`;changed.
 every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
-null,setState(stateOf2(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
+null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
 historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,awaitsPanel,sourceLinesPanel,callersAndCalleesPanel,
 operatorsPanel,processesPanel,factsPanel,notesPanel];async function start(){let place3=document.getElementById(
 "profkit");try{await unpackColumns(),followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,

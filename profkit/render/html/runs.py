@@ -10,17 +10,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from profkit.model.profile import Profile
-from profkit.model.run import Merged
 from profkit.model.session import ResourcePoint
-from profkit.model.trace import Trace
 from profkit.render.document import Fact
 from profkit.render.escape import short, visible
 from profkit.render.html.document import Columns
 from profkit.render.html.functions import FunctionTable
 from profkit.render.html.lines import MAX_FUNCTIONS, add_lines, line_weights
 from profkit.render.html.samples import add_order, add_stacks, add_totals, resource_curves
-from profkit.render.json.run_parts import trace_object
-from profkit.render.json.sampled import merged_object
+from profkit.render.html.tables import Block
 from profkit.render.views.costs import Scale, scale_of
 from profkit.render.views.sampled import IsLibrary
 from profkit.render.views.source import SourceLines
@@ -122,11 +119,8 @@ class PageRun:
     """The same by thread (its index, or `all`) and activity; None if nothing can be chosen."""
     waiting: Collection[int] = ()
     """Indexes of the stacks of waiting threads."""
-    merged: Merged | None = None
-    trace: Trace | None = None
-    awaits: Sequence[Mapping[str, object]] = ()
-    """Lines at which calls were suspended, with texts that are safe to show."""
-    awaits_of_tasks: bool = False
+    tables: Mapping[str, Sequence[Block]] = field(default_factory=dict)
+    """Contents of the panels of tables, by panel, with texts that are safe to show."""
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
     """By thread: totals of functions (name and file) that differ from those of the stacks."""
 
@@ -206,9 +200,7 @@ class PageRuns:
                 for thread in run.profile.threads
             ],
             "resources": resource_curves(run.resources),
-            "merged": None if run.merged is None else merged_object(run.merged, visible),
-            **({} if run.trace is None else {"trace": trace_object(run.trace, write=visible)}),
-            **({"awaits": run.awaits, "awaits_of_tasks": run.awaits_of_tasks} if run.awaits else {}),
+            "tables": run.tables,
             "source": self.sources.excerpts(seen),
             "notes": [visible(note) for note in (*run.notes, *self._source_notes())],
         }

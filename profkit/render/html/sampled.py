@@ -8,14 +8,11 @@ from typing import NamedTuple
 
 from profkit.errors import UsageError
 from profkit.model.profile import Profile, Value
-from profkit.model.region import RegionKind
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import Run
 from profkit.model.session import SessionState
-from profkit.render.escape import short
-from profkit.render.formatting import short_path
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.json.sampled import await_objects
+from profkit.render.html.tables import run_tables
 from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.memory import value_title
@@ -145,16 +142,8 @@ def _page_run(run: Run, notes: Sequence[str], waiting: Collection[int]) -> PageR
         facts=facts(run),
         resources=sampled_points(run),
         notes=(*notes, *_notes(run)),
-        merged=run.merged,
-        trace=run.trace,
-        awaits=_awaits(run.info),
-        awaits_of_tasks=run.info.region.kind is RegionKind.PROGRAM,
+        tables=run_tables(run),
     )
-
-
-def _awaits(info: RunInfo) -> list[dict[str, object]]:
-    cwd = info.process.cwd
-    return await_objects(info, lambda text: short(short_path(text, cwd)))
 
 
 def _label(run: Run) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import AwaitTime
@@ -55,7 +57,7 @@ def test_runs_without_samples_have_the_section_too() -> None:
 def test_runs_that_were_not_suspended_have_no_section() -> None:
     for text in (SAMPLED.text([made_run()]), SAMPLED.markdown([made_run()])):
         assert SECTION not in text
-    assert "awaits" not in read_page(sampled_html([made_run()])).head["runs"][0]
+    assert read_page(sampled_html([made_run()])).head["runs"][0]["tables"] == {}
 
 
 def test_json() -> None:
@@ -65,9 +67,14 @@ def test_json() -> None:
 
 
 def test_html() -> None:
-    first, second = read_page(sampled_html([SUSPENDED])).head["runs"][0]["awaits"]
-    assert (first["file"], first["function"], first["share"]) == ("train.py", "db", 0.5)
-    assert second["function"] == "Shop.\\x1bserve"
+    (table,) = read_page(sampled_html([SUSPENDED])).head["runs"][0]["tables"]["awaits"]
+    assert [title for _, title, _ in table["columns"]] == [
+        "awaiting", "share", "time", "times", "function", "where",
+    ]  # fmt: skip
+    assert table["rows"] == [
+        ["sleep", 0.5, pytest.approx(WALL_NS / 2e9), 3, "db", "train.py:6"],
+        ["Queue.get", 0.1, pytest.approx(WALL_NS / 1e10), 1200, "Shop.\\x1bserve", "train.py:9"],
+    ]
 
 
 def test_tasks_of_a_program_have_their_mean_number() -> None:
@@ -77,4 +84,6 @@ def test_tasks_of_a_program_have_their_mean_number() -> None:
     text = SAMPLED.text([run]).split("Suspended tasks, by await", 1)[1]
     assert [line.split()[:2] for line in text.splitlines()[2:4]] == [["10.0", "sleep"], ["0.10", "Queue.get"]]
     assert "| 10.0 | sleep | `db` | `train.py:6` |" in SAMPLED.markdown([run])
-    assert read_page(sampled_html([run])).head["runs"][0]["awaits_of_tasks"] is True
+    (table,) = read_page(sampled_html([run])).head["runs"][0]["tables"]["awaits"]
+    assert table["columns"][1] == ["share", "tasks", "mean"]
+    assert [row[1] for row in table["rows"]] == [10.0, 0.1]

@@ -237,7 +237,9 @@ def test_a_page_has_the_processes() -> None:
     odd = worker_run(1, {READ: 10, RENDER: 90}, host="web-\x1b[31m")
     page = sampled_html([merge_runs([odd, worker_run(0, {READ: 95, RENDER: 10})])])
     run = read_page(page).head["runs"][0]
-    assert [process["pid"] for process in run["merged"]["processes"]] == [100, 101]
-    assert {row["name"] for row in run["merged"]["differing"]} == {"read", "render"}
+    processes, title, differing = run["tables"]["processes"]
+    assert [row[0] for row in processes["rows"]] == [100, 101]
+    assert title["title"] == "Shares that differ between processes"
+    assert {row[0] for row in differing["rows"]} == {"read", "render"}
     assert "\x1b" not in json.dumps(run, ensure_ascii=False)
-    assert read_page(sampled_html([made_run()])).head["runs"][0]["merged"] is None
+    assert read_page(sampled_html([made_run()])).head["runs"][0]["tables"] == {}

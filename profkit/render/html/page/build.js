@@ -8,7 +8,7 @@ const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.
 checkNode();
 const { build } = await import("esbuild");
 await build({
-  entryPoints: [path("scripts/main.js")],
+  entryPoints: [path("scripts/main.ts")],
   outfile: process.argv[2] ?? path("../page.js"),
   bundle: true,
   format: "iife",

@@ -1,7 +1,9 @@
 import js from "@eslint/js";
+import parser from "@typescript-eslint/parser";
 import globals from "globals";
 
 export default [
+  { ignores: ["build/"] },
   js.configs.recommended,
   {
     linterOptions: { reportUnusedDisableDirectives: "error" },
@@ -14,7 +16,7 @@ export default [
       eqeqeq: "error",
       "max-len": ["error", { code: 110, ignoreUrls: true }],
       "max-lines": ["error", 400],
-      "no-duplicate-imports": "error",
+      "no-duplicate-imports": ["error", { allowSeparateTypeImports: true }],
       "no-eval": "error",
       "no-implicit-globals": "error",
       "no-implied-eval": "error",
@@ -28,7 +30,8 @@ export default [
       ],
       "no-self-compare": "error",
       "no-shadow": "error",
-      "no-unused-vars": ["error", { argsIgnorePattern: "^_+$" }],
+      // The compiler reports them, and knows types.
+      "no-unused-vars": "off",
       "no-use-before-define": ["error", { functions: false, classes: true, variables: false }],
       "no-var": "error",
       "object-shorthand": "error",
@@ -36,6 +39,7 @@ export default [
       radix: "error",
     },
   },
+  { files: ["**/*.ts"], languageOptions: { parser, parserOptions: { lib: ["es2023", "dom"] } } },
   { files: ["scripts/**"], languageOptions: { globals: globals.browser } },
   { files: ["*.js", "tests/**"], languageOptions: { globals: globals.node } },
 ];
