@@ -44,8 +44,8 @@ def stop(attachment):
     attachment.request_stop()
     return await_state(attachment, SessionState.SUCCESS, 30, CLOCK, "-")
 def spin(duration_s):
-    end = time.monotonic() + duration_s
-    while time.monotonic() < end:
+    end = time.thread_time() + duration_s
+    while time.thread_time() < end:
         sum(range(100))
 """
 """What a program that attaches py-spy to itself begins with; its argument is the folder."""

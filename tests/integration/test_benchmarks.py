@@ -17,7 +17,7 @@ pytestmark = pytest.mark.sampler
 
 
 def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
-    done = run_program(folder, ["-m", "benchmarks.sampling", "--quick", *arguments], timeout_s=240)
+    done = run_program(folder, ["-m", "benchmarks.sampling", "--quick", *arguments])
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -115,9 +115,7 @@ def test_reporting_has_a_suite_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.torch
 @pytest.mark.full
 def test_pools_are_measured_side_by_side(tmp_path: Path) -> None:
-    done = run_program(
-        tmp_path, ["-m", "benchmarks.pool", "--quick", "--json", "--only", "small_calls"], timeout_s=240
-    )
+    done = run_program(tmp_path, ["-m", "benchmarks.pool", "--quick", "--json", "--only", "small_calls"])
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["figures"]
     assert [figure["unit"] for figure in found] == ["ms", "×", "×", "×"]

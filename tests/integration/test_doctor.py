@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from tests.integration.harness import (
 )
 from tests.support.example_checkups import contained
 from tests.support.seccomp_filters import PTRACE, READ, launcher
+from tests.support.waiting import until
 
 STAND_INS = Path(__file__).parents[1] / "stand_ins"
 DOCTOR = ("-m", "profkit", "doctor")
@@ -263,10 +263,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
         [sys.executable, *DOCTOR], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     ) as process:  # fmt: skip
-        deadline_s = time.monotonic() + 60
-        while not list(tmp_path.glob(f"{PREFIX}*/trial-*/*/spool/*/manifest.json")):
-            assert time.monotonic() < deadline_s
-            time.sleep(0.01)
+        until(lambda: list(tmp_path.glob(f"{PREFIX}*/trial-*/*/spool/*/manifest.json")))
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

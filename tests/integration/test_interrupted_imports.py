@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.harness import environment
 from tests.support.folders import ROOT
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.sampler
 
@@ -27,8 +28,7 @@ def exit_status(folder: Path, delay_s: float) -> int:
         argv, cwd=folder, env=environment(PYTHONPATH=str(ROOT)), stderr=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as program:  # fmt: skip
-        while not log.exists() or not log.read_bytes():
-            time.sleep(0.001)
+        until(lambda: log.exists() and log.read_bytes())
         time.sleep(delay_s)
         program.send_signal(signal.SIGINT)
         return program.wait(30)

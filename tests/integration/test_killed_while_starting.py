@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from profkit.store.spool import read_session, session_folders
-from tests.integration.harness import PROGRAMS, await_samplers_end, environment, run_program
+from tests.integration.harness import PROGRAMS, await_samplers_end, environment, profkit
 
 pytestmark = pytest.mark.sampler
 
@@ -36,9 +36,9 @@ def test_killed_at_any_moment_of_a_start_or_a_stop(tmp_path: Path, seed: int) ->
     # The last one may have been killed before its first region was to run.
     begun = {folder.name for folder in folders if read_session(folder).regions}
     assert len(folders) - len(begun) <= 1
-    listed = run_program(tmp_path, ["-m", "profkit", "list", "--json"])
-    assert (listed.returncode, listed.stderr) == (0, "")
-    runs = json.loads(listed.stdout)["runs"]
+    done = profkit(tmp_path, "list", "--json")
+    assert done.stderr == ""
+    runs = json.loads(done.stdout)["runs"]
     assert {run["session"]["id"] for run in runs} == begun
     assert session_folders(tmp_path / ".profkit" / "spool") == ()
     assert not [run["error"] for run in runs if run["error"] is not None]

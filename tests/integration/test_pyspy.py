@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -15,24 +12,26 @@ from pathlib import Path
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK
-from profkit.errors import AttachDenied, DamagedFile, SamplerFailed, SamplerMissing, SamplerTimeout
-from profkit.model.profile import Profile
-from profkit.model.session import SamplerPlan, Segment, SessionState
+from profkit.errors import AttachDenied, DamagedFile, SamplerFailed, SamplerMissing
+from profkit.model.session import SessionState
 from profkit.process import procfs
-from profkit.samplers.base import Attachment, LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.polling import await_state
-from profkit.samplers.pyspy import PySpySampler
 from tests.integration.harness import await_samplers_end
-from tests.integration.pool_jobs import await_true
+from tests.integration.outside import (
+    PYSPY,
+    SMALL,
+    await_rounds,
+    sampler_pid,
+    stop,
+    wait_for,
+    weight_by_thread,
+)
 from tests.integration.targets import run_attaching, running_target
-from tests.support.spool_folders import open_folder
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
 
-SAMPLER = PySpySampler()
-SMALL = LiveStacks(threads=1, frames=5)
-PLAN = SAMPLER.plan(SamplerOptions(rate_hz=500, blocking=True), SMALL)
+SAMPLER, PLAN = PYSPY.sampler, PYSPY.plan
 FORKING = """
 import os, sys
 def spin():
@@ -48,117 +47,18 @@ spin()
 """
 
 
-def attach(pid: int, folder: Path, plan: SamplerPlan = PLAN, index: int = 0) -> Attachment:
-    attachment = SAMPLER.attach(pid, plan, folder, index, SYSTEM_CLOCK)
-    try:
-        assert wait_for(attachment, SessionState.RUNNING) is SessionState.RUNNING
-    except BaseException:
-        attachment.kill()
-        raise
-    return attachment
-
-
-def wait_for(attachment: Attachment, wanted: SessionState, timeout_s: float = 60) -> SessionState:
-    return await_state(attachment, wanted, timeout_s, SYSTEM_CLOCK, "the test's patience", "pyspy")
-
-
-def read(folder: Path, segment: Segment, plan: SamplerPlan) -> Recording:
-    with open_folder(folder) as opened:
-        return SAMPLER.read(opened, segment, plan)
-
-
-def stop(attachment: Attachment) -> None:
-    attachment.request_stop()
-    assert wait_for(attachment, SessionState.SUCCESS) is SessionState.SUCCESS
-
-
-def weight_by_thread(profile: Profile) -> Mapping[str, int]:
-    weights = Counter[str]()
-    for sample in profile.samples:
-        weights[profile.threads[sample.thread].name] += sample.weight
-    return weights
-
-
-def sampler_pid(attachment: Attachment) -> int:
-    pid = attachment.segment().pid
-    assert pid is not None
-    return pid
-
-
-@pytest.fixture
-def target() -> Iterator[int]:
-    with running_target() as process:
-        yield process.pid
-
-
-@pytest.mark.gil
-def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
-    SYSTEM_CLOCK.sleep(0.5)
-    stop(attachment)
-    recording = read(tmp_path, Segment(0, 0), PLAN)
-    profile = recording.profile
-    assert {thread.name for thread in profile.threads} == {"MainThread", "waiter"}
-    assert {thread.tid for thread in profile.threads} >= {target}
-    names = {profile.frames[stack[-1]].name for stack in profile.stacks if stack}
-    assert "spin" in names
-    assert recording.rounds is not None
-    weights = weight_by_thread(profile).values()
-    assert max(weights) <= recording.rounds
-    assert min(weights) >= 0.9 * recording.rounds > 20
-
-
 @pytest.mark.gil
 def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
     plan = replace(PLAN, idle=False, blocking=False)
-    attachment = attach(target, tmp_path, plan)
-    SYSTEM_CLOCK.sleep(0.2)
-    stop(attachment)
-    recording = read(tmp_path, Segment(0, 0), plan)
+    recording = PYSPY.sample(target, tmp_path, plan)
     assert recording.rounds is None
     weights = weight_by_thread(recording.profile)
     assert weights.get("waiter", 0) < weights["MainThread"] / 10
 
 
 @pytest.mark.gil
-def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path):
-    for index in range(20):
-        stop(attach(target, tmp_path, index=index))
-        read(tmp_path, Segment(index, 0), PLAN)
-
-
-@pytest.mark.gil
-def test_a_stop_before_it_runs_loses_nothing(target: int, tmp_path: Path):
-    for index in range(5):
-        stop(SAMPLER.attach(target, PLAN, tmp_path, index, SYSTEM_CLOCK))
-        read(tmp_path, Segment(index, 0), PLAN)
-
-
-@pytest.mark.gil
-def test_stopping_and_killing_again_is_harmless(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
-    assert attachment.resident_bytes() > 2**20
-    stop(attachment)
-    attachment.request_stop()
-    attachment.kill()
-    attachment.kill()
-    assert attachment.poll() is SessionState.SUCCESS
-    assert attachment.resident_bytes() == 0
-
-
-@pytest.mark.gil
-def test_a_target_that_is_killed_leaves_its_samples(tmp_path: Path):
-    with running_target() as process:
-        attachment = attach(process.pid, tmp_path)
-        SYSTEM_CLOCK.sleep(0.2)
-        process.kill()
-        wait_for(attachment, SessionState.SUCCESS)
-    assert read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 10
-
-
-@pytest.mark.gil
 def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path, replace(PLAN, max_duration_s=0.1, rate_hz=10))
+    attachment = PYSPY.attach(target, tmp_path, replace(PLAN, max_duration_s=0.1, rate_hz=10))
     words = procfs.command_line(sampler_pid(attachment))
     assert words[words.index(b"-d") + 1] == b"6"
     attachment.kill()
@@ -180,55 +80,37 @@ def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
 @pytest.mark.gil
 def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, flags: set[str]):
     plan = SAMPLER.plan(options, SMALL)
-    attachment = attach(target, tmp_path, plan)
+    attachment = PYSPY.attach(target, tmp_path, plan)
     words = {os.fsdecode(word) for word in procfs.command_line(sampler_pid(attachment))}
-    SYSTEM_CLOCK.sleep(0.1)
+    await_rounds(attachment, 1)
     stop(attachment)
     assert words & {"--idle", "--gil", "--nonblocking", "--native", "--subprocesses"} == flags
     assert {"--full-filenames", "speedscope", "100", str(target)} <= words
-    assert read(tmp_path, Segment(0, 0), plan).profile.samples
+    assert PYSPY.read(tmp_path, plan).profile.samples
 
 
 @pytest.mark.gil
 def test_subprocesses_are_distinguished(tmp_path: Path):
     plan = SAMPLER.plan(SamplerOptions(subprocesses=True, blocking=False), SMALL)
     with running_target(FORKING) as process:
-        attachment = attach(process.pid, tmp_path, plan)
-        SYSTEM_CLOCK.sleep(1.5)
-        stop(attachment)
-    recording = read(tmp_path, Segment(0, 0), plan)
+        # py-spy looks for children once a second.
+        recording = PYSPY.sample(process.pid, tmp_path, plan, rounds=75)
     assert len({thread.pid for thread in recording.profile.threads}) == 2
     assert process.pid in {thread.pid for thread in recording.profile.threads}
 
 
 @pytest.mark.gil
 def test_killed_it_leaves_the_target_running(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
+    attachment = PYSPY.attach(target, tmp_path)
     pid = sampler_pid(attachment)
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(SamplerFailed, match="failed at sampling: it ended without its output"):
         wait_for(attachment, SessionState.SUCCESS)
     assert not procfs.is_running(pid)
-    await_true(lambda: _goes_on(target))
+    # The thread of the sampler that holds the target may end after the others.
+    until(lambda: procfs.status(target)["State"][0] in "RS", "somebody holds the target")
     with pytest.raises(DamagedFile):
-        read(tmp_path, Segment(0, 0), PLAN)
-
-
-def _goes_on(target: int) -> bool:
-    """Whether nobody holds a process: the thread of the sampler that does may end after the others."""
-    return procfs.status(target)["State"][0] in "RS"
-
-
-@pytest.mark.gil
-def test_a_stuck_one_is_killed(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
-    os.kill(sampler_pid(attachment), signal.SIGSTOP)
-    attachment.request_stop()
-    with pytest.raises(SamplerTimeout, match="pyspy was not SUCCESS"):
-        wait_for(attachment, SessionState.SUCCESS, timeout_s=0.2)
-    attachment.kill()
-    assert not procfs.is_running(sampler_pid(attachment))
-    await_true(lambda: _goes_on(target))
+        PYSPY.read(tmp_path)
 
 
 def test_a_folder_that_is_not_there(target: int, tmp_path: Path):
@@ -242,21 +124,10 @@ def test_a_file_system_without_a_free_block(target: int):
 
 
 @pytest.mark.gil
-def test_a_folder_that_goes_away(target: int, tmp_path: Path):
-    folder = tmp_path / "session"
-    folder.mkdir()
-    attachment = attach(target, folder)
-    shutil.rmtree(folder)
-    attachment.request_stop()
-    with pytest.raises(SamplerFailed, match="failed at stop"):
-        wait_for(attachment, SessionState.SUCCESS)
-
-
-@pytest.mark.gil
 def test_a_disk_that_fills_up(target: int, tmp_path: Path):
     (tmp_path / "segment-000.speedscope.json").symlink_to("/dev/full")
-    attachment = attach(target, tmp_path)
-    SYSTEM_CLOCK.sleep(0.1)
+    attachment = PYSPY.attach(target, tmp_path)
+    await_rounds(attachment, 1)
     attachment.request_stop()
     with pytest.raises(SamplerFailed, match="failed at stop: the disk is full; free space"):
         wait_for(attachment, SessionState.SUCCESS)
@@ -389,7 +260,8 @@ print("ended")
 def test_a_program_that_changes_its_user_says_so_and_leaves_the_samples(tmp_path: Path):
     program = """
 attachment = start()
-spin(0.3)
+from tests.integration.outside import await_rounds
+await_rounds(attachment)
 os.setresuid(65534, 65534, 65534)
 try:
     attachment.request_stop()
@@ -399,7 +271,7 @@ attachment.kill()
 """
     assert "the program changed its user, and can no longer stop process" in run_attaching(program, tmp_path)
     await_samplers_end(tmp_path)
-    assert read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 30
+    assert PYSPY.read(tmp_path).profile.total_weight > 30
 
 
 def without_ptrace() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from tests.integration.harness import (
     PREFERS_READER,
     PROGRAMS,
     await_samplers_end,
-    environment,
+    profkit,
     run_program,
 )
 from tests.integration.test_denied_attach import BY_NOBODY, NO_PTRACE
@@ -160,8 +160,7 @@ def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(
 @pytest.mark.outside
 def test_the_report_says_how_it_was_sampled_and_why(folder: Path) -> None:
     outcome(folder, CASES["filter that kills"])
-    shown = run_program(folder, ["-m", "profkit", "report", "function"], environ=environment(COLUMNS="200"))
-    assert shown.returncode == 0, shown.stderr
+    shown = profkit(folder, "report", "function", COLUMNS="200")
     assert "inprocess sampled instead of" in shown.stdout
     assert "seccomp" in shown.stdout
     assert "from inside the process, by a signal handler" in shown.stdout
@@ -171,8 +170,7 @@ def test_the_report_says_how_it_was_sampled_and_why(folder: Path) -> None:
 def test_without_any_sampler_the_report_says_why(folder: Path) -> None:
     options = json.dumps({"subprocesses": True})  # not supported from inside
     outcome(folder, replace(CASES["filter that kills"], options=options))
-    shown = run_program(folder, ["-m", "profkit", "report", "function"], environ=environment(COLUMNS="200"))
-    assert shown.returncode == 0, shown.stderr
+    shown = profkit(folder, "report", "function", COLUMNS="200")
     assert "none: calls and wall times only" in shown.stdout
     assert "seccomp" in shown.stdout
     assert "There are no samples: the notes above say why" in shown.stdout

@@ -58,9 +58,7 @@ def environ(**changes: str) -> dict[str, str]:
     return environment(PYTHONPATH=os.pathsep.join([str(ROOT), str(PROGRAMS)])) | changes
 
 
-def both(
-    tmp_path: Path, argv: Sequence[str], *, timeout_s: float = 120, copy: Sequence[str] = (), **changes: str
-) -> Pair:
+def both(tmp_path: Path, argv: Sequence[str], *, copy: Sequence[str] = (), **changes: str) -> Pair:
     """Run `python ARGV` with profkit disabled and enabled, each in a folder of its own.
 
     `copy`: programs to copy there first. Both run at once.
@@ -72,7 +70,7 @@ def both(
         for program in copy:
             (folder / program).write_text((PROGRAMS / program).read_text("utf-8"), "utf-8")
         environment_ = environ(PROFKIT_DISABLE=disabled, **changes)
-        return run_program(folder, [*FORKING, *argv], environ=environment_, timeout_s=timeout_s)
+        return run_program(folder, [*FORKING, *argv], environ=environment_)
 
     with ThreadPoolExecutor(2) as pool:
         bare, profiled = pool.submit(run, "bare", "1"), pool.submit(run, "profiled", "0")

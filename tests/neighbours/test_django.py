@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +23,7 @@ PATHS = [
 def talk(server: Server) -> object:
     answers = server.ask_all(PATHS)
     posted = server.ask("/page/3", "POST", '"body"'), server.ask("/red/3", "POST", "1")
-    time.sleep(1.5)  # calls are written once a second, and some servers end by a signal
+    server.await_ticks()
     return answers, posted
 
 

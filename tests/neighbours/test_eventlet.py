@@ -8,7 +8,7 @@ from tests.neighbours.harness import Seen, assert_halves, assert_only, assert_sa
 
 
 def ran(tmp_path: Path, scene: str) -> dict[str, Seen]:
-    pair = both(tmp_path, program("eventlet_greenlets.py", scene), timeout_s=30)
+    pair = both(tmp_path, program("eventlet_greenlets.py", scene))
     assert_same(pair)
     return seen(pair.folder)
 

@@ -10,7 +10,7 @@ from tests.neighbours.harness import Seen, assert_halves, assert_only, assert_sa
 
 
 def ran(tmp_path: Path, scene: str, when: str = "first") -> dict[str, Seen]:
-    pair = both(tmp_path, program("gevent_greenlets.py", scene, when), timeout_s=30)
+    pair = both(tmp_path, program("gevent_greenlets.py", scene, when))
     assert_same(pair)
     return seen(pair.folder)
 

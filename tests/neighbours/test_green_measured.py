@@ -12,7 +12,7 @@ from tests.neighbours.harness import both, profkit, program
 
 @pytest.mark.parametrize("library", ["gevent", "eventlet"])
 def test_calls_in_green_threads(tmp_path: Path, library: str) -> None:
-    pair = both(tmp_path, program("green_measured.py", library), timeout_s=60)
+    pair = both(tmp_path, program("green_measured.py", library))
     assert "blocked []" in pair.bare.stdout
     assert "signal SIGUSR1" in pair.bare.stdout
     assert pair.profiled.stdout == pair.bare.stdout

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from profkit.model.run import Run
 from tests.integration.harness import await_samplers_end
 from tests.neighbours.harness import environ, profkit, runs_in
 from tests.neighbours.servers import Answer, Server, free_port, running
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.neighbours, pytest.mark.sampler, pytest.mark.timeout(600)]
 
@@ -120,15 +120,14 @@ def daemon(folder: Path, name: str, *options: str) -> Iterator[None]:
 
 def await_idle(folder: Path) -> None:
     """Wait until the cluster's node accepts jobs."""
-    deadline_s, state = time.monotonic() + TIMEOUT_S, ""
-    while state.strip() != "idle":
-        logs = "\n".join(log.read_text() for log in folder.glob("*.log"))
-        assert time.monotonic() < deadline_s, f"the node is {state}\n{logs}"
-        time.sleep(0.1)
-        state = subprocess.run(
+
+    def state() -> str:
+        return subprocess.run(
             ["sinfo", "--noheader", "--format=%T"], env=environ(SLURM_CONF=str(folder / "slurm.conf")),
             timeout=TIMEOUT_S, capture_output=True, text=True, check=False,
-        ).stdout  # fmt: skip
+        ).stdout.strip()  # fmt: skip
+
+    until(lambda: state() == "idle", lambda: "\n".join(log.read_text() for log in folder.glob("*.log")))
 
 
 @pytest.fixture
@@ -174,7 +173,7 @@ def launch_both(tmp_path: Path, command: Sequence[str], variables: dict[str, str
     """Run a launcher without and with the switch, check that it does the same, and return what."""
     bare = launch(tmp_path / "bare", command, variables)
     profiled = launch(tmp_path / "profiled", command, switched(variables))
-    await_samplers_end(tmp_path, timeout_s=60)
+    await_samplers_end(tmp_path)
     assert without_ids(profiled[:-1]) == without_ids(bare[:-1])
     assert profiled[-1] == bare[-1]
     return profiled
@@ -241,7 +240,7 @@ def test_gunicorn(tmp_path: Path, variables: dict[str, str], options: Sequence[s
     """Its workers are forks, which are sampled as child processes: in its own run."""
     bare, expected = serve(tmp_path / "bare", variables)
     profiled, answers = serve(tmp_path / "profiled", switched(variables, *options))
-    await_samplers_end(tmp_path, timeout_s=60)
+    await_samplers_end(tmp_path)
     assert answers == expected
     assert without_ids(profiled.log.splitlines()) == without_ids(bare.log.splitlines())
     assert profiled.code == bare.code == 0

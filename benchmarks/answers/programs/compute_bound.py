@@ -1,8 +1,9 @@
-"""Train a model that computes much longer than its data takes, which the training process loads."""
+"""Train a model that computes much longer than its data takes, which N workers load: `compute_bound.py N`."""
 
 from benchmarks.answers import truth
 
 # isort: split
+import sys
 from time import perf_counter
 
 import torch
@@ -26,7 +27,7 @@ def main() -> None:
         torch.nn.Linear(2_048, 10),
     )  # fmt: skip
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    loader = DataLoader(data, batch_size=200, shuffle=True, num_workers=0)
+    loader = DataLoader(data, batch_size=200, shuffle=True, num_workers=int(sys.argv[1]))
     end_s = perf_counter() + 2 * truth.SECONDS
     while perf_counter() < end_s:
         for images, labels in loader:

@@ -1,16 +1,14 @@
-"""Train with four ranks that prepare equally much."""
+"""Compute twelve figures, each for as long as the others: `even_figures.py (threads|coroutines|ranks)`."""
 
 from benchmarks.answers import truth
 
 # isort: split
+import asyncio
+import sys
+import threading
 from time import perf_counter, thread_time
 
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-
 STEP_S = 0.004
-torch.set_num_threads(1)
 
 
 def price(items: range) -> int:
@@ -112,8 +110,46 @@ def checksum(items: range) -> int:
 STEPS = (price, discount, tax, freight, weight, volume, points, margin, stock, rating, priority, checksum)
 
 
-def main() -> None:
-    """Train for some seconds; rank 0 decides when to stop."""
+def compute(first: int) -> None:
+    """Compute all figures of some items."""
+    items, end_s = range(first, first + 500), perf_counter() + truth.SECONDS
+    while perf_counter() < end_s:
+        for step in STEPS:
+            step(items)
+    truth.threads()
+
+
+def in_threads() -> None:
+    """Compute in four threads, each for its own items."""
+    threads = [threading.Thread(target=compute, args=(n * 500,), name=f"figures-{n}") for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+async def compute_in_turn(first: int) -> int:
+    """Compute all figures of some items, and let the others run in between."""
+    items, end_s, total = range(first, first + 500), perf_counter() + truth.SECONDS, 0
+    while perf_counter() < end_s:
+        for step in STEPS:
+            total += step(items)
+            await asyncio.sleep(0)
+    return total
+
+
+async def in_coroutines() -> None:
+    """Compute in four coroutines."""
+    print(await asyncio.gather(*(compute_in_turn(number * 500) for number in range(4))))
+
+
+def in_ranks() -> None:
+    """Train with figures as features, in as many ranks as there are; rank 0 decides when to stop."""
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.set_num_threads(1)
     dist.init_process_group("gloo")
     model = DistributedDataParallel(torch.nn.Linear(12, 4))
     items, end_s, going = range(500), perf_counter() + 4 * truth.SECONDS, torch.ones(1)
@@ -126,4 +162,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    match sys.argv[1]:
+        case "threads":
+            in_threads()
+        case "coroutines":
+            asyncio.run(in_coroutines())
+        case "ranks":
+            in_ranks()
