@@ -42,22 +42,25 @@ def environment(**changes: str) -> dict[str, str]:
 
 def run_program(
     folder: Path, argv: Sequence[str], *, launcher: Sequence[str] = (), python: str = sys.executable,
-    environ: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None, code: int | None = None,
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """Run `python ARGV` in a folder, to its end; signals to its process group reach it alone."""
-    return subprocess.run(
+    """Run `python ARGV` in a folder, to its end, with an exit code if that is given.
+
+    Signals to its process group reach it alone.
+    """
+    done = subprocess.run(
         [*launcher, python, *argv], cwd=folder, env=dict(environ or environment()), timeout=HANGS_S,
         capture_output=True, text=True, check=False, start_new_session=True,
     )  # fmt: skip
+    assert code in (None, done.returncode), done.stdout + done.stderr
+    return done
 
 
 def profkit(
     folder: Path, *arguments: str, code: int = 0, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of profkit in a folder; it must end with this exit code."""
-    done = run_program(folder, ["-m", "profkit", *arguments], environ=environment(**variables))
-    assert done.returncode == code, done.stderr
-    return done
+    return run_program(folder, ["-m", "profkit", *arguments], environ=environment(**variables), code=code)
 
 
 def listed(folder: Path, *arguments: str, **variables: str) -> list[dict[str, Any]]:

@@ -51,8 +51,7 @@ QUICK = ("loader", "gil", "pool")
     ],
 )
 def test_the_bottleneck_is_named(tmp_path: Path, scene: str) -> None:
-    done = run_program(tmp_path, [str(PROGRAMS / "bottlenecks.py"), scene])
-    assert done.returncode == 0, done.stderr
+    run_program(tmp_path, [str(PROGRAMS / "bottlenecks.py"), scene], code=0)
     await_samplers_end(tmp_path)
     report = profkit(tmp_path, "report", scene)
     first = "\n".join(report.stdout.splitlines()[:FIRST_LINES])

@@ -30,8 +30,7 @@ def spin(duration_s):
 
 def told(folder: Path, body: str, **environ: str) -> Any:
     """What a program prints as JSON."""
-    done = run_program(folder, ["-c", HEAD + textwrap.dedent(body)], environ=environment(**environ))
-    assert done.returncode == 0, done.stderr
+    done = run_program(folder, ["-c", HEAD + textwrap.dedent(body)], environ=environment(**environ), code=0)
     return json.loads(done.stdout)
 
 

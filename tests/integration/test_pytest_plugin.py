@@ -421,8 +421,7 @@ def test_in_a_program_that_is_profiled(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(WORK + "def test_a(): work(0.3)\n")
     plugin = () if INSTALLED else ("-p", PLUGIN)
     argv = ["-m", "profkit", "run", "-q", "-r", "200", "-m", "pytest", *plugin, *OTHERS, "--profkit", RATE]
-    done = run_program(tmp_path, argv)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_program(tmp_path, argv, code=0)
     assert re.search(r"\d 00? %( ±\d+)? +100 %    work", done.stdout) or "work  test_it.py" in done.stdout
     assert "PytestAssertRewriteWarning" not in done.stdout
 

@@ -123,8 +123,7 @@ def test_commands_neither_wait_for_a_pipe_nor_read_an_endless_device(tmp_path: P
         make(folder / name)
     program = ["-m", "profkit", "list", "--json"]
     limited = ("prlimit", f"--as={2**30}", "--cpu=20")
-    done = run_program(tmp_path, program, launcher=limited)
-    assert done.returncode == 0, done.stderr
+    done = run_program(tmp_path, program, launcher=limited, code=0)
     assert "it is a named pipe" in done.stderr
     assert "it is a symbolic link" in done.stderr
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections import Counter
@@ -78,13 +77,6 @@ def both(tmp_path: Path, argv: Sequence[str], *, copy: Sequence[str] = (), **cha
     return Pair(bare.result(), profiled.result(), tmp_path / "profiled")
 
 
-def profkit(folder: Path, *arguments: str) -> CompletedProcess[str]:
-    """Run a command of profkit in a folder; it must end well."""
-    done = run_program(folder, ["-m", "profkit", *arguments], environ=environ())
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 def program(name: str, *arguments: str) -> list[str]:
     """The arguments for Python to run one of these tests' programs."""
     return [str(PROGRAMS / name), *arguments]
@@ -130,11 +122,6 @@ def seen(folder: Path) -> dict[str, Seen]:
                 names = {run.profile.frames[frame].name for frame in stack}
                 entry.frames.update(dict.fromkeys(names, sample.weight))
     return found
-
-
-def assert_halves(one: Seen, other: Seen) -> None:
-    """Two regions that worked for equally long differ by chance alone: five standard deviations at most."""
-    assert abs(one.samples - other.samples) < 5 * math.sqrt(one.samples + other.samples), (one, other)
 
 
 def assert_only(entry: Seen, own: str, others: Sequence[str], *, least: int = 10, share: float = 0.6) -> None:

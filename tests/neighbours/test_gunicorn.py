@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.neighbours.harness import Seen, assert_only, profkit, seen
+from tests.integration.harness import profkit
+from tests.neighbours.harness import Seen, assert_only, seen
 from tests.neighbours.servers import Answer, Served, Server, serve_both
 
 PATHS = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import json
 import os
 import re
 import shutil
@@ -17,8 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from profkit.model.run import Run
-from tests.integration.harness import await_samplers_end
-from tests.neighbours.harness import environ, profkit, runs_in
+from tests.integration.harness import await_samplers_end, listed
+from tests.neighbours.harness import assert_same, both, environ, program, runs_in
 from tests.neighbours.servers import Answer, Server, free_port, running
 from tests.support.waiting import until
 
@@ -193,8 +192,8 @@ def check_runs(folder: Path, others: Sequence[str] = (), ranks: int = 2) -> None
     assert [working_processes(run) for run in runs if run.info.label != "rank.py"] == [set() for _ in others]
     worked = {run.info.process.pid: working_processes(run) for run in runs if run.info.label == "rank.py"}
     assert worked == {pid: {pid} for pid in printed}
-    listed = json.loads(profkit(folder, "list", "--json").stdout)["runs"]
-    assert sorted(run["id"] for run in listed) == sorted(run.info.id for run in runs)
+    kept = listed(folder)
+    assert sorted(run["id"] for run in kept) == sorted(run.info.id for run in runs)
 
 
 def serve(folder: Path, variables: dict[str, str]) -> tuple[Server, list[Answer]]:
@@ -247,3 +246,20 @@ def test_gunicorn(tmp_path: Path, variables: dict[str, str], options: Sequence[s
     (run,) = runs_in(tmp_path / "profiled")
     assert (run.info.label, run.info.error) == ("gunicorn", None)
     assert working_processes(run) == (profiled.pids if options else set())
+
+
+@pytest.mark.torch
+@pytest.mark.full
+def test_both_ranks(tmp_path: Path) -> None:
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    pair = both(tmp_path, [*torchrun, *program("torch_ranks.py")], OMP_NUM_THREADS="1")
+    assert_same(pair)
+    runs = [run for run in runs_in(pair.folder) if run.info.label == "step"]
+    assert len({run.info.process.pid for run in runs}) == 2
+    assert len({run.info.region.id for run in runs}) == 1
+    colours = []
+    for run in runs:
+        assert run.info.calls == 10
+        assert run.profile is not None
+        colours.append({frame.name for frame in run.profile.frames} & {"red", "green"})
+    assert sorted(map(sorted, colours)) == [["green"], ["red"]]

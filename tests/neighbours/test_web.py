@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from profkit.model.region import RegionKind
-from tests.integration.harness import await_samplers_end
-from tests.neighbours.harness import PROGRAMS, Seen, environ, profkit, runs_in, seen
+from tests.integration.harness import await_samplers_end, profkit
+from tests.neighbours.harness import PROGRAMS, Seen, environ, runs_in, seen
 from tests.neighbours.servers import Server, free_port, running, serve_both
 from tests.support.waiting import until
 
