@@ -13,14 +13,12 @@ torch.set_num_threads(1)
 
 
 def train_step(model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:  # PLANTED
-    """Return the loss of a batch after its gradients were computed."""
     loss = torch.nn.functional.cross_entropy(model(images), labels)
     loss.backward()  # type: ignore[no-untyped-call]
     return loss
 
 
 def main() -> None:
-    """Train for some seconds."""
     data = TensorDataset(torch.randn(4_000, 512), torch.randint(0, 10, (4_000,)))
     model = torch.nn.Sequential(
         torch.nn.Linear(512, 2_048), torch.nn.ReLU(), torch.nn.Linear(2_048, 2_048), torch.nn.ReLU(),

@@ -12,7 +12,6 @@ STEP_S = 0.004
 
 
 def price(items: range) -> int:
-    """Return the price of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 3 % 97 for item in items])
@@ -20,7 +19,6 @@ def price(items: range) -> int:
 
 
 def discount(items: range) -> int:
-    """Return the discount of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item // 7 for item in items])
@@ -28,7 +26,6 @@ def discount(items: range) -> int:
 
 
 def tax(items: range) -> int:
-    """Return the tax of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 19 // 100 for item in items])
@@ -36,7 +33,6 @@ def tax(items: range) -> int:
 
 
 def freight(items: range) -> int:
-    """Return the freight of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item % 11 + 4 for item in items])
@@ -44,7 +40,6 @@ def freight(items: range) -> int:
 
 
 def weight(items: range) -> int:
-    """Return the weight of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * item % 53 for item in items])
@@ -52,7 +47,6 @@ def weight(items: range) -> int:
 
 
 def volume(items: range) -> int:
-    """Return the volume of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item ^ 85 for item in items])
@@ -60,7 +54,6 @@ def volume(items: range) -> int:
 
 
 def points(items: range) -> int:
-    """Return the points of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item >> 2 for item in items])
@@ -68,7 +61,6 @@ def points(items: range) -> int:
 
 
 def margin(items: range) -> int:
-    """Return the margin of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 5 // 8 for item in items])
@@ -76,7 +68,6 @@ def margin(items: range) -> int:
 
 
 def stock(items: range) -> int:
-    """Return the stock of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item % 400 for item in items])
@@ -84,7 +75,6 @@ def stock(items: range) -> int:
 
 
 def rating(items: range) -> int:
-    """Return the rating of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([(item * 31 + 7) % 6 for item in items])
@@ -92,7 +82,6 @@ def rating(items: range) -> int:
 
 
 def priority(items: range) -> int:
-    """Return the priority of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item & 15 for item in items])
@@ -100,7 +89,6 @@ def priority(items: range) -> int:
 
 
 def checksum(items: range) -> int:
-    """Return the checksum of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 65_599 % 251 for item in items])
@@ -111,7 +99,6 @@ STEPS = (price, discount, tax, freight, weight, volume, points, margin, stock, r
 
 
 def compute(first: int) -> None:
-    """Compute all figures of some items."""
     items, end_s = range(first, first + 500), perf_counter() + truth.SECONDS
     while perf_counter() < end_s:
         for step in STEPS:
@@ -120,7 +107,6 @@ def compute(first: int) -> None:
 
 
 def in_threads() -> None:
-    """Compute in four threads, each for its own items."""
     threads = [threading.Thread(target=compute, args=(n * 500,), name=f"figures-{n}") for n in range(4)]
     for thread in threads:
         thread.start()
@@ -129,7 +115,6 @@ def in_threads() -> None:
 
 
 async def compute_in_turn(first: int) -> int:
-    """Compute all figures of some items, and let the others run in between."""
     items, end_s, total = range(first, first + 500), perf_counter() + truth.SECONDS, 0
     while perf_counter() < end_s:
         for step in STEPS:
@@ -139,12 +124,10 @@ async def compute_in_turn(first: int) -> int:
 
 
 async def in_coroutines() -> None:
-    """Compute in four coroutines."""
     print(await asyncio.gather(*(compute_in_turn(number * 500) for number in range(4))))
 
 
 def in_ranks() -> None:
-    """Train with figures as features, in as many ranks as there are; rank 0 decides when to stop."""
     import torch
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel

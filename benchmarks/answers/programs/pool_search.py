@@ -8,7 +8,6 @@ from benchmarks.answers import truth
 
 
 def search(start: int) -> int:  # ALSO
-    """Return the last state of a search."""
     end_s, state = perf_counter() + truth.SECONDS / 2, start
     with truth.also:
         while perf_counter() < end_s:
@@ -19,7 +18,6 @@ def search(start: int) -> int:  # ALSO
 
 
 def main() -> None:
-    """Do four starts with two processes."""
     with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
         with truth.planted:
             results = pool.map(search, range(4), chunksize=1)  # PLANTED
