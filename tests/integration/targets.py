@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tests.integration.harness import environment
+
 BUSY = """
 import os, sys, threading, time
 from profkit.process.background import BackgroundThread
@@ -52,9 +54,13 @@ def spin(duration_s):
 
 
 @contextlib.contextmanager
-def running_target(text: str = BUSY) -> Iterator[subprocess.Popen[str]]:
-    """A program that has printed its first line; killed afterwards."""
-    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as target:
+def running_target(text: str = BUSY, script: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+    """A program that has printed its first line; killed afterwards. A script runs in its own folder."""
+    argv, folder, environ = [sys.executable, "-c", text], None, None
+    if script is not None:
+        script.write_text(text)
+        argv, folder, environ = [sys.executable, script.name], script.parent, environment()
+    with subprocess.Popen(argv, cwd=folder, env=environ, stdout=subprocess.PIPE, text=True) as target:
         assert target.stdout is not None
         assert target.stdout.readline() == "ready\n"
         try:

@@ -17,6 +17,7 @@ import pytest
 from tests.integration.harness import await_samplers_end, environment, listed, profkit
 from tests.integration.outside import await_rounds_of
 from tests.integration.programs.spinning import sampler_of
+from tests.integration.targets import running_target
 
 pytestmark = pytest.mark.sampler
 
@@ -46,14 +47,8 @@ def attached(folder: Path, program: subprocess.Popen[str], *options: str) -> sub
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that works until there is a file `end`."""
-    (tmp_path / "burning.py").write_text(PROGRAM)
-    with subprocess.Popen(
-        [sys.executable, "burning.py"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "ready\n"
+    with running_target(PROGRAM, tmp_path / "burning.py") as started:
         yield started
-        started.kill()
 
 
 def test_a_running_process_for_a_while(tmp_path: Path, program: subprocess.Popen[str]) -> None:

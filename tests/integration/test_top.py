@@ -31,6 +31,7 @@ from profkit.program.target import find_target
 from profkit.render.options import Activity
 from profkit.samplers.options import SamplerOptions
 from tests.integration.harness import HELPER, environment
+from tests.integration.targets import running_target
 from tests.integration.terminal import ALTERNATE, Terminal
 from tests.support.waiting import LIMIT_S, until
 
@@ -54,14 +55,8 @@ busy()
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    (tmp_path / "app.py").write_text(PROGRAM)
-    with subprocess.Popen(
-        [sys.executable, "app.py"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "ready\n"
+    with running_target(PROGRAM, tmp_path / "app.py") as started:
         yield started
-        started.kill()
 
 
 @pytest.fixture
