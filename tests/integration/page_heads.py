@@ -131,48 +131,19 @@ def measured_page() -> str:
 def measured_comparison_page() -> str:
     """Measured comparisons: one slower, one without a difference, one of instructions alone."""
     a, b = timing_object(1.2e-6, 5), timing_object(1.29e-6, 6)
-    orders = [
-        {
-            "label": "linear(x)",
-            "ratio": 1.075,
-            "low": 1.06,
-            "high": 1.09,
-            "verdict": "slower",
-            "words": "B slower",
-            "sentence": "B takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)",
-            "a": a,
-            "b": b,
-            "delta": [],
-        },
-        {
-            "label": "x.sum()",
-            "ratio": 1.002,
-            "low": 0.994,
-            "high": 1.011,
-            "verdict": "no-difference",
-            "words": "no difference",
-            "sentence": "B takes as long, to within 1.1 % (95 % confidence, 10 processes)",
-            "a": None,
-            "b": None,
-            "delta": [],
-        },
-        {
-            "label": "sorted(l)",
-            "ratio": None,
-            "low": None,
-            "high": None,
-            "verdict": "slower",
-            "words": "B more instructions",
-            "sentence": "",
-            "a": None,
-            "b": None,
-            "delta": [["listobject.c:sort", 12000, 15500, 3500], [HOSTILE, 900, 0, -900]],
-        },
+    slower = "B takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)"
+    same = "B takes as long, to within 1.1 % (95 % confidence, 10 processes)"
+    delta = [["listobject.c:sort", 12000, 15500, 3500], [HOSTILE, 900, 0, -900]]
+    names = ("label", "ratio", "low", "high", "verdict", "words", "sentence", "a", "b", "delta")
+    rows = [
+        ("linear(x)", 1.075, 1.06, 1.09, "slower", "B slower", slower, a, b, []),
+        ("x.sum()", 1.002, 0.994, 1.011, "no-difference", "no difference", same, None, None, []),
+        ("sorted(l)", None, None, None, "slower", "B more instructions", "", None, None, delta),
     ]
     comparison = {
         "headline": "linear(x) takes 7.5 % longer.",
         "names": {"a": "main", "b": "topic"},
-        "orders": orders,
+        "orders": [dict(zip(names, row, strict=True)) for row in rows],
         "warnings": [f"B: reason {number}" for number in range(6)],
         "notes": ["measured on different machines"],
     }

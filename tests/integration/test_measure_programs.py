@@ -136,9 +136,6 @@ def test_a_file_of_orders_goes_on_where_one_fails_and_says_so(tmp_path: Path) ->
         (["x", "--env", "A"], "NAME=VALUE"),
         (["x", "--timeout", "soon"], "duration"),
         (["x", "--memory-limit", "much"], "size"),
-        (["x", "--mode", "callgrind", "--threads", "2"], "one thread"),
-        (["x +"], "not valid Python"),
-        (["x", "--source-cmd", "a && b"], "not run in a shell"),
     ],
 )
 def test_what_makes_no_sense_is_said_before_anything_starts(
