@@ -47,8 +47,8 @@ def check(found: dict[str, Seen]) -> None:
     assert (found["user"].calls, found["connection"].calls) == (20, 10)
     assert (found["items"].calls, found["Item.total"].calls, found["later"].calls) == (1, 1, 1)
     assert found["broken"].raised == found["missing"].raised == 10
-    assert_only(found["red"], "red", ["green", "blue"], share=0.5)
-    assert_only(found["green"], "green", ["red", "blue"], share=0.5)
+    assert_only(found["red"], "red", ["green", "blue"])
+    assert_only(found["green"], "green", ["red", "blue"])
     assert found["thread"].frames["green"] == found["thread"].frames["blue"] == 0
     assert found["block"].frames["red"] == found["block"].frames["blue"] == 0
 
