@@ -20,7 +20,6 @@ from profkit import Run, profile
 from profkit.calls.options import ProfilerOptions
 from profkit.transforms.tables import function_rows
 
-NAME = "accuracy"
 Steps = Mapping[str, Callable[[], object]]
 _MIN_POINTS, _ALLOWANCE_POINTS, _MIN_PERCENT = 2.5, 0.5, 5.0
 
@@ -97,7 +96,7 @@ def _share_figure(what: str, steps: Steps, options: ProfilerOptions, duration_s:
         key=lambda missed: missed.value - (missed.bound or 0.0),
     )
     return Figure(
-        NAME, f"{what}: largest error of a share", worst.value, "points", worst.bound, certain=True,
+        f"{what}: largest error of a share", worst.value, "points", worst.bound, certain=True,
         detail=f"{worst.detail}, {run.info.samples:,} samples",
     )  # fmt: skip
 
@@ -128,7 +127,7 @@ def _missed(name: str, seen: float, true: float, samples: int) -> Figure:
     chance_points = 300 * math.sqrt(true * (1 - true) / samples)
     bound = max(_MIN_POINTS, chance_points) + _ALLOWANCE_POINTS
     detail = f"{name}: {seen:.1%} of samples, {true:.1%} of time"
-    return Figure(NAME, name, abs(seen - true) * 100, "points", bound, detail=detail)
+    return Figure(name, abs(seen - true) * 100, "points", bound, detail=detail)
 
 
 def _time_figure(duration_s: float) -> Figure:
@@ -148,7 +147,7 @@ def _time_figure(duration_s: float) -> Figure:
     filled = wall_s / run.info.session_s
     chance_percent = 300 * math.sqrt((1 - filled) / run.info.samples)
     return Figure(
-        NAME, "a region's time from samples: its error", abs(sampled_s / wall_s - 1) * 100, "%",
+        "a region's time from samples: its error", abs(sampled_s / wall_s - 1) * 100, "%",
         max(_MIN_PERCENT, chance_percent), certain=True,
         detail=f"{sampled_s:.2f} of {wall_s:.2f} s, {filled:.0%} of all; {run.info.samples:,} samples",
     )  # fmt: skip

@@ -7,7 +7,6 @@ from benchmarks.statements import STATEMENTS, Statement
 from benchmarks.torch_tools import torch_callgrind
 from profkit import measure as measured
 
-NAME = "agreement"
 _NUMBER, _REPEATS = 100, 3
 
 
@@ -25,6 +24,6 @@ def _figure(statement: Statement) -> Figure:
     assert ours is not None
     difference = abs(ours.net / min(theirs) - 1) * 100
     return Figure(
-        NAME, f"{statement.label}: difference from torch's count", difference, "%", 2.0, certain=True,
+        f"{statement.label}: difference from torch's count", difference, "%", 2.0, certain=True,
         detail=f"{ours.net:,.0f}, torch {min(theirs):,.0f} to {max(theirs):,.0f}",
     )  # fmt: skip

@@ -23,7 +23,6 @@ from profkit.decorators import ProfiledFunction
 from profkit.model.notes import NoteCode
 from profkit.stats.means import share_interval
 
-NAME = "attribution"
 RATE_HZ = 250
 LENGTHS_S = {"4 µs": 4e-6, "50 µs": 5e-5, "0.5 ms": 5e-4, "5 ms": 5e-3}
 _BOUND_FROM_S, _BOUND_PERCENT = 5e-3, 1.0
@@ -207,7 +206,7 @@ def _figure(what: str, tally: Tally, mode: Mode, length_s: float) -> Figure:
     bound = 0.0 if mode.exact else _BOUND_PERCENT if length_s >= _BOUND_FROM_S else None
     torn_share = tally.torn / (tally.kept + tally.torn)
     return Figure(
-        NAME, f"{what}: samples in a wrong one",
+        f"{what}: samples in a wrong one",
         100 * tally.wrong / tally.kept, "%", bound,
         certain=mode.exact, interval=(low * 100, high * 100),
         detail=f"{tally.wrong} of {tally.kept:,}; {torn_share:.1%} torn{', the run warns' * tally.warned}",

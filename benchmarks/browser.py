@@ -20,7 +20,6 @@ from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.views.sampled import library_test
 from profkit.render.views.source import SourceLines
 
-NAME = "browser"
 _SAMPLES, _STACKS, _DEPTH = 1_000_000, 100_000, 60
 _VIEWS = ("left-heavy", "chronological")
 _READY = "#profkit:not([aria-busy])"
@@ -93,6 +92,4 @@ def _redraws_ms(browser: Browser, url: str, view: str, zooms: int) -> list[float
 
 def _figure(what: str, values_ms: Sequence[float], bound_ms: float) -> Figure:
     found = estimate(values_ms)
-    return Figure(
-        NAME, what, found.median, "ms", bound=bound_ms, interval=found.interval, spread=found.spread
-    )
+    return Figure(what, found.median, "ms", bound=bound_ms, interval=found.interval, spread=found.spread)

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from benchmarks.children import environment
 from benchmarks.figures import Figure
 
-NAME = "call_graphs"
 MIN_SHARE = 0.01
 """Minimum part of the whole, by self or total, of the compared functions."""
 DJANGO = """
@@ -93,13 +92,13 @@ def measure(quick: bool) -> list[Figure]:
 def _differing(tool: str, name: str, compared: Compared) -> Figure:
     detail = f"of {compared.large}" + "".join(f", {function[0]}" for function in compared.differing[:3])
     what = f"functions ≥ 1 % that differ, {tool}, {name}"
-    return Figure(NAME, what, len(compared.differing), "", 0, certain=True, detail=detail)
+    return Figure(what, len(compared.differing), "", 0, certain=True, detail=detail)
 
 
 def _distance(name: str, compared: Compared) -> Figure:
     """Return the tree's error; not for Callgrind, whose totals count recursion more than once."""
     what = f"mean distance of their shares in the tree, {name}"
-    return Figure(NAME, what, compared.points, "points", certain=True)
+    return Figure(what, compared.points, "points", certain=True)
 
 
 def compare(stated: Mapping[Function, Cost], reported: Shown) -> Compared:

@@ -12,7 +12,6 @@ from benchmarks.torch_tools import torch_callgrind
 from profkit import WorkOrder, measure_all
 from profkit.measuring.orders import work_order
 
-NAME = "callgrind"
 NUMBER, REPEATS = 100, 5
 """Settings of torch's benchmarks/instruction_counts."""
 _FIRST = """
@@ -44,17 +43,17 @@ def measure(quick: bool) -> list[Figure]:
     milliseconds = estimate([seconds * 1e3 for seconds in warm_plain])
     return [
         Figure(
-            NAME, f"x + y, {NUMBER} × {REPEATS}, warm zygote ÷ torch", ratio.median, "×", 1 / 300,
+            f"x + y, {NUMBER} × {REPEATS}, warm zygote ÷ torch", ratio.median, "×", 1 / 300,
             interval=ratio.interval, spread=ratio.spread,
             detail=f"{estimate(warm).median * 1e3:.0f} ms, {pairs} times; {detail}",
         ),
         Figure(
-            NAME, "x + y, first order of a process ÷ torch", first_ratio.median, "×", 1 / 3,
+            "x + y, first order of a process ÷ torch", first_ratio.median, "×", 1 / 3,
             certain=max(first) / min(theirs) <= 1 / 3 or min(first) / max(theirs) > 1 / 3,
             spread=first_ratio.spread, detail=f"{estimate(first).median:.1f} s, {len(first)} times; {detail}",
         ),
         Figure(
-            NAME, "str.split, warm zygote", milliseconds.median, "ms", 80.0,
+            "str.split, warm zygote", milliseconds.median, "ms", 80.0,
             interval=milliseconds.interval, spread=milliseconds.spread, detail=f"{pairs} times",
         ),
     ]  # fmt: skip

@@ -21,7 +21,6 @@ from profkit import profile, profiled
 from profkit.measuring.decorated.program import BACKLOG
 from profkit.session.manager import MANAGER
 
-NAME = "calls"
 _CALLS, _TAKEN_AT_ONCE = 1000, 100
 _EMPTY_CALLS = 10_000
 _NEW_LABELS = 10
@@ -55,7 +54,7 @@ def _fixed_work_figure(series: int) -> Figure:
         series * _CALLS // _TAKEN_AT_ONCE,
     )
     per_series = summed(pairs, _CALLS // _TAKEN_AT_ONCE)
-    return ratio_figure(NAME, "1,000 decorated calls of 1 ms ÷ undecorated", per_series, 1.05)
+    return ratio_figure("1,000 decorated calls of 1 ms ÷ undecorated", per_series, 1.05)
 
 
 def _empty_call_figure(pairs: int) -> Figure:
@@ -65,7 +64,7 @@ def _empty_call_figure(pairs: int) -> Figure:
     decorated = profile(label="empty")(empty)
     decorated()
     taken = interleaved(_repeated(decorated, _EMPTY_CALLS), _repeated(empty, _EMPTY_CALLS), pairs)
-    return difference_figure(NAME, "a decorated empty call - an empty call", taken, _EMPTY_CALLS, 2.0)
+    return difference_figure("a decorated empty call - an empty call", taken, _EMPTY_CALLS, 2.0)
 
 
 def _measured_call_figure(pairs: int) -> Figure:
@@ -78,9 +77,7 @@ def _measured_call_figure(pairs: int) -> Figure:
         _repeated(partial(measured, 1), _EMPTY_CALLS), _repeated(partial(empty, 1), _EMPTY_CALLS), pairs
     )
     BACKLOG.drop()  # otherwise it would be measured during the next benchmark
-    return difference_figure(
-        NAME, "an empty call with mode='timer' - an empty call", taken, _EMPTY_CALLS, 8.0
-    )
+    return difference_figure("an empty call with mode='timer' - an empty call", taken, _EMPTY_CALLS, 8.0)
 
 
 def _suspension_figure(pairs: int) -> Figure:
@@ -102,7 +99,7 @@ def _suspension_figure(pairs: int) -> Figure:
     stepped(decorated)()
     taken = interleaved(stepped(decorated), stepped(turns), pairs)
     what = "a suspension of a decorated coroutine - of another one"
-    return difference_figure(NAME, what, taken, _EMPTY_CALLS, 2.0)
+    return difference_figure(what, taken, _EMPTY_CALLS, 2.0)
 
 
 def _empty_block_figure(pairs: int) -> Figure:
@@ -121,7 +118,7 @@ def _empty_block_figure(pairs: int) -> Figure:
 
     blocks()
     taken = interleaved(blocks, nothing, pairs)
-    return difference_figure(NAME, "a `with profiled():` - nothing", taken, _EMPTY_CALLS, 5.0)
+    return difference_figure("a `with profiled():` - nothing", taken, _EMPTY_CALLS, 5.0)
 
 
 def _new_label_figure(pairs: int) -> Figure:
@@ -138,7 +135,7 @@ def _new_label_figure(pairs: int) -> Figure:
     labelled(known)
     taken = interleaved(lambda: labelled(itertools.islice(made, _NEW_LABELS)), lambda: labelled(known), pairs)
     what = "a `with profiled(label):` of a new label - of a known one"
-    return difference_figure(NAME, what, taken, _NEW_LABELS, 50.0)
+    return difference_figure(what, taken, _NEW_LABELS, 50.0)
 
 
 def _counting_figure(repetitions: int) -> Figure:
@@ -147,7 +144,7 @@ def _counting_figure(repetitions: int) -> Figure:
     decorated(0)
     found = estimate([_counting_us(partial(decorated, 0)) for _ in range(repetitions)])
     return Figure(
-        NAME, "counting a call, once a second in the ticker", found.median, "µs",
+        "counting a call, once a second in the ticker", found.median, "µs",
         interval=found.interval, spread=found.spread, detail=f"{repetitions} times {_EMPTY_CALLS:,} calls",
     )  # fmt: skip
 

@@ -14,7 +14,6 @@ from benchmarks.programs.changing_functions import Call
 from profkit import measure as measured
 from profkit.model.measurement import WarningCode
 
-NAME = "changes"
 Cases = Sequence[tuple[Callable[..., object], Callable[[], Call]]]
 
 
@@ -26,9 +25,9 @@ def measure(quick: bool) -> list[Figure]:
     missed = [name for name, seen in _seen(changing) if not seen]
     suspected = [name for name, seen in _seen(pure) if seen]
     return [
-        Figure(NAME, f"missed of {len(changing)} that change something", len(missed), "", 2, certain=True,
+        Figure(f"missed of {len(changing)} that change something", len(missed), "", 2, certain=True,
                detail=", ".join(missed)),
-        Figure(NAME, f"suspected of {len(pure)} that do not", len(suspected), "", 0, certain=True,
+        Figure(f"suspected of {len(pure)} that do not", len(suspected), "", 0, certain=True,
                detail=", ".join(suspected)),
     ]  # fmt: skip
 

@@ -47,8 +47,8 @@ def _figure(commit: str, what: str, rounds: Sequence[tuple[Values, Values]], bou
     found = estimate([new[what] / old[what] for new, old in rounds])
     medians = [median(side[what] for side in sides) for sides in zip(*rounds, strict=True)]
     return Figure(
-        f"÷ {commit[:10]}", what, found.median, "×", bound, interval=found.interval, spread=found.spread,
-        detail=f"{medians[0]:.4g} ÷ {medians[1]:.4g}, {len(rounds)} rounds",
+        what, found.median, "×", bound, interval=found.interval, spread=found.spread,
+        detail=f"{medians[0]:.4g} ÷ {medians[1]:.4g}, {len(rounds)} rounds", measurement=f"÷ {commit[:10]}",
     )  # fmt: skip
 
 

@@ -21,7 +21,6 @@ from profkit.model.comparison import Change, SampledComparison
 from profkit.stats.means import share_interval
 from profkit.store.runs import open_store
 
-NAME = "compared_runs"
 _RATE_HZ, _SECONDS = 500, 3.0
 _SLOWED, _PLAIN = "smooth", 1.0
 _LONGER = (1.35, 2.5)
@@ -102,7 +101,7 @@ def _found(runs: int, factor: float, changed: Sequence[SampledComparison]) -> Fi
 def _unseen(runs: int, alike: Sequence[SampledComparison]) -> Figure:
     widths = [100 * comparison.unseen for comparison in alike]
     return Figure(
-        NAME, f"widest half interval, {_runs(runs)}", median(widths), "points",
+        f"widest half interval, {_runs(runs)}", median(widths), "points",
         spread=(min(widths), max(widths)), detail="a smaller difference can go unseen",
     )  # fmt: skip
 
@@ -110,7 +109,7 @@ def _unseen(runs: int, alike: Sequence[SampledComparison]) -> Figure:
 def _share(what: str, hits: int, draws: int, bound: float | None, detail: str = "") -> Figure:
     low, high = share_interval(hits, draws)
     return Figure(
-        NAME, what, hits / draws * 100, "%", bound,
+        what, hits / draws * 100, "%", bound,
         interval=(low * 100, high * 100), detail=f"{hits} of {draws} comparisons{detail}",
     )  # fmt: skip
 

@@ -18,7 +18,6 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
 from profkit.integrations import torch_compile
 
-NAME = "compilations"
 _CALLS = 20_000
 _BACKENDS = ("eager", "aot_eager")
 _CALL_BOUND, _COMPILE_BOUND = 1.02, 1.25
@@ -33,7 +32,7 @@ def measure(quick: bool) -> list[Figure]:
         hooked(), plain()  # imports, and starts the sampler
         taken = interleaved(hooked, plain, pairs)
         what = f"compiling a model with {backend}: profiled ÷ not"
-        figures.append(ratio_figure(NAME, what, taken, _COMPILE_BOUND))
+        figures.append(ratio_figure(what, taken, _COMPILE_BOUND))
     return figures
 
 
@@ -46,9 +45,7 @@ def _calls_figure(pairs: int) -> Figure:
         partial(_calls_s, compiled, ones, hooked=False),
     )
     hooked(), plain()
-    return ratio_figure(
-        NAME, "compiled calls: hook enabled ÷ not", interleaved(hooked, plain, pairs), _CALL_BOUND
-    )
+    return ratio_figure("compiled calls: hook enabled ÷ not", interleaved(hooked, plain, pairs), _CALL_BOUND)
 
 
 def _calls_s(compiled: Callable[..., object], x: torch.Tensor, *, hooked: bool) -> float:

@@ -10,7 +10,6 @@ from benchmarks.torch_tools import torch_callgrind
 from profkit import measure_all
 from profkit.measuring.orders import work_order
 
-NAME = "cpp"
 _STMT, _SETUP = "auto z = x + y;", "auto x = at::ones({64}); auto y = at::ones({64});"
 _NUMBER, _REPEATS = 100, 2
 
@@ -29,7 +28,7 @@ def measure(quick: bool) -> list[Figure]:
             raise RuntimeError(run.info.error)
     first_s, *warm = taken
     if quick:
-        return [Figure(NAME, "x + y, compiled, warm zygote", estimate(warm).median * 1e3, "ms")]
+        return [Figure("x + y, compiled, warm zygote", estimate(warm).median * 1e3, "ms")]
     first, second = (
         torch_callgrind(_STMT, _SETUP, number=_NUMBER, repeats=_REPEATS, language="cpp") for _ in range(2)
     )
@@ -37,10 +36,10 @@ def measure(quick: bool) -> list[Figure]:
     ours = run.measurement.instructions.net if run.measurement and run.measurement.instructions else 0.0
     return [
         Figure(
-            NAME, "x + y, compiled, warm zygote ÷ torch's second time", ratio.median, "×", 1 / 50,
+            "x + y, compiled, warm zygote ÷ torch's second time", ratio.median, "×", 1 / 50,
             interval=ratio.interval, spread=ratio.spread,
             detail=f"{estimate(warm).median * 1e3:.0f} ms ÷ {second.elapsed_s:.1f} s; first: "
             f"{first_s:.1f} s, torch {first.elapsed_s:.1f} s",
         ),
-        Figure(NAME, "instructions of x + y ÷ torch's", ours / min(second.counts), detail=f"{ours:.0f}"),
+        Figure("instructions of x + y ÷ torch's", ours / min(second.counts), detail=f"{ours:.0f}"),
     ]  # fmt: skip

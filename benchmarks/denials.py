@@ -22,7 +22,6 @@ from benchmarks.sampled_child import PREFERS_READER
 from profkit.units import format_duration
 from tests.support.seccomp_filters import PTRACE, READ, launcher
 
-NAME = "denials"
 _BOUND_S = 1.0
 _NO_PTRACE = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-all")
 _INSIDE, _BY_MEM_FILE = ("inprocess", False), ("pyspy", False)
@@ -86,7 +85,7 @@ def _figure(case: str, pairs: list[Pair]) -> Figure:
     found = estimate([call_s - by_hand_s for call_s, by_hand_s in pairs])
     first, second = (estimate(list(side)).median for side in zip(*pairs, strict=True))
     return Figure(
-        NAME, f"{case}: first call - py-spy by hand until it fails", found.median, "s", _BOUND_S,
+        f"{case}: first call - py-spy by hand until it fails", found.median, "s", _BOUND_S,
         interval=found.interval, spread=found.spread,
         detail=f"{format_duration(first)} - {format_duration(second)}, {len(pairs)} pairs",
     )  # fmt: skip

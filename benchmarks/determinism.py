@@ -18,7 +18,6 @@ from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.measurement import InstructionCounts
 from profkit.model.workorder import WorkOrder
 
-NAME = "determinism"
 _HEAPS = ("_junk = [bytearray(n * 37) for n in range(1000)]", "_junk = {n: str(n) * 50 for n in range(3000)}")
 _SURROUNDINGS = ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "4711"}, {"TORCH_PADDING": "x" * 3000})
 
@@ -37,13 +36,13 @@ def measure(quick: bool) -> list[Figure]:
         difference = relative_range(stripped[statement.label]) * 100
         figures.append(
             Figure(
-                NAME, f"{statement.label}: distinct raw counts", distinct, "", 1, certain=True,
+                f"{statement.label}: distinct raw counts", distinct, "", 1, certain=True,
                 detail=f"{forks} forks of {zygotes} zygotes, {len(counts[0])} repeats",
             )
         )  # fmt: skip
         figures.append(
             Figure(
-                NAME, f"{statement.label}: range of stripped counts", difference, "%", 0.3, certain=True,
+                f"{statement.label}: range of stripped counts", difference, "%", 0.3, certain=True,
                 detail=f"{len(stripped[statement.label])} heaps, seeds and environments",
             )
         )  # fmt: skip

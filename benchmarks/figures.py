@@ -13,7 +13,6 @@ HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 class Figure:
     """One row of the table."""
 
-    measurement: str
     what: str
     value: float
     unit: str = "×"
@@ -26,6 +25,8 @@ class Figure:
     spread: tuple[float, float] | None = None
     """Smallest and largest single value."""
     detail: str = ""
+    measurement: str = ""
+    """Name of the module that measured it."""
 
     @property
     def verdict(self) -> str:

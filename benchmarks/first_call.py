@@ -6,7 +6,6 @@ from benchmarks.children import environment, output_of
 from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
 
-NAME = "first_call"
 _TIMED = "import time; start_s = time.perf_counter()\n{}\nprint(time.perf_counter() - start_s)"
 _ISOLATED = """
 from profkit import isolated
@@ -23,7 +22,7 @@ with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
 def measure(quick: bool) -> list[Figure]:
     """Time the first call, each in a fresh process."""
     taken = interleaved(lambda: _once_s(_ISOLATED), lambda: _once_s(_SPAWNED), 6 if quick else 20)
-    return [ratio_figure(NAME, "isolated.call ÷ ProcessPoolExecutor (spawn)", taken)]
+    return [ratio_figure("isolated.call ÷ ProcessPoolExecutor (spawn)", taken)]
 
 
 def _once_s(program: str) -> float:

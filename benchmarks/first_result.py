@@ -14,7 +14,6 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import Pair, ratio_figure
 from benchmarks.programs.first_block import AGAIN, FRESH, IMPORTED
 
-NAME = "first_result"
 _STARTS = {
     AGAIN: ("block + result, everything loaded before ÷ py-spy by hand", 2.5),
     IMPORTED: ("first of a process, profkit imported before ÷ py-spy by hand", 2.5),
@@ -32,7 +31,7 @@ def measure(quick: bool) -> list[Figure]:
             pair = _pair(start)
             if number:  # the first one compiles
                 taken[start].append(pair)
-    return [ratio_figure(NAME, what, taken[start], bound) for start, (what, bound) in _STARTS.items()]
+    return [ratio_figure(what, taken[start], bound) for start, (what, bound) in _STARTS.items()]
 
 
 def _pair(start: str) -> Pair:

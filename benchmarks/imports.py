@@ -10,7 +10,6 @@ from benchmarks.children import caching_environment, output_of
 from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
 
-NAME = "imports"
 REFERENCE = "import wrapt, psutil"
 STATEMENTS = ("import profkit", "from profkit import profile, profiled")
 HEAVY = ("torch", "sqlalchemy", "rich", "click")
@@ -31,7 +30,7 @@ def measure(quick: bool) -> list[Figure]:
     for statement in STATEMENTS:
         _import_s(statement), _import_s(REFERENCE)  # compiles
         taken = interleaved(partial(_import_s, statement), partial(_import_s, REFERENCE), pairs)
-        figures.append(ratio_figure(NAME, f"{statement} ÷ {REFERENCE}", taken, _BOUND))
+        figures.append(ratio_figure(f"{statement} ÷ {REFERENCE}", taken, _BOUND))
         figures.append(_loaded_figure(statement))
     return figures
 
@@ -45,6 +44,6 @@ def _loaded_figure(statement: str) -> Figure:
     loaded = set(json.loads(output_of(["-c", code], caching_environment(Path("compiled")))))
     heavy = [name for name in HEAVY if name in loaded]
     return Figure(
-        NAME, f"{statement}: loads of {', '.join(HEAVY)}", len(heavy), "of 4", 0, certain=True,
+        f"{statement}: loads of {', '.join(HEAVY)}", len(heavy), "of 4", 0, certain=True,
         detail=", ".join(heavy) or f"none; {len(loaded)} modules in all",
     )  # fmt: skip

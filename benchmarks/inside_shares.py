@@ -18,7 +18,6 @@ from benchmarks.figures import Figure, check_enough
 from benchmarks.programs.inside_shares import MAIN, MIXED, PYTHON, THREAD
 from tests.support.seccomp_filters import READ, launcher
 
-NAME = "inside_shares"
 _SAMPLES, _FEWEST_SAMPLES = 5500, 5000
 _HAS_STATES = sys.version_info >= (3, 15)
 _TIMEOUT_S = 300
@@ -61,7 +60,7 @@ def _figure(way: _Way, mix: str, samples: int, fewest: int) -> Figure:
     worst = max(errors, key=lambda name: abs(errors[name]))
     parts = ", ".join(f"{name} {error:+.1f}" for name, error in errors.items())
     return Figure(
-        NAME, f"{way.kind}, {mix}: largest error of a share", abs(errors[worst]), "points",
+        f"{way.kind}, {mix}: largest error of a share", abs(errors[worst]), "points",
         way.bounds_points[mix], certain=True, detail=f"{found['samples']:,} samples; {parts}",
     )  # fmt: skip
 

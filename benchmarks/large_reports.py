@@ -12,7 +12,6 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import estimate
 from benchmarks.report_commands import Taken, keep_made_run, report
 
-NAME = "large_reports"
 _SAMPLES = 1_000_000
 _BYTES = 10**9
 _PAGE = Path("report.html")
@@ -33,7 +32,7 @@ def measure(quick: bool) -> list[Figure]:
                 taken[name].append(found)
     figures = [figure for name in _ARGUMENTS for figure in _figures(name, taken[name])]
     size = _PAGE.stat().st_size / _MEGABYTE
-    return [*figures, Figure(NAME, "html: size of the page", size, "MB", _PAGE_BOUND, certain=True)]
+    return [*figures, Figure("html: size of the page", size, "MB", _PAGE_BOUND, certain=True)]
 
 
 def _figures(name: str, taken: Sequence[Taken]) -> list[Figure]:
@@ -41,11 +40,11 @@ def _figures(name: str, taken: Sequence[Taken]) -> list[Figure]:
     memory = estimate([one.peak_bytes / _MEGABYTE for one in taken])
     return [
         Figure(
-            NAME, f"{name}: the whole command", seconds.median, "s", _BOUNDS_S.get(name),
+            f"{name}: the whole command", seconds.median, "s", _BOUNDS_S.get(name),
             interval=seconds.interval, spread=seconds.spread, detail=f"{len(taken)} runs",
         ),
         Figure(
-            NAME, f"{name}: peak resident memory", memory.median, "MB", _BYTES / _MEGABYTE,
+            f"{name}: peak resident memory", memory.median, "MB", _BYTES / _MEGABYTE,
             interval=memory.interval, spread=memory.spread,
         ),
     ]  # fmt: skip

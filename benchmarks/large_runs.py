@@ -21,7 +21,6 @@ from profkit.model.run import Run
 from profkit.store.files import make_folder
 from profkit.store.runs import open_store
 
-NAME = "large_runs"
 _SAMPLES = 1_000_000
 _FILE_BYTES = 300_000_000
 _FILE = Path("large.speedscope.json")
@@ -58,7 +57,7 @@ def _figures(name: str, quick: bool) -> Iterator[Figure]:
 def _figure(what: str, values: Sequence[float], unit: str, bound: float | None) -> Figure:
     found = estimate(values)
     return Figure(
-        NAME, what, found.median, unit, bound,
+        what, found.median, unit, bound,
         interval=found.interval, spread=found.spread, detail=f"{len(values)} runs",
     )  # fmt: skip
 

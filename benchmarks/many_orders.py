@@ -11,7 +11,6 @@ from benchmarks.figures import Figure
 from profkit import measure_all
 from profkit.measuring.orders import work_order
 
-NAME = "many_orders"
 _MARK = "OMP_PROFKIT_BENCHMARK"
 """Environment variable that identifies the processes of this measurement: zygotes inherit OpenMP's."""
 
@@ -29,11 +28,11 @@ def measure(quick: bool) -> list[Figure]:
         descriptors.append(len(os.listdir("/proc/self/fd")))
         memory.append(_tree_bytes(mark))
     return [
-        Figure(NAME, "distinct counts", len(set(counts)), "", 1, certain=True,
+        Figure("distinct counts", len(set(counts)), "", 1, certain=True,
                detail=f"{orders} orders"),
-        Figure(NAME, "descriptors more than after the tenth", descriptors[-1] - descriptors[9], "", 0,
+        Figure("descriptors more than after the tenth", descriptors[-1] - descriptors[9], "", 0,
                certain=True),
-        Figure(NAME, "memory of all processes ÷ after the tenth", memory[-1] / memory[9], "×", 1.05,
+        Figure("memory of all processes ÷ after the tenth", memory[-1] / memory[9], "×", 1.05,
                certain=True, detail=f"{memory[-1] / 2**20:.0f} MiB"),
     ]  # fmt: skip
 

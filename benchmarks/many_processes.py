@@ -20,7 +20,6 @@ from profkit.config import CONFIG
 from profkit.model.session import SessionState
 from profkit.store.spool import read_session, session_folders
 
-NAME = "many_processes"
 PROCESSES = 8
 _BOUND = 1.10
 _WORK_S = 2.0
@@ -33,7 +32,7 @@ def measure(quick: bool) -> list[Figure]:
     states = [read_session(folder).manifest.state for folder in session_folders(CONFIG.spool)]
     if states != [SessionState.SUCCESS] * pairs * PROCESSES:
         raise RuntimeError(f"{pairs * PROCESSES} sessions ended as {states}")
-    return [ratio_figure(NAME, f"{PROCESSES} profiled at once ÷ {PROCESSES} unprofiled", taken, _BOUND)]
+    return [ratio_figure(f"{PROCESSES} profiled at once ÷ {PROCESSES} unprofiled", taken, _BOUND)]
 
 
 def _all_s(how: str, rounds: int) -> Callable[[], float]:

@@ -8,7 +8,6 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
 from profkit import isolated
 
-NAME = "memory_watch"
 _CLOSE_BYTES = 200 << 20
 """Memory limit near to the worker's usage, at which it is checked twenty times a second."""
 _FAR_BYTES = 1 << 50
@@ -21,8 +20,8 @@ def measure(quick: bool) -> list[Figure]:
     least = interleaved(lambda: _worked(_CLOSE_BYTES)[0], lambda: _worked(_FAR_BYTES)[0], pairs)
     mean = interleaved(lambda: _worked(_CLOSE_BYTES)[1], lambda: _worked(_FAR_BYTES)[1], pairs)
     return [
-        ratio_figure(NAME, "shortest block of 2 ms, 20 checks a second ÷ one a second", least, 1.01),
-        ratio_figure(NAME, "mean block, 20 checks a second ÷ one a second", mean, 1.02),
+        ratio_figure("shortest block of 2 ms, 20 checks a second ÷ one a second", least, 1.01),
+        ratio_figure("mean block, 20 checks a second ÷ one a second", mean, 1.02),
     ]
 
 

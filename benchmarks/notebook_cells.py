@@ -20,7 +20,6 @@ from benchmarks.work import fixed_work, turns_for
 from profkit.integrations.ipython.extension import load, unload
 from profkit.integrations.ipython.shell import Shell
 
-NAME = "notebook_cells"
 _CELLS = 100
 _LOADED_US, _PROFILED_US, _SLOWDOWN = 10.0, 200_000.0, 1.1
 _WORK_S = 2.0
@@ -40,17 +39,17 @@ def measure(quick: bool) -> list[Figure]:
     taken = interleaved(
         lambda: with_it("pass", _CELLS), lambda: without_it("pass", _CELLS), 6 if quick else 60
     )
-    figures = [difference_figure(NAME, "`pass`, extension loaded - unloaded", taken, _CELLS, _LOADED_US)]
+    figures = [difference_figure("`pass`, extension loaded - unloaded", taken, _CELLS, _LOADED_US)]
     with_it("%%profiled --quiet\npass")
     pairs = 3 if quick else 30
     taken = interleaved(lambda: with_it("%%profiled --quiet\npass"), lambda: without_it("pass"), pairs)
-    figures.append(difference_figure(NAME, "`pass` with %%profiled --quiet - `pass`", taken, 1, _PROFILED_US))
+    figures.append(difference_figure("`pass` with %%profiled --quiet - `pass`", taken, 1, _PROFILED_US))
     shell.user_ns["work"] = partial(fixed_work, turns_for(0.2 if quick else _WORK_S))
     taken = interleaved(
         lambda: with_it("%%profiled --quiet\n_ = work()"), lambda: without_it("_ = work()"), pairs
     )
     what = f"a cell of {0.2 if quick else _WORK_S:g} s of Python with %%profiled --quiet ÷ without"
-    return [*figures, ratio_figure(NAME, what, taken, _SLOWDOWN)]
+    return [*figures, ratio_figure(what, taken, _SLOWDOWN)]
 
 
 def _shell() -> _Cells:

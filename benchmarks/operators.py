@@ -11,7 +11,6 @@ from benchmarks.torch_tools import torch_callgrind
 from profkit import WorkOrder, expand, measure_all
 from profkit.model.workorder import Language, Level
 
-NAME = "operators"
 _SUITE = Path(__file__).parents[1] / "examples" / "operator_suite.py"
 _NUMBER, _REPEATS = 100, 2
 _LABELS = (
@@ -64,7 +63,7 @@ def _figure(order: WorkOrder, ours: float) -> Figure:
         order.stmt or "", order.setup, number=_NUMBER, repeats=_REPEATS, language=order.language.value
     ).counts
     return Figure(
-        NAME, f"{order.label}, {order.language.value}: difference from torch's count",
+        f"{order.label}, {order.language.value}: difference from torch's count",
         abs(ours / min(theirs) - 1) * 100, "%", 10.0, certain=True,
         detail=f"{ours:,.0f}, torch {min(theirs):,.0f} to {max(theirs):,.0f}",
     )  # fmt: skip

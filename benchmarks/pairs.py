@@ -57,24 +57,24 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def ratio_figure(
-    measurement: str, what: str, pairs: Sequence[Pair], bound: float | None = None
+    what: str, pairs: Sequence[Pair], bound: float | None = None
 ) -> Figure:  # fmt: skip
     """Return the ratio of the first to the second of each pair; both are in seconds."""
     found = estimate([first / second for first, second in pairs])
     return Figure(
-        measurement, what, found.median, "×", bound,
+        what, found.median, "×", bound,
         interval=found.interval, spread=found.spread, detail=_medians(pairs, "÷"),
     )  # fmt: skip
 
 
 def difference_figure(
-    measurement: str, what: str, pairs: Sequence[Pair], calls: int, bound: float
+    what: str, pairs: Sequence[Pair], calls: int, bound: float
 ) -> Figure:  # fmt: skip
     """Return the difference of first and second per call, in µs; both are in seconds for all calls."""
     found = estimate([(first - second) / calls * 1e6 for first, second in pairs])
     per_call = [(first / calls, second / calls) for first, second in pairs]
     return Figure(
-        measurement, what, found.median, "µs", bound,
+        what, found.median, "µs", bound,
         interval=found.interval, spread=found.spread, detail=_medians(per_call, "-"),
     )  # fmt: skip
 

@@ -23,7 +23,6 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks.children import PROGRAMS, environment
 from benchmarks.figures import Figure
 
-NAME = "peer_pages"
 _RATE_HZ = 500
 _PROGRAM = str(PROGRAMS / "parsing.py")
 _SPEEDSCOPE = "speedscope@1.25.0"
@@ -65,9 +64,9 @@ def measure(quick: bool) -> list[Figure]:
 
 def _figures(page: _Page, painted_ms: float) -> list[Figure]:
     return [
-        Figure(NAME, f"{page.tool}: size", page.size_bytes / 1e6, "MB", certain=True),
-        Figure(NAME, f"{page.tool}: time to make", page.made_s, "s", certain=True),
-        Figure(NAME, f"{page.tool}: first paint", painted_ms, "ms", certain=True),
+        Figure(f"{page.tool}: size", page.size_bytes / 1e6, "MB", certain=True),
+        Figure(f"{page.tool}: time to make", page.made_s, "s", certain=True),
+        Figure(f"{page.tool}: first paint", painted_ms, "ms", certain=True),
     ]
 
 

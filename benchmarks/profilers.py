@@ -18,7 +18,6 @@ from benchmarks.pairs import interleaved, ratio_figure
 from benchmarks.slowdown import bare_s
 from benchmarks.work import pure_python, rounds_for
 
-NAME = "profilers"
 _WORK_S = 0.3
 
 Switch = Callable[[], object]
@@ -30,7 +29,7 @@ def measure(quick: bool) -> list[Figure]:
     figures = []
     for name, begin in _PROFILERS.items():
         taken = interleaved(partial(_profiled_s, begin, rounds), partial(bare_s, rounds), pairs)
-        figures.append(ratio_figure(NAME, f"{name} ÷ unprofiled", taken))
+        figures.append(ratio_figure(f"{name} ÷ unprofiled", taken))
     return figures
 
 

@@ -20,7 +20,6 @@ from benchmarks.children import caching_environment, output_of
 from benchmarks.figures import Figure
 from benchmarks.pairs import difference_figure, interleaved, ratio_figure
 
-NAME = "pytest"
 PLUGIN = "profkit.integrations.pytest.plugin"
 TESTS = 500
 _UNUSED_BOUND, _COUNTED_BOUND, _SAMPLED_US = 1.05, 1.02, 3000.0
@@ -47,13 +46,13 @@ def measure(quick: bool) -> list[Figure]:
         bare, loaded = _timed(*options), _timed("-p", PLUGIN, *options)
         bare(), loaded()  # compiles
         taken = interleaved(loaded, bare, pairs)
-        figures.append(ratio_figure(NAME, f"{what}: plugin not used ÷ none", taken, _UNUSED_BOUND))
+        figures.append(ratio_figure(f"{what}: plugin not used ÷ none", taken, _UNUSED_BOUND))
     figures += [*_counted_figures(), _modules_figure()]
     loaded, sampled = _timed("-p", PLUGIN), _timed("-p", PLUGIN, "--profkit")
     sampled()
     taken = interleaved(sampled, loaded, max(2, pairs // 3))
     what = "per test: sampled - plugin not used, with start, report and store"
-    return [*figures, difference_figure(NAME, what, taken, TESTS, _SAMPLED_US)]
+    return [*figures, difference_figure(what, taken, TESTS, _SAMPLED_US)]
 
 
 def _timed(*options: str) -> Callable[[], float]:
@@ -84,7 +83,7 @@ def _counted_figures() -> list[Figure]:
     loaded, bare = _instructions(), _instructions("-p", "no:profkit")
     what = f"--collect-only of {TESTS} tests, instructions: plugin not used ÷ none"
     detail = f"{loaded / 1e6:,.0f} ÷ {bare / 1e6:,.0f} million"
-    return [Figure(NAME, what, loaded / bare, "×", _COUNTED_BOUND, certain=True, detail=detail)]
+    return [Figure(what, loaded / bare, "×", _COUNTED_BOUND, certain=True, detail=detail)]
 
 
 def _instructions(*options: str) -> int:
@@ -108,6 +107,6 @@ def _modules_figure() -> Figure:
     environ = _environment() | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     names = output_of(["-c", _LOADED], environ).splitlines()[-1].split()
     return Figure(
-        NAME, "modules of profkit that are loaded while it is not used", len(names), "modules", 5,
+        "modules of profkit that are loaded while it is not used", len(names), "modules", 5,
         certain=True, detail=", ".join(names),
     )  # fmt: skip

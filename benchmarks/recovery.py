@@ -14,7 +14,6 @@ from benchmarks.pairs import estimate
 from profkit.config import CONFIG
 from profkit.store.spool import is_live, read_session, session_folders
 
-NAME = "recovery"
 _EARLIEST_S, _LATEST_S = 0.15, 1.5
 _DEADLINE_S = 10.0
 _POLL_S = 0.02
@@ -33,16 +32,16 @@ def measure(quick: bool) -> list[Figure]:
     shares, waits = estimate(found), estimate(listed_after_s)
     return [
         Figure(
-            NAME, f"killed programs that are not listed with their samples, of {moments}",
+            f"killed programs that are not listed with their samples, of {moments}",
             sum(1 for share in found if not share), f"of {moments}", 0, certain=True,
             detail=f"killed after {_EARLIEST_S} to {_LATEST_S} s",
         ),
         Figure(
-            NAME, "their samples ÷ time at 100 a second", shares.median, "×",
+            "their samples ÷ time at 100 a second", shares.median, "×",
             interval=shares.interval, spread=shares.spread, detail=f"{moments} kills",
         ),
         Figure(
-            NAME, "from the kill until the sampler has written", waits.median, "s",
+            "from the kill until the sampler has written", waits.median, "s",
             interval=waits.interval, spread=waits.spread, detail=f"{moments} kills",
         ),
     ]  # fmt: skip

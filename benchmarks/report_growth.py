@@ -19,7 +19,6 @@ from benchmarks.pairs import estimate
 from benchmarks.report_commands import keep_made_run
 from profkit.units import format_duration
 
-NAME = "report_growth"
 _SIZES = (10_000, 100_000, 1_000_000)
 _RENDERERS = ("text", "html")
 _BOUND = 1.15
@@ -42,7 +41,7 @@ def _figure(renderer: str, sizes: Sequence[int], rounds: Sequence[Sequence[float
     medians = [format_duration(median(costs_s)) for costs_s in zip(*rounds, strict=True)]
     costs = ", ".join(f"{size:,}: {cost}" for size, cost in zip(sizes, medians, strict=True))
     return Figure(
-        NAME, f"{renderer}: slope of log cost over log samples, from {sizes[first]:,}", found.median, "",
+        f"{renderer}: slope of log cost over log samples, from {sizes[first]:,}", found.median, "",
         _BOUND, interval=found.interval, spread=found.spread, detail=f"{costs}; {len(rounds)} rounds",
     )  # fmt: skip
 

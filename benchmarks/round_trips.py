@@ -11,7 +11,6 @@ from profkit import measure_all
 from profkit.measuring.orders import work_order
 from profkit.model.workorder import WorkOrder
 
-NAME = "round_trips"
 _SETUP = "import torch"
 
 
@@ -29,12 +28,12 @@ def measure(quick: bool) -> list[Figure]:
     plain_ms = estimate([_once_s(without) * 1e3 for _ in range(pairs)])
     return [
         Figure(
-            NAME, "a process of a warm torch zygote ÷ a cold worker", ratio.median, "×", 1 / 100,
+            "a process of a warm torch zygote ÷ a cold worker", ratio.median, "×", 1 / 100,
             interval=ratio.interval, spread=ratio.spread,
             detail=f"{warm_ms.median:.1f} ms ÷ {cold_s.median:.2f} s, {pairs} pairs",
         ),
         Figure(
-            NAME, "a process of a warm zygote without torch", plain_ms.median, "ms",
+            "a process of a warm zygote without torch", plain_ms.median, "ms",
             interval=plain_ms.interval, spread=plain_ms.spread, detail=f"{pairs} times",
         ),
     ]  # fmt: skip

@@ -26,7 +26,6 @@ from benchmarks.work import rounds_for
 from profkit.clock import SYSTEM_CLOCK
 from profkit.samplers.options import SamplerOptions
 
-NAME = "sampler_rates"
 _HAS_TACHYON = sys.version_info >= (3, 15)
 _FASTEST_HZ = 5000 if _HAS_TACHYON else 3000
 _WORK_S = 0.3
@@ -43,9 +42,9 @@ def measure(quick: bool) -> list[Figure]:
     """Measure a ratio for each sampler and rate."""
     pairs, rounds = (2, rounds_for(0.05)) if quick else (60, rounds_for(_WORK_S))
     unsampled = interleaved(partial(bare_s, rounds), partial(bare_s, rounds), pairs)
-    figures = [ratio_figure(NAME, "nothing ÷ nothing (this machine's noise)", unsampled)]
+    figures = [ratio_figure("nothing ÷ nothing (this machine's noise)", unsampled)]
     for case in _cases():
-        figures += case_figures(NAME, case, rounds, pairs)
+        figures += case_figures(case, rounds, pairs)
     if _HAS_TACHYON:
         figures += _tachyon_figures(rounds, pairs)
     return figures + _start_figures(3 if quick else 30)
@@ -75,8 +74,8 @@ def _tachyon_figures(rounds: int, pairs: int) -> list[Figure]:
     taken = interleaved(sampled_s, partial(bare_s, rounds), pairs)
     share = fsum(cpu_s) / fsum(one for one, _ in taken)
     return [
-        ratio_figure(NAME, "Tachyon's command line, 1000 Hz ÷ unsampled", taken),
-        Figure(NAME, "Tachyon's command line, 1000 Hz: its own CPU", share * 100, "% of a core"),
+        ratio_figure("Tachyon's command line, 1000 Hz ÷ unsampled", taken),
+        Figure("Tachyon's command line, 1000 Hz: its own CPU", share * 100, "% of a core"),
     ]
 
 
@@ -109,7 +108,7 @@ def _start_figures(times: int) -> list[Figure]:
             for name in names:
                 taken_s[name].append(sampled(process.pid, SamplerOptions(name), 0.1).start_s)
     return [
-        Figure(NAME, f"{name}: start to RUNNING", median(values) * 1e3, "ms",
+        Figure(f"{name}: start to RUNNING", median(values) * 1e3, "ms",
                interval=_in_ms(estimate(values).interval))
         for name, values in taken_s.items()
     ]  # fmt: skip

@@ -21,7 +21,6 @@ from benchmarks.work import pure_python, rounds_for, timed_s
 from profkit import profile
 from profkit.calls.options import ProfilerOptions
 
-NAME = "slowdown"
 _WORK_S = 0.3
 
 
@@ -47,10 +46,10 @@ def measure(quick: bool) -> list[Figure]:
     """Measure a ratio for each case, and the sampler's own time."""
     pairs, rounds = (2, rounds_for(0.05)) if quick else (80, rounds_for(_WORK_S))
     unsampled = interleaved(lambda: bare_s(rounds), lambda: bare_s(rounds), pairs)
-    figures = [ratio_figure(NAME, "nothing ÷ nothing (this machine's noise)", unsampled)]
+    figures = [ratio_figure("nothing ÷ nothing (this machine's noise)", unsampled)]
     for case in _CASES:
         with _idle_threads(case.idle_threads):
-            figures += case_figures(NAME, case, rounds, pairs)
+            figures += case_figures(case, rounds, pairs)
     return figures
 
 
@@ -59,8 +58,8 @@ def bare_s(rounds: int) -> float:
     return timed_s(pure_python, rounds)
 
 
-def case_figures(name: str, case: Case, rounds: int, pairs: int) -> list[Figure]:
-    """Return the slowdown of a case for measurement `name`, and the sampler's own CPU time."""
+def case_figures(case: Case, rounds: int, pairs: int) -> list[Figure]:
+    """Return the slowdown of a case, and the sampler's own CPU time."""
     options: ProfilerOptions = {**case.options, "label": case.what}
     sampled = profile(**options)(pure_python)
     unsampled = profile(label=f"{case.what}, unsampled", sampler="none")(pure_python)
@@ -83,8 +82,8 @@ def case_figures(name: str, case: Case, rounds: int, pairs: int) -> list[Figure]
     taken = interleaved(sampled_s, unsampled_s, pairs)
     share = fsum(cpu_s) / fsum(one_s for one_s, _ in taken)
     return [
-        ratio_figure(name, f"{case.what} ÷ unsampled", taken, case.bound),
-        Figure(name, f"{case.what}: the sampler's own CPU", share * 100, "% of a core",
+        ratio_figure(f"{case.what} ÷ unsampled", taken, case.bound),
+        Figure(f"{case.what}: the sampler's own CPU", share * 100, "% of a core",
                detail=f"{fsum(cpu_s):.2f} s of user and system time"),
     ]  # fmt: skip
 

@@ -15,7 +15,6 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import Pair, estimate, ratio_figure
 from profkit import isolated
 
-NAME = "small_calls"
 _WORKERS = 2
 _MAX_MS = 60_000 / 2_000
 """Bound: two thousand calls a minute."""
@@ -40,7 +39,7 @@ def measure(quick: bool) -> list[Figure]:
     each = estimate([call_s * 1e3 for call_s in taken["isolated"]])
     return [
         Figure(
-            NAME, "an isolated call, two at a time", each.median, "ms", _MAX_MS,
+            "an isolated call, two at a time", each.median, "ms", _MAX_MS,
             interval=each.interval, spread=each.spread,
             detail=f"{60_000 / each.median:,.0f} a minute; {rounds} batches of {calls}",
         ),
@@ -72,4 +71,4 @@ def _batch_s(submit: Submit, calls: int) -> float:
 
 def _ratio(taken: dict[str, list[float]], other: str, what: str) -> Figure:
     pairs: list[Pair] = list(zip(taken["isolated"], taken[other], strict=True))
-    return ratio_figure(NAME, f"an isolated call ÷ {what}", pairs)
+    return ratio_figure(f"an isolated call ÷ {what}", pairs)

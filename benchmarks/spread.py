@@ -22,7 +22,6 @@ from profkit.measuring.runner.progress import ProgressLine
 from profkit.measuring.runner.timing import Side, make_ready, time_sides
 from profkit.model.measurement import Preload, Tool
 
-NAME = "spread"
 COLD, ONE, SEVERAL = "cold processes", "one zygote", "five zygotes"
 _ZYGOTES = {COLD: 10, ONE: 1, SEVERAL: 5}
 _ORDER = work_order(
@@ -39,10 +38,8 @@ def measure(quick: bool) -> list[Figure]:
         figure
         for name, groups in found.items()
         for figure in (
-            Figure(
-                NAME, f"{name}: range of medians of ten processes", _range([median(g) for g in groups]), "%"
-            ),
-            Figure(NAME, f"{name}: range of the processes of one median", median(map(_range, groups)), "%"),
+            Figure(f"{name}: range of medians of ten processes", _range([median(g) for g in groups]), "%"),
+            Figure(f"{name}: range of the processes of one median", median(map(_range, groups)), "%"),
         )
     ]
 

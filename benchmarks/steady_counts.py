@@ -17,7 +17,6 @@ from benchmarks.children import PROGRAMS, environment, output_of
 from benchmarks.figures import Figure
 from profkit.stats.means import share_interval
 
-NAME = "steady_counts"
 _LOAD = 6
 """Number of busy processes during a measurement."""
 _SEED = 7
@@ -65,7 +64,7 @@ def measure(quick: bool) -> list[Figure]:
     return [
         _several("whose repeats are equal", counts.keys() - unequal, moved, commands, bound=0),
         _several("whose repeats differ", unequal, moved, commands, bound=None),
-        Figure(NAME, "largest range of a statement's counts", widest * 100, "%", 0.1, certain=True),
+        Figure("largest range of a statement's counts", widest * 100, "%", 0.1, certain=True),
         _gates(gates),
     ]  # fmt: skip
 
@@ -76,7 +75,7 @@ def _several(
     """Return the number of statements with several counts."""
     found = sorted(moved.keys() & labels)
     return Figure(
-        NAME, f"statements of {len(labels)} {which}, with several counts", len(found), "", bound,
+        f"statements of {len(labels)} {which}, with several counts", len(found), "", bound,
         certain=True, detail=f"{commands} commands; {', '.join(found) or 'none'}",
     )  # fmt: skip
 
@@ -133,7 +132,7 @@ def _gates(gates: int) -> Figure:
     failed = sum(code != 0 for code in codes)
     low, high = share_interval(failed, gates)
     return Figure(
-        NAME, f"failed gates of unchanged code, of {gates}", failed, "", 0, certain=True,
+        f"failed gates of unchanged code, of {gates}", failed, "", 0, certain=True,
         detail=f"exit codes {sorted(set(codes))}; 95 %: {low:.1%} to {high:.1%}",
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from benchmarks.figures import Figure
 
@@ -21,11 +21,23 @@ _LEGEND = (
 def table_text(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
     """Return a line for each figure, below the facts of the machine."""
     rows = [_HEADER, *(_cells(figure) for figure in figures)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
-    lines = [_line(row, widths) for row in rows]
-    lines.insert(1, "─" * len(max(lines, key=len)))
-    lines_of_facts = [f"{name}: {value}" for name, value in facts.items()]
-    return "\n".join([*lines_of_facts, "", *lines, "", _LEGEND])
+    return "\n".join([*table_lines(rows, facts, right=_RIGHT), "", _LEGEND])
+
+
+def table_lines(
+    rows: Sequence[Sequence[str]], facts: Mapping[str, str], right: Container[int] = ()
+) -> list[str]:
+    """Return facts, an empty line, and aligned rows with a rule below the first; some columns are numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    lines.insert(1, "─" * max(map(len, lines)))
+    return [*(f"{name}: {value}" for name, value in facts.items()), "", *lines]
 
 
 def table_json(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
@@ -50,14 +62,6 @@ def _cells(figure: Figure) -> tuple[str, ...]:
         figure.verdict,
         figure.detail,
     )
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = (
-        cell.rjust(width) if column in _RIGHT else cell.ljust(width)
-        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
-    return "  ".join(padded).rstrip()
 
 
 def _between(ends: tuple[float, float] | None) -> str:

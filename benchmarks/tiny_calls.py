@@ -15,7 +15,6 @@ from profkit.model.profile import Profile
 from profkit.samplers import cpython_process
 from profkit.samplers.options import SamplerOptions
 
-NAME = "tiny_calls"
 _RATE_HZ, _SLOW_HZ = 1000.0, 250.0
 _BOUND_POINTS = 2.0
 _FEWEST_SAMPLES = 5_000
@@ -77,9 +76,9 @@ def _figures(
     detail = f"{seen:.1%} of {samples:,} samples, {true:.1%} of time; {dropped:,} rounds dropped"
     error = abs(seen - true) * 100
     return [
-        Figure(NAME, f"{what}: error of the share of calls", error, "points",
+        Figure(f"{what}: error of the share of calls", error, "points",
                max(_BOUND_POINTS, chance_points), certain=True, detail=detail),
-        Figure(NAME, f"{what}: share of calls with the tiny function as leaf",
+        Figure(f"{what}: share of calls with the tiny function as leaf",
                100 * leaves["tiny"] / max(1, weights["calls"]), "%"),
     ]  # fmt: skip
 

@@ -14,7 +14,6 @@ from profkit.model.profile import Profile
 from profkit.samplers.options import SamplerOptions
 from profkit.stats.means import share_interval
 
-NAME = "torn_stacks"
 _RATE_HZ = 1000.0
 _FEWEST_STACKS = 10_000
 _CHAINS, _LINKS = 8, "abcd"
@@ -51,7 +50,7 @@ def _figure(what: str, sampler: str, blocking: bool, duration_s: float, fewest: 
     check_enough(stacks, fewest, what)
     low, high = share_interval(torn, stacks)
     return Figure(
-        NAME, f"{what}: torn stacks", 100 * torn / stacks, "%",
+        f"{what}: torn stacks", 100 * torn / stacks, "%",
         0.0 if blocking or sampler == "cpython" else None, certain=True,
         interval=(100 * low, 100 * high), detail=f"{torn} of {stacks:,}, {recording.errors} rounds dropped",
     )  # fmt: skip

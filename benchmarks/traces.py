@@ -15,7 +15,6 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
 from profkit import profile
 
-NAME = "traces"
 _BOUND = 1.25
 _MANY = 10**6
 _STEPS = 20
@@ -41,7 +40,7 @@ def measure(quick: bool) -> list[Figure]:
     by_torch()
     taken = interleaved(lambda: _seconds(traced), lambda: _seconds(by_torch), pairs)
     what = f"{_STEPS} training steps: mode='trace' ÷ torch.profiler alone, both with their files"
-    return [ratio_figure(NAME, what, taken, _BOUND)]
+    return [ratio_figure(what, taken, _BOUND)]
 
 
 def _seconds(call: Callable[[], object]) -> float:

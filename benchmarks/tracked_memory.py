@@ -11,7 +11,6 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import difference_figure, interleaved, ratio_figure
 from profkit import profile
 
-NAME = "tracked_memory"
 _MANY = 20_000
 
 
@@ -30,11 +29,11 @@ def measure(quick: bool) -> list[Figure]:
         }.items():
             _time(tracked), _time(work)
             taken = interleaved(partial(_time, tracked), partial(_time, work), pairs)
-            figures.append(ratio_figure(NAME, f"{what}{kind}: tracked ÷ not", taken))
+            figures.append(ratio_figure(f"{what}{kind}: tracked ÷ not", taken))
     empty = profile(_nothing, mode="memory", label="empty")
     empty()
     taken = interleaved(partial(_time, empty), partial(_time, _nothing), pairs)
-    return [*figures, difference_figure(NAME, "an empty call: tracked - not", taken, 1, 1e6)]
+    return [*figures, difference_figure("an empty call: tracked - not", taken, 1, 1e6)]
 
 
 def _time(work: Callable[[], object]) -> float:

@@ -9,7 +9,6 @@ from profkit.measuring.orders import work_order
 from profkit.model.comparison import TimesCompared, Verdict
 from profkit.stats.means import share_interval
 
-NAME = "verdicts"
 _WORK = "for _i in range({count}): t = _i * _i"
 _COUNT = 1000
 
@@ -17,21 +16,21 @@ _COUNT = 1000
 def measure(quick: bool) -> list[Figure]:
     """Compare in trials of 10 processes × 20 blocks each, interleaved."""
     trials = 5 if quick else 100
-    return [alarms(NAME, trials), missed(NAME, trials, per_cent=2, bound=10.0)]
+    return [alarms(trials), missed(trials, per_cent=2, bound=10.0)]
 
 
-def alarms(measurement: str, trials: int) -> Figure:
+def alarms(trials: int) -> Figure:
     """Count comparisons of a statement with itself that report slower or faster."""
     found = [_trial(_COUNT).verdict for _ in range(trials)]
     hits = sum(verdict in (Verdict.SLOWER, Verdict.FASTER) for verdict in found)
-    return _share(measurement, "A against A called different", hits, trials, 2.0)
+    return _share("A against A called different", hits, trials, 2.0)
 
 
-def missed(measurement: str, trials: int, per_cent: int, bound: float) -> Figure:
+def missed(trials: int, per_cent: int, bound: float) -> Figure:
     """Count comparisons with a statement that does more which do not report slower."""
     found = [_trial(_COUNT + _COUNT * per_cent // 100).verdict for _ in range(trials)]
     hits = sum(verdict is not Verdict.SLOWER for verdict in found)
-    return _share(measurement, f"a true {per_cent} % missed", hits, trials, bound)
+    return _share(f"a true {per_cent} % missed", hits, trials, bound)
 
 
 def _trial(count: int) -> TimesCompared:
@@ -45,9 +44,9 @@ def _trial(count: int) -> TimesCompared:
     return compare_timings(a.measurement.timing, b.measurement.timing)
 
 
-def _share(measurement: str, what: str, hits: int, trials: int, bound: float) -> Figure:
+def _share(what: str, hits: int, trials: int, bound: float) -> Figure:
     low, high = share_interval(hits, trials)
     return Figure(
-        measurement, what, hits / trials * 100, "%", bound,
+        what, hits / trials * 100, "%", bound,
         interval=(low * 100, high * 100), detail=f"{hits} of {trials} trials",
     )  # fmt: skip

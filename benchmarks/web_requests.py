@@ -21,7 +21,6 @@ from profkit.integrations.web.wsgi import App as WsgiApp
 from profkit.integrations.web.wsgi import ProfkitMiddleware as WsgiMiddleware
 from profkit.integrations.web.wsgi import StartResponse
 
-NAME = "web_requests"
 _REQUESTS, _SAMPLED_REQUESTS = 10_000, 1_000
 _OFF_US, _SAMPLED_US = 1.0, 100.0
 _TOKEN = "a token for the benchmark"
@@ -61,7 +60,7 @@ def _figures(
     for interface, (with_it, without_it) in (("ASGI", asgi), ("WSGI", wsgi)):
         with_it()
         taken = interleaved(with_it, without_it, pairs)
-        yield difference_figure(NAME, f"{interface}, {what}", taken, requests, bound_us)
+        yield difference_figure(f"{interface}, {what}", taken, requests, bound_us)
 
 
 async def _asgi_app(_scope: Scope, _receive: Receive, send: Send) -> None:

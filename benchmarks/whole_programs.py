@@ -26,7 +26,6 @@ from benchmarks.children import environment, output_of
 from benchmarks.figures import Figure
 from benchmarks.pairs import estimate, ratio_figure
 
-NAME = "whole_programs"
 _WORK_S, _ROUNDS = 2.0, 15
 _BOUNDED_PAIRS = 3
 """Pairs in each round of a profiler whose slowdown has a bound: a narrow interval needs many."""
@@ -82,14 +81,14 @@ def _pair(prefix: Sequence[str], script: Sequence[str], *, plain_first: bool) ->
 
 def _slowdown(profiler: Profiler, pairs: Sequence[tuple[Taken, Taken]]) -> Figure:
     works = [(profiled[0], plain[0]) for profiled, plain in pairs]
-    return ratio_figure(NAME, f"{profiler.name} ÷ plain: the work", works, profiler.bound)
+    return ratio_figure(f"{profiler.name} ÷ plain: the work", works, profiler.bound)
 
 
 def _added(name: str, pairs: Sequence[tuple[Taken, Taken]]) -> Figure:
     """Return what a profiler adds to the whole command besides its slowdown of the work."""
     added_ms = [1e3 * ((profiled[1] - profiled[0]) - (plain[1] - plain[0])) for profiled, plain in pairs]
     found = estimate(added_ms)
-    return Figure(NAME, f"{name} - plain: start and end", found.median, "ms",
+    return Figure(f"{name} - plain: start and end", found.median, "ms",
                   interval=found.interval, spread=found.spread)  # fmt: skip
 
 
@@ -134,8 +133,8 @@ def _own_figures() -> list[Figure]:
     samples, torn = (fsum(run[name] for run in runs) for name in ("samples", "torn"))
     names = ", ".join(sorted({run["sampler"]["name"] for run in runs}))
     return [
-        Figure(NAME, f"profkit run ({names}): time between samples", 1e3 / achieved_hz, "ms", 1e3 / _LEAST_HZ,
+        Figure(f"profkit run ({names}): time between samples", 1e3 / achieved_hz, "ms", 1e3 / _LEAST_HZ,
                certain=True, detail=f"{achieved_hz:.0f} Hz achieved, {len(runs)} runs"),
-        Figure(NAME, "profkit run: torn stacks", 100 * torn / (samples + torn), "%",
+        Figure("profkit run: torn stacks", 100 * torn / (samples + torn), "%",
                detail=f"{torn:.0f} of {samples + torn:,.0f}"),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +17,8 @@ def main(name: str, output: str, *options: str) -> None:
     # A shell's background jobs ignore SIGINT, and so would the samplers that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     figures: list[Figure] = import_module(f"benchmarks.{name}").measure("--quick" in options)
-    Path(output).write_text(json.dumps([figure.to_object() for figure in figures]), "utf-8")
+    named = [replace(figure, measurement=name) for figure in figures]
+    Path(output).write_text(json.dumps([figure.to_object() for figure in named]), "utf-8")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from benchmarks.answers.cases import Case
 from benchmarks.answers.checks import Verdict
+from benchmarks.table import table_lines
 
 SCHEMA = "profkit.answers/1"
 _HEADER = ("program", "passed", "line", "state", "share", "threads", "what is wrong")
@@ -34,15 +35,8 @@ class Row:
 
 def table_text(rows: Sequence[Row], facts: Mapping[str, str]) -> str:
     """Return a line for each program, below the facts of the machine, and the total."""
-    cells = [_HEADER, *(_cells(row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADER))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
-    lines.insert(1, "─" * 100)
-    lines_of_facts = [f"{name}: {value}" for name, value in facts.items()]
-    return "\n".join([*lines_of_facts, "", *lines, _LEGEND, total(rows)])
+    lines = table_lines([_HEADER, *map(_cells, rows)], facts)
+    return "\n".join([*lines, _LEGEND, total(rows)])
 
 
 def total(rows: Sequence[Row]) -> str:

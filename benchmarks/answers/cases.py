@@ -54,6 +54,8 @@ class Case:
     name: str
     what: str
     answers: tuple[Answer, ...] = ()
+    program: str = ""
+    """Name of the program's file without `.py`, if it is not that of the case."""
     arguments: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     """Options of `profkit run` that a user would give."""
@@ -68,7 +70,7 @@ class Case:
     @property
     def path(self) -> Path:
         """Return the path of the program."""
-        return PROGRAMS / f"{self.name}.py"
+        return PROGRAMS / f"{self.program or self.name}.py"
 
 
 def _works(reason: str = "", thread: str = "MainThread", marker: str = PLANTED) -> Answer:
@@ -124,16 +126,21 @@ CASES = (
     Case("fastapi_slow", "a handler awaits its database 150 ms, and computes less",
          (_suspended("sleep"),), needs=("fastapi", "uvicorn")),
     Case("fork_waitpid", "os.waitpid of forked children that compute", (_CHILDREN, _IN_CHILD)),
-    Case("pool_fork", "a pool of forked processes computes", (_CHILDREN, _IN_CHILD)),
-    Case("pool_spawn", "a pool of spawned processes computes", (_CHILDREN, _IN_CHILD)),
-    Case("pool_forkserver", "a pool of processes of a fork server computes", (_CHILDREN, _IN_CHILD)),
+    Case("pool_fork", "a pool of forked processes computes", (_CHILDREN, _IN_CHILD),
+         "pool_search", ("fork",)),
+    Case("pool_spawn", "a pool of spawned processes computes", (_CHILDREN, _IN_CHILD),
+         "pool_search", ("spawn",)),
+    Case("pool_forkserver", "a pool of processes of a fork server computes", (_CHILDREN, _IN_CHILD),
+         "pool_search", ("forkserver",)),
     Case("joblib_loky", "processes of joblib compute", (_CHILDREN, _IN_CHILD), needs=("joblib",)),
     Case("exec_after_work", "computes, then calls os.execvp", (_works(),)),
     Case("loader_bound_0", "a DataLoader without workers augments slowly", (_works(),), needs=_TORCH),
     Case("loader_bound_2", "two workers of a DataLoader augment slowly",
          (_waits("data loader"), _IN_CHILD), needs=_TORCH),
-    Case("compute_bound_0", "forward and backward take the time; no workers", (_works(),), needs=_TORCH),
-    Case("compute_bound_2", "forward and backward take the time; two workers", (_works(),), needs=_TORCH),
+    Case("compute_bound_0", "forward and backward take the time; no workers", (_works(),),
+         "compute_bound", ("0",), needs=_TORCH),
+    Case("compute_bound_2", "forward and backward take the time; two workers", (_works(),),
+         "compute_bound", ("2",), needs=_TORCH),
     Case("ddp_slow_rank", "four ranks wait for the augmentation of one",
          (Answer(PLANTED, State.WORKS, "rank 1", child=True),
           Answer(ALSO, State.WAITS, "other ranks", child=True)),
@@ -171,9 +178,12 @@ CASES = (
     Case("even_functions", "nothing wrong: fourteen functions with equal times"),
     Case("even_tasks", "nothing wrong: fourteen tasks of the standard library with equal times"),
     Case("even_pipeline", "nothing wrong: thirteen steps with equal times"),
-    Case("even_threads", "nothing wrong: twelve functions in each of four threads", contended=True),
-    Case("even_async", "nothing wrong: twelve functions in each of four coroutines"),
+    Case("even_threads", "nothing wrong: twelve functions in each of four threads",
+         program="even_figures", arguments=("threads",), contended=True),
+    Case("even_async", "nothing wrong: twelve functions in each of four coroutines",
+         program="even_figures", arguments=("coroutines",)),
     Case("ddp_balanced", "nothing wrong: twelve functions in each of four ranks",
+         program="even_figures", arguments=("ranks",),
          options=("--subprocesses", "--"), launcher=_RANKS, needs=_TORCH),
     Case("idle_server", "nothing wrong: a server without clients"),
     Case("idle_asyncio", "nothing wrong: an asyncio server without clients"),

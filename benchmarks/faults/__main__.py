@@ -12,10 +12,10 @@ from pathlib import Path
 
 from benchmarks.children import ROOT
 from benchmarks.faults.campaign import planned, run_campaign
-from benchmarks.faults.faults_table import table_json, table_text
+from benchmarks.faults.injections import HELD
 from benchmarks.faults.registry import FAULTS
 from benchmarks.faults.results import Identity, Results
-from benchmarks.faults.rows import HELD, failures_of
+from benchmarks.faults.rows import failures_of, table_json, table_text
 from benchmarks.machine import load, machine_facts
 
 _SEED = 4

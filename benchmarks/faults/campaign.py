@@ -8,11 +8,10 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from benchmarks.faults.errors import NotPermitted
-from benchmarks.faults.moments import chosen_numbers
+from benchmarks.faults.injections import HELD, Injection, NotPermitted, Outcome, chosen_numbers
 from benchmarks.faults.registry import FAULTS, Fault
 from benchmarks.faults.results import Results
-from benchmarks.faults.rows import HELD, FaultRow, Injection, Outcome, row_of
+from benchmarks.faults.rows import FaultRow, row_of
 
 
 def planned(

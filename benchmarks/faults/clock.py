@@ -9,11 +9,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.errors import NotPermitted
-from benchmarks.faults.moments import generator, variant_of
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
+from benchmarks.faults.injections import Injection, NotPermitted, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, odd_lines, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
 
 _STEPS_S = (-3600, -86400, +3600, -30, -1_500_000_000, +86400)
@@ -28,7 +25,7 @@ _LIBRARIES = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib64/faketime/lib
 
 def inject(injection: Injection) -> Outcome:
     """Set the clock of a target that is being sampled."""
-    step_s, rng = variant_of(injection, _STEPS_S), generator(injection)
+    step_s, rng = injection.variant(_STEPS_S), injection.generator()
     way = rng.choice(_WAYS)
     where = f"{way}, clock set by {step_s} s"
     with sandbox() as box:

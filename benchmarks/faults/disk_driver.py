@@ -7,10 +7,9 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from benchmarks.faults.checks import odd_lines
+from benchmarks.faults.injections import Outcome
 from benchmarks.faults.programs.hooked import repair_disk
-from benchmarks.faults.rows import Outcome
-from benchmarks.faults.sandbox import PROGRAMS, CommandResult, Sandbox, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, CommandResult, Sandbox, odd_lines, sandbox
 
 _SIZE = "size=2m,nr_inodes=300"
 _CODES = (0, 2, 3, 6, 7)

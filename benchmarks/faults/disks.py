@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.children import ROOT, environment
-from benchmarks.faults.errors import NotPermitted
-from benchmarks.faults.rows import Injection, Outcome, outcome_from
+from benchmarks.faults.injections import Injection, NotPermitted, Outcome, outcome_from
 
 WRITES = 30
 """More writes than any of the programs makes: the last ones break nothing, and are not counted."""

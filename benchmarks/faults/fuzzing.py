@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.children import ROOT
-from benchmarks.faults.errors import NotPermitted
 from benchmarks.faults.fuzz_worker import IMPORTERS, write_seeds
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, NotPermitted, Outcome
 from benchmarks.faults.sandbox import sandbox
 
 KEPT = ROOT / "tests" / "regressions"

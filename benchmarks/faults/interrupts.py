@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from benchmarks.faults.moments import generator, variant_of
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, await_status, sandbox
 
 _KINDS = ("function", "generator", "coroutine", "async generator", "task", "process", "block")
@@ -26,8 +25,8 @@ _TIMEOUT_S = 240.0
 
 def inject(injection: Injection) -> Outcome:
     """Interrupt some calls of one kind; `taken` counts those that must be profiled after them."""
-    kind, stage, sampler = variant_of(injection, _VARIANTS)
-    rng = generator(injection)
+    kind, stage, sampler = injection.variant(_VARIANTS)
+    rng = injection.generator()
     every = rng.randint(1, _WIDEST[stage])
     places = [str(rng.randrange(every)), str(every), str(_MOST)]
     with sandbox() as box:

@@ -8,10 +8,16 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
-from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.moments import generator, variant_of
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, await_status, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import (
+    PROGRAMS,
+    MarkedProcess,
+    Sandbox,
+    await_line,
+    await_status,
+    odd_lines,
+    sandbox,
+)
 
 _VARIANTS = tuple(
     (role, variant)
@@ -27,8 +33,8 @@ _ENDS_WITHIN_S = 120.0
 
 def inject(injection: Injection) -> Outcome:
     """Signal one process of a measurement."""
-    role, variant = variant_of(injection, _VARIANTS)
-    rng = generator(injection)
+    role, variant = injection.variant(_VARIANTS)
+    rng = injection.generator()
     way, mode = rng.choice(("measured", "decorated")), rng.choice(("timer", "timer", "callgrind"))
     where = f"{variant} to {role}, {way}, {mode}"
     with sandbox() as box:

@@ -7,10 +7,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.faults.moments import variant_of
-from benchmarks.faults.recorded import LABELS, record
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import Sandbox, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import LABELS, Sandbox, record, sandbox
 
 _COMMANDS = (
     ("list",), ("report",), ("report", "--html", "-o", "page.html"),
@@ -31,7 +29,7 @@ raise ImportError("a planted module")
 
 def inject(injection: Injection) -> Outcome:
     """Plant modules, run one command, and list those that its own process executed."""
-    command = variant_of(injection, _COMMANDS)
+    command = injection.variant(_COMMANDS)
     with sandbox() as box:
         record(box)
         (box.work / "planted.collapsed").write_text("main;f 3\n", "ascii")

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.faults.moments import variant_of
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_status, sandbox
 
 _OTHER = 65534
@@ -53,7 +52,7 @@ class _Place:
 
 def inject(injection: Injection) -> Outcome:
     """Plant files, run a program and each command, and compare the private files."""
-    name, plant = variant_of(injection, tuple(_PLANTS.items()))
+    name, plant = injection.variant(tuple(_PLANTS.items()))
     if os.geteuid():
         return Outcome(injected=0, not_run="files can be given to another user by root alone")
     with sandbox() as box:

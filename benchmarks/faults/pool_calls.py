@@ -8,11 +8,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.moments import generator, variant_of
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.programs.calling import BAD, DISTURBED
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, await_status, sandbox
+from benchmarks.faults.sandbox import (
+    PROGRAMS,
+    MarkedProcess,
+    Sandbox,
+    await_line,
+    await_status,
+    odd_lines,
+    sandbox,
+)
 
 _SIGNALS = tuple(
     f"{number} {role}" for number in ("KILL", "STOP", "SEGV", "TERM") for role in ("zygote", "launcher")
@@ -25,10 +31,10 @@ _ENDS_WITHIN_S = 150.0
 
 def inject(injection: Injection) -> Outcome:
     """Let one call misbehave, or signal a process of the pool; every future must end."""
-    variant = variant_of(injection, _VARIANTS)
+    variant = injection.variant(_VARIANTS)
     with sandbox() as box:
         how = variant if variant in BAD else DISTURBED
-        moment_s = generator(injection).uniform(0.0, _LATEST_S)
+        moment_s = injection.generator().uniform(0.0, _LATEST_S)
         status = _run(
             box, how, lambda: None if variant in BAD else _disturb(box, injection, variant, moment_s)
         )
@@ -53,7 +59,7 @@ def _disturb(box: Sandbox, injection: Injection, variant: str, moment_s: float) 
     found: list[MarkedProcess] = [each for each in box.processes() if each.has_word(role)]
     if found:
         with suppress(ProcessLookupError):
-            os.kill(generator(injection, "whom").choice(found).pid, signal.Signals[f"SIG{number}"])
+            os.kill(injection.generator("whom").choice(found).pid, signal.Signals[f"SIG{number}"])
 
 
 def _logged(box: Sandbox, variant: str) -> Outcome:

@@ -12,10 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.faults.moments import generator
-from benchmarks.faults.recorded import LABELS, record
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import Sandbox, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import LABELS, Sandbox, record, sandbox
 from tests.integration.postgres_server import running_server, start_server
 
 _PROGRAMS = 3
@@ -26,7 +24,7 @@ _ENDS_WITHIN_S = 120.0
 
 def inject(injection: Injection) -> Outcome:
     """Kill the server at a random moment of `profkit list`, start it again, and count the runs."""
-    after_s = generator(injection).uniform(0.2, _LATEST_S)
+    after_s = injection.generator().uniform(0.2, _LATEST_S)
     with sandbox() as box, running_server() as url:
         changes = {"PROFKIT_STORE": url}
         for _ in range(_PROGRAMS):

@@ -12,7 +12,7 @@ from typing import cast
 
 from benchmarks.faults import interrupts, planted_files, repetition, senders, streams
 from benchmarks.faults.fuzz_worker import IMPORTERS
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.same_programs import CASES
 
 

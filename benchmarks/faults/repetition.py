@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.moments import variant_of
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, await_status, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, await_status, odd_lines, sandbox
 
 _QUICK = (
     "function", "raising", "method", "generator", "unfinished generator", "coroutine", "async generator",
@@ -32,7 +30,7 @@ _TIMEOUT_S = 480.0
 
 def inject(injection: Injection) -> Outcome:
     """Repeat one use, and compare what is alive after a tenth of the times and after all."""
-    use, times = variant_of(injection, tuple(_TIMES.items()))
+    use, times = injection.variant(tuple(_TIMES.items()))
     if injection.short and times < max(_TIMES.values()):
         times //= _SHORTER
     with sandbox() as box:

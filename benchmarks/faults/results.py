@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.faults.rows import Injection, Outcome, outcome_from
+from benchmarks.faults.injections import Injection, Outcome, outcome_from
 
 SCHEMA = "profkit.faults/1"
 

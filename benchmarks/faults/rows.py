@@ -1,60 +1,21 @@
-"""Outcome of an injection, and the table row that sums up a fault's injections."""
+"""Rows that sum up the injections of a fault, as a table and as JSON."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
-HELD, BROKEN, NOT_RUN = "held", "broken", "not run"
+from benchmarks.faults.injections import BROKEN, HELD, NOT_RUN, Outcome
+from benchmarks.faults.results import SCHEMA
+from benchmarks.table import table_lines
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Result of one injection. `changed` counts programs that behaved differently."""
-
-    injected: int = 1
-    taken: int = 0
-    """Number of profiles taken, according to the target's own log."""
-    recovered: int = 0
-    """Number of those that `profkit list` has."""
-    processes_left: int = 0
-    files_left: int = 0
-    locks_left: int = 0
-    changed: int = 0
-    problems: tuple[str, ...] = ()
-    """Failed checks, in words."""
-    not_run: str = ""
-    """Reason why the fault could not be injected on this machine; empty if it was."""
-
-    @property
-    def verdict(self) -> str:
-        """Summary: whether all checks passed."""
-        if self.not_run:
-            return NOT_RUN
-        left = self.processes_left or self.files_left or self.locks_left
-        lost = self.recovered != self.taken
-        return BROKEN if lost or left or self.changed or self.problems else HELD
-
-    def with_problem(self, problem: str, *, changed: int = 0) -> Outcome:
-        """Return the outcome with one more problem, and `changed` more changed programs."""
-        return replace(self, problems=(*self.problems, problem), changed=self.changed + changed)
-
-    def to_object(self) -> dict[str, object]:
-        """Return the outcome as a JSON object."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """One injection of a fault: every choice in it derives from these three."""
-
-    fault: str
-    seed: int
-    number: int
-    short: bool = False
-    """True for the short form's durations; moments are the same in both forms."""
+_HEADER = (
+    "fault", "injected", "recovered", "of taken", "processes left", "files left", "locks left", "changed",
+    "guarantee", "",
+)  # fmt: skip
+_RIGHT = range(1, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +32,6 @@ class FaultRow:
     changed: int
     verdict: str
     note: str
-
-
-def outcome_from(document: Mapping[str, Any]) -> Outcome:
-    """Return the outcome that `to_object` wrote."""
-    return Outcome(**{**document, "problems": tuple(document["problems"])})
 
 
 def row_of(name: str, outcomes: Mapping[int, Outcome]) -> FaultRow:
@@ -122,3 +78,22 @@ def _note(broken: list[int], missed: list[str]) -> str:
     if missed:
         parts.append(f"{len(missed)} not run: {missed[0]}")
     return "; ".join(parts)
+
+
+def table_text(rows: Sequence[FaultRow], facts: Mapping[str, str]) -> str:
+    """Return a line for each fault, below the facts."""
+    return "\n".join(table_lines([_HEADER, *map(_cells, rows)], facts, right=_RIGHT))
+
+
+def table_json(rows: Sequence[FaultRow], facts: Mapping[str, str]) -> str:
+    """Return the rows and facts as JSON."""
+    document = {"schema": SCHEMA, "facts": dict(facts), "faults": [asdict(row) for row in rows]}
+    return json.dumps(document, indent=1)
+
+
+def _cells(row: FaultRow) -> tuple[str, ...]:
+    figures = (
+        row.injected, row.recovered, row.taken, row.processes_left, row.files_left, row.locks_left,
+        row.changed,
+    )  # fmt: skip
+    return (row.name, *(f"{figure:,}" for figure in figures), row.verdict, row.note)

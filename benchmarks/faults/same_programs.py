@@ -13,7 +13,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
 from benchmarks.faults.snippets.all import SNIPPETS
 from benchmarks.faults.snippets.base import SAMPLING, Snippet

@@ -12,10 +12,16 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
-from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.moments import generator, variant_of
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, await_status, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import (
+    PROGRAMS,
+    MarkedProcess,
+    Sandbox,
+    await_line,
+    await_status,
+    odd_lines,
+    sandbox,
+)
 
 _VARIANTS = ("STOP", "KILL", "STOP", "TERM", "STOP", "INT", "STOP", "SEGV", "STOP", "HUP")
 _DURATION_S = 6.0
@@ -31,8 +37,8 @@ _HELPER = "profkit/samplers/helper/__main__.py"
 
 def inject(injection: Injection) -> Outcome:
     """Signal the sampler of a target that logs every two milliseconds."""
-    variant = variant_of(injection, _VARIANTS)
-    rng = generator(injection)
+    variant = injection.variant(_VARIANTS)
+    rng = injection.generator()
     options, depth = _options(rng), rng.choice((3, 30, 120))
     argv = [str(PROGRAMS / "beats.py"), "LOG", json.dumps(options), str(_DURATION_S), str(depth)]
     where = f"{variant}, {options}, depth {depth}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.children import environment
-from benchmarks.faults.rows import Outcome
+from benchmarks.faults.injections import Outcome
 
 PROGRAMS = Path(__file__).with_name("programs")
+LABELS = ("first", "second", "third")
+"""Labels that `programs/phases.py` records, one session each."""
 MARK = "FAULTS_MARK"
 """Environment variable that all processes of an injection inherit."""
 
@@ -31,10 +34,16 @@ _ENDS_WITHIN_S = 20.0
 _COMMAND_TIMEOUT_S = 120.0
 _KILLED_WITHIN_S = 2.0
 _POLL_S = 0.02
+_RECORDED_WITHIN_S = 60.0
 _NAMED = 4
 """Number of files that a problem names."""
 _HOUSEKEEPING = frozenset({".lock", ".gitignore", ".checked", ".sizes"})
 """Files that profkit keeps in a spool on purpose."""
+
+_OWN = re.compile(r"profkit|py-spy", re.IGNORECASE)
+_FRAME = re.compile(r'^  File "')
+_HANDLED = re.compile(r"^\w\S*: .*\n(?=\nDuring handling of the above exception, )", re.MULTILINE)
+_TROUBLE = ("Exception in thread", "Exception ignored", "Fatal Python error: _", "ResourceWarning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +209,10 @@ class CommandResult:
             return []
         return runs
 
+    def sampled_labels(self) -> set[str]:
+        """Return the labels of listed runs that have samples."""
+        return {str(run["label"]) for run in self.runs() if run.get("samples")}
+
 
 @contextmanager
 def sandbox() -> Iterator[Sandbox]:
@@ -211,6 +224,35 @@ def sandbox() -> Iterator[Sandbox]:
     finally:
         made.end_all()
         shutil.rmtree(root, ignore_errors=True)
+
+
+def odd_lines(stderr: str, warnings: int = 0) -> Iterator[str]:
+    """Yield lines of stderr that an unprofiled program would not have, beyond a number of warnings.
+
+    The program's own tracebacks may have frames of profkit, and an exception that was being handled there
+    or in an import.
+    """
+    seen: set[str] = set()
+    for line in _HANDLED.sub("", stderr).splitlines():
+        if any(trouble in line for trouble in _TROUBLE):
+            yield line
+        elif _OWN.search(line) and not _FRAME.match(line) and not line.startswith("    "):
+            if line in seen:
+                yield f"twice: {line}"
+            elif len(seen) >= warnings:
+                yield line
+            seen.add(line)
+
+
+def record(box: Sandbox) -> None:
+    """Run a program that leaves a finished session for each of `LABELS`; raise RuntimeError if it fails."""
+    with box.started([str(PROGRAMS / "phases.py"), str(box.log)]) as program:
+        try:
+            status = program.wait(_RECORDED_WITHIN_S)
+        except subprocess.TimeoutExpired as error:
+            raise RuntimeError("the recorded program did not end") from error
+    if status or box.await_end():
+        raise RuntimeError(f"the recorded program ended with {status}: {box.output()[-400:]}")
 
 
 def await_status(child: subprocess.Popen[str], timeout_s: float) -> int | None:

@@ -7,8 +7,7 @@ import sys
 import uuid
 from dataclasses import replace
 
-from benchmarks.faults.moments import variant_of
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, Sandbox, sandbox
 
 _ARGUMENTS = (
@@ -28,7 +27,7 @@ _TIMEOUT_S = 60.0
 def inject(injection: Injection) -> Outcome:
     """Profile a program that is given secrets, show it in every way, and search all files for them."""
     secret = f"hunter2{uuid.UUID(int=injection.number).hex}"
-    arguments = [each.format(secret) for each in variant_of(injection, _ARGUMENTS)]
+    arguments = [each.format(secret) for each in injection.variant(_ARGUMENTS)]
     with sandbox() as box:
         changes = dict.fromkeys(_VARIABLES, secret)
         argv = [sys.executable, str(PROGRAMS / "secretive.py"), *arguments]

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from benchmarks.faults.moments import variant_of
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
 
 _LISTENING = """\
@@ -82,7 +81,7 @@ COUNT = len(_VARIANTS)
 
 def inject(injection: Injection) -> Outcome:
     """Send one signal to a program with and without profkit, and compare what it does."""
-    sender, number, program = variant_of(injection, _VARIANTS)
+    sender, number, program = injection.variant(_VARIANTS)
     what = f"{signal.Signals(number).name} {sender}, {program}"
     with sandbox() as box:
         (box.work / "program.py").write_text(_PROGRAMS[program])

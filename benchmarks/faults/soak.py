@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from benchmarks.faults.checks import odd_lines, sampled_labels
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, await_line, await_status, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, await_line, await_status, odd_lines, sandbox
 
 _FULL_S, _SHORT_S = 600.0, 10.0
 _EVERY_S = 0.5
@@ -48,7 +47,7 @@ def inject(injection: Injection) -> Outcome:
         listed = box.command("list", "--json")
         if (problem_of_list := listed.problem()) is not None:
             outcome = outcome.with_problem(problem_of_list)
-        return box.counted(replace(outcome, recovered=len(_LABELS & sampled_labels(listed))))
+        return box.counted(replace(outcome, recovered=len(_LABELS & listed.sampled_labels())))
 
 
 def growth_of(usages: Sequence[Usage]) -> list[str]:

@@ -7,10 +7,8 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.faults.moments import generator
-from benchmarks.faults.recorded import LABELS, record
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import Sandbox, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import LABELS, Sandbox, record, sandbox
 
 PLACES = 10
 """Places for each recorded program; each damages a fresh copy of the program's sessions."""
@@ -41,7 +39,7 @@ class Damage:
 
 def inject(injection: Injection) -> Outcome:
     """Damage the spool of one program at ten places, one after the other."""
-    rng = generator(injection)
+    rng = injection.generator()
     with sandbox() as box:
         record(box)
         whole = box.own / "whole"

@@ -11,10 +11,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.faults.moments import generator, variant_of
-from benchmarks.faults.recorded import record
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import Sandbox, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import Sandbox, record, sandbox
 
 _COMMANDS = (("list", "--json"), ("report",), ("export", "--format", "collapsed"), ("gc", "--keep", "1"))
 _CODES = (0, 2, 6, 7)
@@ -23,7 +21,7 @@ _LABELS = frozenset({"first", "second", "third"})
 
 def inject(injection: Injection) -> Outcome:
     """Make the store unusable, run each command, and check that the spool keeps its runs."""
-    variant, rng = variant_of(injection, tuple(_VARIANTS)), generator(injection)
+    variant, rng = injection.variant(tuple(_VARIANTS)), injection.generator()
     with sandbox() as box:
         record(box)
         store = box.work / ".profkit" / "runs.db"

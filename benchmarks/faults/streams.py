@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from benchmarks.faults.moments import variant_of
-from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.injections import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
 
 _PROGRAM = """\
@@ -93,7 +92,7 @@ class _Done:
 
 def inject(injection: Injection) -> Outcome:
     """Run one program with and without profkit, and compare."""
-    streams, script, options = variant_of(injection, _VARIANTS)
+    streams, script, options = injection.variant(_VARIANTS)
     before = _STREAMS.get(streams, "")
     with sandbox() as box:
         plain = _run(box, before, [], script)

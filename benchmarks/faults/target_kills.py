@@ -6,10 +6,8 @@ import signal
 import time
 from dataclasses import replace
 
-from benchmarks.faults.checks import odd_lines, sampled_labels
-from benchmarks.faults.moments import generator, moment_s, variant_of
-from benchmarks.faults.rows import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, await_status, sandbox
+from benchmarks.faults.injections import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, await_status, odd_lines, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
 
 VARIANTS = {
@@ -34,8 +32,8 @@ _ENDS_WITHIN_S = 30.0
 
 def inject(injection: Injection) -> Outcome:
     """Start a target, end it, and compare `profkit list` with its log."""
-    variant = variant_of(injection, tuple(VARIANTS))
-    way = generator(injection, "way").choice(_WAYS)
+    variant = injection.variant(tuple(VARIANTS))
+    way = injection.generator("way").choice(_WAYS)
     sampler = sampler_of(injection)
     where = f"{way}, {variant}, {sampler}"
     with sandbox() as box:
@@ -56,7 +54,7 @@ def inject(injection: Injection) -> Outcome:
         problem = listed.problem((0,) if due else (0, _NO_RUNS))
         if problem or (listed.code == 0 and listed.stderr):
             outcome = outcome.with_problem(problem or listed.stderr)
-        found = due & sampled_labels(listed)
+        found = due & listed.sampled_labels()
         outcome = replace(outcome, recovered=len(found))
         for label in sorted(due - found):
             outcome = outcome.with_problem(f"{where}: {label} is lost: {log[label]}")
@@ -67,12 +65,12 @@ def inject(injection: Injection) -> Outcome:
 
 def sampler_of(injection: Injection) -> str:
     """Return the sampler of the target."""
-    return generator(injection, "sampler").choice(_SAMPLERS)
+    return injection.generator("sampler").choice(_SAMPLERS)
 
 
 def _ended(box: Sandbox, injection: Injection, variant: str, way: str, sampler: str) -> int | None:
     """Return the exit status of a target that was ended at its moment; None if it did not end."""
-    after_s = moment_s(injection, _LATEST_S[sampler])
+    after_s = injection.moment_s(_LATEST_S[sampler])
     own = [] if variant in _SIGNALS else [variant, str(after_s)]
     seed = f"{injection.seed}.{injection.number}"
     argv = [str(PROGRAMS / "caller.py"), str(box.log), way, seed, "60", sampler]

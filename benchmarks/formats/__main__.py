@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.formats.checks import VERDICTS, Check, check
-from benchmarks.formats.outcomes import files_in, import_file
+from benchmarks.formats.checks import VERDICTS, Check, check, files_in, import_file
 from benchmarks.formats.speedscope import Reading, read_all
 
 

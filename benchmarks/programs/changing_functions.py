@@ -20,7 +20,6 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def quicksort(values: list[int], low: int = 0, high: int | None = None) -> None:
-    """Sort the list in place by partitioning around the last element."""
     if high is None:
         high = len(values) - 1
     if low >= high:
@@ -37,7 +36,6 @@ def quicksort(values: list[int], low: int = 0, high: int | None = None) -> None:
 
 
 def mean_of_iterator(samples: Iterator[float]) -> float:
-    """Return the mean of the remaining items of an iterator, or zero if there are none."""
     total, count = 0.0, 0
     for sample in samples:
         total += sample
@@ -46,7 +44,6 @@ def mean_of_iterator(samples: Iterator[float]) -> float:
 
 
 def read_header_block(stream: io.StringIO) -> dict[str, str]:
-    """Read the next block of header lines from the stream, up to a blank line."""
     headers: dict[str, str] = {}
     for line in iter(stream.readline, ""):
         if not line.strip():
@@ -57,7 +54,6 @@ def read_header_block(stream: io.StringIO) -> dict[str, str]:
 
 
 def run_due_tasks(schedule: list[tuple[float, int, str]], now: float) -> list[str]:
-    """Run every task that is due and put each repeating one back an hour later."""
     done: list[str] = []
     while schedule and schedule[0][0] <= now:
         due, number, name = heapq.heappop(schedule)
@@ -68,7 +64,6 @@ def run_due_tasks(schedule: list[tuple[float, int, str]], now: float) -> list[st
 
 
 def next_speakers(ring: deque[str], turns: int) -> list[str]:
-    """Return whose turns come next and move each speaker to the end of the ring."""
     speakers = []
     for _ in range(turns):
         speakers.append(ring.popleft())
@@ -77,7 +72,6 @@ def next_speakers(ring: deque[str], turns: int) -> list[str]:
 
 
 def normalise_rows(matrix: np.ndarray) -> np.ndarray:
-    """Shift and scale each row to zero mean and unit spread, writing into the array."""
     matrix -= matrix.mean(axis=1, keepdims=True)
     spread = matrix.std(axis=1, keepdims=True)
     np.divide(matrix, spread + 1e-9, out=matrix)
@@ -85,7 +79,6 @@ def normalise_rows(matrix: np.ndarray) -> np.ndarray:
 
 
 def partitions(number: int) -> int:
-    """Count the partitions of a number, keeping answers on the function itself."""
     answers: dict[tuple[int, int], int] = partitions.__dict__.setdefault("answers", {})
 
     def count(total: int, largest: int) -> int:
@@ -102,12 +95,10 @@ def partitions(number: int) -> int:
 
 
 def make_running_mean() -> Callable[[list[float]], float]:
-    """Make a function that returns the mean of all values given to it so far."""
     total = 0.0
     count = 0
 
     def running_mean(values: list[float]) -> float:
-        """Take some more values into account and return the mean."""
         nonlocal total, count
         for value in values:
             total += value
@@ -122,7 +113,6 @@ _journal: list[tuple[int, str]] = []
 
 
 def write_journal(messages: list[str]) -> int:
-    """Append numbered messages to the module's journal."""
     global _sequence
     for message in messages:
         _sequence += 1
@@ -142,12 +132,10 @@ class Ticket:
 
 
 def issue_tickets(holders: list[str]) -> dict[str, int]:
-    """Issue a ticket to each holder and return the numbers."""
     return {ticket.holder: ticket.number for ticket in map(Ticket, holders)}
 
 
 def times_seen(text: str, seen: dict[str, int] = {}) -> int:  # noqa: B006
-    """Return how often the words were met before, remembering them for the next call."""
     before = 0
     for word in text.split():
         before += seen.get(word, 0)
@@ -156,7 +144,6 @@ def times_seen(text: str, seen: dict[str, int] = {}) -> int:  # noqa: B006
 
 
 def bump_versions(project: dict[str, Any]) -> int:
-    """Raise the patch version of every component at any depth of the project."""
     changed = 0
     for component in project.get("components", []):
         if "version" in component:
@@ -167,7 +154,6 @@ def bump_versions(project: dict[str, Any]) -> int:
 
 
 def prune_leaves(graph: dict[str, set[str]]) -> list[str]:
-    """Remove the vertices that have at most one neighbour and return their names."""
     leaves = sorted(vertex for vertex, neighbours in graph.items() if len(neighbours) <= 1)
     for leaf in leaves:
         for neighbour in graph.pop(leaf):
@@ -187,7 +173,6 @@ class Node:
 
 
 def linked(values: list[int]) -> Node:
-    """Build a linked list of the values and return its first node."""
     head: Node | None = None
     for value in reversed(values):
         head = Node(value, head)
@@ -196,7 +181,6 @@ def linked(values: list[int]) -> Node:
 
 
 def reverse_links(head: Node) -> int:
-    """Reverse a linked list by turning its links round and return the new first value."""
     behind: Node | None = None
     current: Node | None = head
     while current is not None:
@@ -206,7 +190,6 @@ def reverse_links(head: Node) -> int:
 
 
 def eliminate(matrix: list[list[float]]) -> float:
-    """Bring the matrix to upper triangular form in place and return its determinant."""
     size = len(matrix)
     determinant = 1.0
     for column in range(size):
@@ -225,7 +208,6 @@ def eliminate(matrix: list[list[float]]) -> float:
 
 
 def take_from_stock(stock: Counter[str], order: dict[str, int]) -> dict[str, int]:
-    """Take an order out of stock and return what could not be delivered."""
     missing = {item: wanted - stock[item] for item, wanted in order.items() if stock[item] < wanted}
     stock.subtract(order)
     for item in [name for name, left in stock.items() if left <= 0]:
@@ -241,7 +223,6 @@ class Scanner:
         self.position = 0
 
     def token(self) -> str | None:
-        """Return the next token and move past it, or None at the end."""
         while self.position < len(self.text) and self.text[self.position].isspace():
             self.position += 1
         if self.position >= len(self.text):
@@ -269,7 +250,6 @@ class TrafficLight:
         self.elapsed = 0
 
     def advance(self, seconds: int) -> str:
-        """Let some seconds pass and return the colour shown afterwards."""
         self.elapsed += seconds
         while self.elapsed >= self.following[self.colour][1]:
             self.elapsed -= self.following[self.colour][1]
@@ -278,7 +258,6 @@ class TrafficLight:
 
 
 def mask_payload(payload: bytearray, key: bytes) -> int:
-    """Exclusive-or the payload with a repeating key, in place, through a memory view."""
     with memoryview(payload) as view:
         for index in range(len(view)):
             view[index] ^= key[index % len(key)]
@@ -295,7 +274,6 @@ class Account:
 
 
 def transfer(source: Account, target: Account, amount: int) -> bool:
-    """Move money from one account to the other if there is enough of it."""
     if source.balance < amount:
         return False
     source.balance -= amount
@@ -306,7 +284,6 @@ def transfer(source: Account, target: Account, amount: int) -> bool:
 
 
 def write_frames(buffer: io.BytesIO, frames: list[bytes]) -> int:
-    """Write each frame with its length in front and return where the buffer ends."""
     for frame in frames:
         buffer.write(struct.pack(">I", len(frame)))
         buffer.write(frame)
@@ -314,7 +291,6 @@ def write_frames(buffer: io.BytesIO, frames: list[bytes]) -> int:
 
 
 def roll(dice: random.Random, count: int, *, sides: int = 6) -> list[int]:
-    """Roll some dice with the given generator."""
     return [dice.randint(1, sides) for _ in range(count)]
 
 
@@ -327,7 +303,6 @@ class RecentlyUsed:
         self.misses = 0
 
     def length_of(self, key: str) -> int:
-        """Return the length of the key, from the store if it is there."""
         if key in self.entries:
             self.entries.move_to_end(key)
             return self.entries[key]
@@ -339,12 +314,10 @@ class RecentlyUsed:
 
 
 def look_up_lengths(store: RecentlyUsed, keys: list[str]) -> int:
-    """Look up all keys in the store and return the sum of the lengths."""
     return sum(store.length_of(key) for key in keys)
 
 
 def find_root(parents: list[int], element: int) -> int:
-    """Find the representative of an element and shorten the path to it."""
     root = element
     while parents[root] != root:
         root = parents[root]
@@ -354,14 +327,12 @@ def find_root(parents: list[int], element: int) -> int:
 
 
 def shuffle_columns(generator: np.random.Generator, table: np.ndarray) -> float:
-    """Shuffle every column of the table on its own and return the first row's sum."""
     for column in range(table.shape[1]):
         generator.shuffle(table[:, column])
     return float(table[0].sum())
 
 
 def label_batch(names: list[str], numbers: Iterator[int]) -> list[str]:
-    """Give each name the next number from the iterator."""
     return [f"{name}-{number:04d}" for name, number in zip(names, numbers, strict=False)]
 
 
@@ -373,13 +344,11 @@ class Polygon:
 
     @functools.cached_property
     def area(self) -> float:
-        """The area enclosed by the corners."""
         pairs = zip(self.corners, self.corners[1:] + self.corners[:1], strict=True)
         return abs(sum(a[0] * b[1] - b[0] * a[1] for a, b in pairs)) / 2.0
 
 
 def total_area(polygons: list[Polygon]) -> float:
-    """Return the sum of the areas of all polygons."""
     return sum(polygon.area for polygon in polygons)
 
 

@@ -10,14 +10,12 @@ from benchmarks.programs.changing_functions import Call
 
 
 def exponential_average(average: torch.Tensor, latest: torch.Tensor, weight: float) -> torch.Tensor:
-    """Move the running average a little towards the latest tensor."""
     return average.mul_(1.0 - weight).add_(latest, alpha=weight)
 
 
 def training_step(
     model: torch.nn.Module, optimiser: torch.optim.Optimizer, inputs: torch.Tensor, targets: torch.Tensor
 ) -> float:
-    """Take one gradient step on the mean squared error and return the loss before it."""
     optimiser.zero_grad()
     loss = torch.nn.functional.mse_loss(model(inputs), targets)
     loss.backward()  # type: ignore[no-untyped-call]
@@ -26,7 +24,6 @@ def training_step(
 
 
 def batch_statistics(layer: torch.nn.BatchNorm1d, batch: torch.Tensor) -> torch.Tensor:
-    """Pass a batch through a normalising layer that is still learning its averages."""
     with torch.no_grad():
         return torch.as_tensor(layer(batch)).abs().mean()
 

@@ -36,7 +36,6 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def median_by_sorting(values: list[float]) -> float:
-    """Return the median of the values by sorting a copy."""
     ordered = list(values)
     ordered.sort()
     middle = len(ordered) // 2
@@ -44,7 +43,6 @@ def median_by_sorting(values: list[float]) -> float:
 
 
 def shortest_distances(roads: dict[str, dict[str, int]], start: str) -> dict[str, int]:
-    """Return the distance from the start to every town that can be reached."""
     distances = {start: 0}
     waiting = [(0, start)]
     while waiting:
@@ -59,7 +57,6 @@ def shortest_distances(roads: dict[str, dict[str, int]], start: str) -> dict[str
 
 
 def edit_distance(first: str, second: str) -> int:
-    """Count the insertions, deletions and replacements that turn one text into the other."""
     previous = list(range(len(second) + 1))
     for row, left in enumerate(first, start=1):
         current = [row]
@@ -70,14 +67,12 @@ def edit_distance(first: str, second: str) -> int:
 
 
 def estimate_pi(points: int, *, seed: int) -> float:
-    """Estimate pi from random points of a generator made for this call."""
     generator = random.Random(seed)
     inside = sum(generator.random() ** 2 + generator.random() ** 2 <= 1.0 for _ in range(points))
     return 4.0 * inside / points
 
 
 def noisy_signal(length: int) -> np.ndarray:
-    """Return a sine wave with fresh noise on it."""
     noise = np.random.default_rng().normal(scale=0.1, size=length)
     wave = np.sin(np.linspace(0.0, 6.28, length))
     wave += noise
@@ -85,7 +80,6 @@ def noisy_signal(length: int) -> np.ndarray:
 
 
 def strongest_frequency(samples: np.ndarray, rate: float) -> float:
-    """Return the frequency with the largest amplitude in the samples."""
     amplitudes = np.abs(np.fft.rfft(samples - samples.mean()))
     amplitudes[0] = 0.0
     return float(np.fft.rfftfreq(samples.size, d=1.0 / rate)[amplitudes.argmax()])
@@ -95,25 +89,21 @@ _LINK = re.compile(r"\[(?P<label>[^\]]+)\]\((?P<target>[^)\s]+)\)")
 
 
 def list_links(text: str) -> list[tuple[str, str]]:
-    """Return the labels and targets of all links in a text."""
     return [(match["label"], match["target"]) for match in _LINK.finditer(text)]
 
 
 def canonical_digest(document: dict[str, Any]) -> str:
-    """Return a digest of the document that does not depend on the order of its keys."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def invoice(customer: str, lines: list[tuple[str, int, float]]) -> str:
-    """Write an invoice with aligned columns and a total."""
     rows = [f"{name:<20}{count:>5d}{price:>10.2f}{count * price:>12,.2f}" for name, count, price in lines]
     total = sum(count * price for _, count, price in lines)
     return "\n".join([customer.upper().center(47), "-" * 47, *rows, f"{'total':<35}{total:>12,.2f}"])
 
 
 def largest_file(folder: dict[str, Any], path: str = "") -> tuple[int, str]:
-    """Return the size and path of the largest file in a tree of folders."""
     best = (0, "")
     for name, content in folder.items():
         here = f"{path}/{name}"
@@ -122,8 +112,6 @@ def largest_file(folder: dict[str, Any], path: str = "") -> tuple[int, str]:
 
 
 def primes_below(limit: int) -> list[int]:
-    """Return the primes below the limit from a chain of filtering generators."""
-
     def odd_numbers() -> Iterator[int]:
         yield 2
         yield from range(3, limit, 2)
@@ -139,8 +127,6 @@ def primes_below(limit: int) -> list[int]:
 
 
 def evaluate_postfix(expression: str) -> float:
-    """Evaluate an expression in postfix order with a small stack machine."""
-
     class Machine:
         def __init__(self) -> None:
             self.stack: list[float] = []
@@ -179,12 +165,10 @@ class Version:
 
     @property
     def is_release(self) -> bool:
-        """Return whether the version has no suffix."""
         return not self.suffix
 
 
 def newest_release(versions: list[Version]) -> tuple[int, ...]:
-    """Return the parts of the newest version that is a release."""
     return max(version for version in set(versions) if version.is_release).parts
 
 
@@ -198,14 +182,11 @@ class Settings:
 
 
 def with_overrides(settings: Settings, overrides: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings as a dictionary after some of them are replaced."""
     known = {name: value for name, value in overrides.items() if hasattr(settings, name)}
     return asdict(replace(settings, **known))
 
 
 def longest_common_subsequence(first: str, second: str) -> int:
-    """Return the length of the longest common subsequence with a cache for this call."""
-
     @functools.cache
     def length(i: int, j: int) -> int:
         if i == len(first) or j == len(second):
@@ -218,7 +199,6 @@ def longest_common_subsequence(first: str, second: str) -> int:
 
 
 def sales_by_region(table: str) -> dict[str, float]:
-    """Add up the amounts of each region in a table of comma-separated values."""
     totals: defaultdict[str, float] = defaultdict(float)
     for row in csv.DictReader(io.StringIO(table)):
         totals[row["region"]] += float(row["amount"])
@@ -226,8 +206,6 @@ def sales_by_region(table: str) -> dict[str, float]:
 
 
 def word_on_board(board: list[list[str]], word: str) -> bool:
-    """Say whether the word can be traced on the board, marking cells only while on the path."""
-
     def trace(row: int, column: int, index: int) -> bool:
         if index == len(word):
             return True
@@ -244,7 +222,6 @@ def word_on_board(board: list[list[str]], word: str) -> bool:
 
 
 def checksum_of(stream: io.BytesIO) -> int:
-    """Work out the checksum of a whole stream and go back to where it was."""
     position = stream.tell()
     try:
         stream.seek(0)
@@ -254,23 +231,18 @@ def checksum_of(stream: io.BytesIO) -> int:
 
 
 def precise_root(number: int, digits: int) -> str:
-    """Return the square root with many digits, in an arithmetic context of its own."""
     with decimal.localcontext() as context:
         context.prec = digits
         return str(decimal.Decimal(number).sqrt())
 
 
 def names_used(source: str) -> list[str]:
-    """Return the names that a piece of source code reads, in order."""
     tree = ast.parse(source)
     return sorted({n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)})
 
 
 def make_interpolator(xs: tuple[float, ...], ys: tuple[float, ...]) -> Callable[[float], float]:
-    """Make a function that interpolates between the given points."""
-
     def interpolate(x: float) -> float:
-        """Return the height at a position, on straight lines between the points."""
         right = min(max(bisect.bisect(xs, x), 1), len(xs) - 1)
         share = (x - xs[right - 1]) / (xs[right] - xs[right - 1])
         return ys[right - 1] + share * (ys[right] - ys[right - 1])
@@ -294,7 +266,6 @@ class Card(NamedTuple):
 
 
 def best_hand(cards: list[Card]) -> str:
-    """Name the best combination among the cards."""
     ranks = Counter(card.rank for card in cards)
     suits = Counter(card.suit for card in cards)
     if suits.most_common(1)[0][1] >= 5:
@@ -310,7 +281,6 @@ class Matrix:
         self.rows = [[Fraction(value) for value in row] for row in rows]
 
     def determinant(self) -> Fraction:
-        """Return the determinant by working on a copy of the rows."""
         rows = [row[:] for row in self.rows]
         result = Fraction(1)
         for column in range(len(rows)):
@@ -329,7 +299,6 @@ class Matrix:
 
 
 def life_step(cells: np.ndarray) -> np.ndarray:
-    """Return the next generation of the game of life in a new array."""
     padded = np.pad(cells, 1)
     height, width = cells.shape
     neighbours = np.zeros_like(cells)
@@ -343,14 +312,12 @@ def life_step(cells: np.ndarray) -> np.ndarray:
 
 
 def round_trip_size(payload: bytes) -> int:
-    """Compress, encode, decode and unpack the payload and return the encoded size."""
     encoded = base64.b85encode(zlib.compress(payload, level=6))
     assert zlib.decompress(base64.b85decode(encoded)) == payload
     return len(encoded)
 
 
 def printed_greeting(template: string.Template, **fields: str) -> str:
-    """Fill in the template, print it to a buffer and return it wrapped."""
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):
         print(template.safe_substitute(fields), end="")
@@ -358,7 +325,6 @@ def printed_greeting(template: string.Template, **fields: str) -> str:
 
 
 def timed_spread(samples: tuple[float, ...]) -> tuple[float, float]:
-    """Return the relative spread of the samples and how long that took to work out."""
     started = time.perf_counter()
     spread = statistics.stdev(samples) / statistics.fmean(samples)
     return spread, time.perf_counter() - started

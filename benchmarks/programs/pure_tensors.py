@@ -11,20 +11,17 @@ from benchmarks.programs.pure_functions import Call
 
 
 def classify(model: torch.nn.Module, images: torch.Tensor) -> list[int]:
-    """Return the most likely class of each image."""
     with torch.no_grad():
         return [int(kind) for kind in model(images).softmax(dim=1).argmax(dim=1)]
 
 
 def attention(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Weigh the values by how well the keys match the queries."""
     scores = queries @ keys.transpose(-1, -2) / math.sqrt(queries.shape[-1])
     scores.sub_(scores.amax(dim=-1, keepdim=True)).exp_()
     return (scores / scores.sum(dim=-1, keepdim=True)) @ values
 
 
 def slope_at(point: float) -> float:
-    """Return the slope of a damped wave at a point by automatic differentiation."""
     position = torch.tensor(point, dtype=torch.float64, requires_grad=True)
     height = torch.exp(-position / 4) * torch.cos(3 * position)
     height.backward()  # type: ignore[no-untyped-call]

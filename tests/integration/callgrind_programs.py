@@ -42,31 +42,6 @@ int main() {
 }
 """
 
-HEAP = """
-#include <stdlib.h>
-#include <string.h>
-static void *kept[400];
-static void perturb(unsigned seed) {
-    srand(seed);
-    for (int i = 0; i < 400; i++) kept[i] = malloc(16 + rand() % 3000);
-    for (int i = 0; i < 400; i++) if (rand() % 2) free(kept[i]);
-}
-__attribute__((noinline)) void statement(void) {
-    char *blocks[6];
-    for (int i = 0; i < 6; i++) { blocks[i] = malloc(100 + 350 * i); memset(blocks[i], i, 100); }
-    for (int i = 0; i < 6; i++) free(blocks[i]);
-}
-__attribute__((noinline)) void loop(int number, int empty) {
-    for (int i = 0; i < number; i++) if (!empty) statement();
-}
-int main(int count, char **words) {
-    perturb(atoi(words[1]));
-    loop(atoi(words[2]), count > 3);
-    return 0;
-}
-"""
-"""Arguments: a seed for the state of the heap, executions, and anything for a loop around nothing."""
-
 
 def compiled(source: str, path: Path, *options: str) -> Path:
     """The program built from a source, which is written to `path` first."""

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.npm_packages import PROFILER_CLI
+from tests.support.waiting import until
 
 Answer = dict[str, Any]
 
@@ -59,11 +59,14 @@ def firefox_profiler(data: bytes) -> Iterator[FirefoxProfiler]:
         with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as server:
             try:
                 profiler = FirefoxProfiler(program, environment)
-                deadline_s = time.monotonic() + _START_S
-                while not ((Path(folder) / "test.json").exists() and profiler.is_ready()):
-                    assert server.poll() is None, "the profiler's server ended; it printed why"
-                    assert time.monotonic() < deadline_s, "the profiler's server does not answer"
-                    time.sleep(0.02)
+                until(
+                    lambda: (
+                        server.poll() is not None
+                        or (Path(folder, "test.json").exists() and profiler.is_ready())
+                    ),
+                    "the profiler's server does not answer",
+                )
+                assert server.poll() is None, "the profiler's server ended; it printed why"
                 yield profiler
             finally:
                 server.kill()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
+
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -17,6 +20,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 _COUNTS_TOO_LATE = (3, 13) <= sys.version_info < (3, 13, 10) or (3, 14) <= sys.version_info < (3, 14, 1)
 HELPER = "profkit/samplers/helper/__main__.py"
 """End of the path of the program of the sampler `cpython`."""
+HANGS_S = 600
+"""Time after which a program or command has hung, even on a busy machine."""
 WITH_THREADS = ("-W", "ignore:This process:DeprecationWarning")
 """Flags of Python for programs that fork while they have threads, such as those of a pool."""
 FORKING = WITH_THREADS if _COUNTS_TOO_LATE else ()
@@ -37,13 +42,38 @@ def environment(**changes: str) -> dict[str, str]:
 
 def run_program(
     folder: Path, argv: Sequence[str], *, launcher: Sequence[str] = (), python: str = sys.executable,
-    environ: Mapping[str, str] | None = None, timeout_s: float = 120,
+    environ: Mapping[str, str] | None = None, code: int | None = None,
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """Run `python ARGV` in a folder, to its end; signals to its process group reach it alone."""
-    return subprocess.run(
-        [*launcher, python, *argv], cwd=folder, env=dict(environ or environment()), timeout=timeout_s,
+    """Run `python ARGV` in a folder, to its end, with an exit code if that is given.
+
+    Signals to its process group reach it alone.
+    """
+    done = subprocess.run(
+        [*launcher, python, *argv], cwd=folder, env=dict(environ or environment()), timeout=HANGS_S,
         capture_output=True, text=True, check=False, start_new_session=True,
     )  # fmt: skip
+    assert code in (None, done.returncode), done.stdout + done.stderr
+    return done
+
+
+def profkit(
+    folder: Path, *arguments: str, code: int = 0, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of profkit in a folder; it must end with this exit code."""
+    return run_program(folder, ["-m", "profkit", *arguments], environ=environment(**variables), code=code)
+
+
+def listed(folder: Path, *arguments: str, **variables: str) -> list[dict[str, Any]]:
+    """Return the runs that `profkit list` shows."""
+    document = json.loads(profkit(folder, "list", "--json", *arguments, **variables).stdout)
+    runs: list[dict[str, Any]] = document["runs"]
+    return runs
+
+
+def reported(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Return what `profkit report` says, as JSON."""
+    report: dict[str, Any] = json.loads(profkit(folder, "report", "--json", *arguments).stdout)
+    return report
 
 
 PREFERS_READER = sys.version_info >= (3, 15)
@@ -61,12 +91,9 @@ def python_without_py_spy(folder: Path) -> tuple[str, dict[str, str]]:
     return str(link), environment(PATH="/usr/bin:/bin", PYTHONPATH=os.pathsep.join([str(ROOT), *packages]))
 
 
-def await_samplers_end(folder: Path, timeout_s: float = 10.0) -> None:
+def await_samplers_end(folder: Path) -> None:
     """Wait until no sampler writes below a folder; it ends shortly after its program."""
-    deadline_s = time.monotonic() + timeout_s
-    while pids := _samplers_in(folder):
-        assert time.monotonic() < deadline_s, f"samplers are left: {pids}"
-        time.sleep(0.02)
+    until(lambda: not _samplers_in(folder), lambda: f"samplers are left: {_samplers_in(folder)}")
 
 
 def _samplers_in(folder: Path) -> list[int]:

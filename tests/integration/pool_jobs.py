@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from profkit.measuring.pool.command import ZygoteKind
@@ -72,11 +71,3 @@ def _has_mark(folder: Path, wanted: bytes) -> bool:
         return wanted in (folder / "environ").read_bytes()  # a zombie's is empty
     except OSError:
         return False
-
-
-def await_true(what: Callable[[], bool], timeout_s: float = 20.0) -> None:
-    """Look until it holds."""
-    deadline_s = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < deadline_s, "it does not come true"
-        time.sleep(0.005)

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,20 +53,25 @@ def run(folder: Path, before: Sequence[str], arguments: Sequence[str]) -> Seen:
 
 
 def serve(folder: Path, command: Sequence[str], path: str, answer: str) -> tuple[str, int]:
-    """Run a server that prints its port, ask it once, and end it as Ctrl-C does."""
+    """Run a server that prints its port and each request, ask it once, and end it as Ctrl-C does."""
     server = subprocess.Popen(
         [sys.executable, "-u", *command],
         cwd=folder, env=environment(NO_COLOR="1"), start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     assert server.stdout is not None
-    lines = []
-    while (port := re.search(r"port (\d+)|127\.0\.0\.1:(\d+)", "".join(lines))) is None:
-        lines.append(server.stdout.readline())
-        assert lines[-1], lines
-    with urllib.request.urlopen(f"http://127.0.0.1:{port[1] or port[2]}/{path}") as answered:
+    lines: list[str] = []
+
+    def read_until(pattern: str) -> re.Match[str]:
+        while (found := re.search(pattern, "".join(lines))) is None:
+            lines.append(server.stdout.readline())
+            assert lines[-1], lines
+        return found
+
+    port = read_until(r"port (\d+)")[1]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}") as answered:
         assert answered.read().decode() == answer
-    time.sleep(0.2)
+    read_until(path)
     os.killpg(server.pid, signal.SIGINT)
     with server:
         printed = "".join([*lines, *server.stdout])

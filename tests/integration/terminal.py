@@ -11,13 +11,13 @@ import signal
 import struct
 import subprocess
 import termios
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
 from tests.integration.harness import environment
+from tests.support.waiting import until
 
 
 class Sequences(NamedTuple):
@@ -74,29 +74,20 @@ class Terminal:
         """Send the command a signal."""
         self._process.send_signal(number)
 
-    def read_until(self, text: str, timeout_s: float) -> None:
+    def read_until(self, text: str) -> None:
         """Read until the command has written a text, apart from control sequences."""
-        deadline_s = time.monotonic() + timeout_s
-        while text not in _CONTROL.sub("", self.output):
-            assert time.monotonic() < deadline_s, self.output[-2000:]
-            assert self._process.poll() is None or self._read(), self.output[-2000:]
-            self._read()
+        self._read_until(lambda: text in _CONTROL.sub("", self.output) or self._process.poll() is not None)
+        assert text in _CONTROL.sub("", self.output), self.output[-2000:]
 
-    def await_state(self, state: str, timeout_s: float) -> None:
+    def await_state(self, state: str) -> None:
         """Wait until the command's process is in a state, a letter of proc(5)."""
-        deadline_s = time.monotonic() + timeout_s
-        while Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[0] != state:
-            assert time.monotonic() < deadline_s
-            self._read()
+        stat = Path(f"/proc/{self._process.pid}/stat")
+        self._read_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == state)
 
-    def wait(self, timeout_s: float) -> int:
+    def wait(self) -> int:
         """Return the exit code, once the command has ended."""
-        deadline_s = time.monotonic() + timeout_s
-        while self._process.poll() is None:
-            assert time.monotonic() < deadline_s, self.output[-2000:]
-            self._read()
-        while self._read():
-            pass
+        self._read_until(lambda: self._process.poll() is not None)
+        self._read_rest()
         return self._process.returncode
 
     def is_restored(self) -> bool:
@@ -110,12 +101,20 @@ class Terminal:
             os.close(self._side)
             os.close(self._main)
 
+    def _read_until(self, condition: Callable[[], bool]) -> None:
+        def holds() -> bool:
+            self._read_rest()
+            return condition()
+
+        until(holds, lambda: self.output[-2000:])
+
+    def _read_rest(self) -> None:
+        while self._read():
+            pass
+
     def _read(self) -> bool:
-        """Read what there is; wait a little for it."""
-        if self._is_closed:
-            time.sleep(0.05)
-            return False
-        if not select.select([self._main], [], [], 0.05)[0]:
+        """Read what there is."""
+        if self._is_closed or not select.select([self._main], [], [], 0)[0]:
             return False
         self.output += os.read(self._main, 65536).decode("utf-8", "replace")
         return True

@@ -14,82 +14,60 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import await_samplers_end, environment
+from tests.integration.harness import await_samplers_end, environment, listed, profkit
+from tests.integration.outside import await_rounds_of
+from tests.integration.programs.spinning import sampler_of
+from tests.integration.targets import running_target
 
 pytestmark = pytest.mark.sampler
 
 PROGRAM = """
-import os, sys, time
-def burn(seconds):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        sum(number * number for number in range(500))
+import os
+def burn():
+    while not os.path.exists("end"):
+        sum(number * number for number in range(50_000))
 print("ready", flush=True)
-burn(float(sys.argv[1]))
+burn()
 print("done", flush=True)
 """
 
 
-def profkit(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "profkit", *arguments],
-        cwd=folder, env=environment(**variables), capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-
-
-def runs_of(folder: Path) -> list[dict[str, object]]:
-    listed = profkit(folder, "list", "--json")
-    found: list[dict[str, object]] = json.loads(listed.stdout)["runs"]
-    return found
-
-
-def start(folder: Path, seconds: float) -> subprocess.Popen[str]:
-    (folder / "burning.py").write_text(PROGRAM)
-    program = subprocess.Popen(
-        [sys.executable, "burning.py", str(seconds)],
-        cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert program.stdout is not None
-    assert program.stdout.readline() == "ready\n"
-    return program
-
-
-def attached_for_a_second(folder: Path, program: subprocess.Popen[str]) -> subprocess.Popen[str]:
+def attached(folder: Path, program: subprocess.Popen[str], *options: str) -> subprocess.Popen[str]:
+    """`profkit attach` when it has sampled for a while."""
     command = subprocess.Popen(
-        [sys.executable, "-m", "profkit", "attach", str(program.pid), "-q"],
+        [sys.executable, "-m", "profkit", "attach", str(program.pid), *options],
         cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert command.stderr is not None
     assert "press Ctrl-C to stop" in command.stderr.readline()
-    time.sleep(1)
+    await_rounds_of(sampler_of(program.pid, folder))
     return command
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    with start(tmp_path, 60) as started:
+    """A process that works until there is a file `end`."""
+    with running_target(PROGRAM, tmp_path / "burning.py") as started:
         yield started
-        started.kill()
 
 
 def test_a_running_process_for_a_while(tmp_path: Path, program: subprocess.Popen[str]) -> None:
     done = profkit(tmp_path, "attach", str(program.pid), "-d", "1.5")
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert done.stdout == ""
     assert "for 1.5 s; Ctrl-C stops it earlier" in done.stderr.splitlines()[0]
     assert "burn" in "\n".join(done.stderr.splitlines()[:6])
     assert "program  burning.py" in done.stderr
     assert program.poll() is None
     await_samplers_end(tmp_path)
-    (kept,) = runs_of(tmp_path)
+    (kept,) = listed(tmp_path)
     assert (kept["label"], kept["calls"], kept["state"]) == ("burning.py", 1, "SUCCESS")
 
 
-def test_the_end_of_the_process_ends_the_recording(tmp_path: Path) -> None:
-    with start(tmp_path, 6) as program:
-        done = profkit(tmp_path, "attach", str(program.pid), "-o", "out.json", "--label", "mine")
-        assert program.stdout is not None
-        assert program.stdout.read() == "done\n"
-    assert done.returncode == 0, done.stderr
+def test_the_end_of_the_process_ends_the_recording(tmp_path: Path, program: subprocess.Popen[str]) -> None:
+    command = attached(tmp_path, program, "-o", "out.json", "--label", "mine")
+    (tmp_path / "end").touch()
+    assert program.communicate()[0] == "done\n"
+    assert command.wait(60) == 0
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["run"]["label"] == "mine"
     assert report["run"]["samples"] > 20
@@ -99,36 +77,36 @@ def test_the_end_of_the_process_ends_the_recording(tmp_path: Path) -> None:
 def test_signals_end_the_recording_and_keep_it(
     tmp_path: Path, program: subprocess.Popen[str], number: signal.Signals
 ) -> None:
-    command = attached_for_a_second(tmp_path, program)
+    command = attached(tmp_path, program, "-q")
     command.send_signal(number)
     _, errors = command.communicate(timeout=60)
     assert (command.returncode, errors) == (0 if number == signal.SIGINT else -number, "")
-    (kept,) = runs_of(tmp_path)
+    (kept,) = listed(tmp_path)
     assert kept["state"] == "SUCCESS"
-    assert int(str(kept["samples"])) > 10
+    assert kept["samples"] > 10
 
 
 @pytest.mark.slow
 def test_what_a_killed_command_had_recorded_is_recovered(
     tmp_path: Path, program: subprocess.Popen[str]
 ) -> None:
-    command = attached_for_a_second(tmp_path, program)
+    command = attached(tmp_path, program, "-q")
     command.kill()
     command.communicate(timeout=60)
-    assert runs_of(tmp_path)[0]["state"] == "RUNNING"
+    assert listed(tmp_path)[0]["state"] == "RUNNING"
     program.kill()
     program.wait()
     await_samplers_end(tmp_path)
-    (kept,) = runs_of(tmp_path)
+    (kept,) = listed(tmp_path)
     assert kept["label"] == "burning.py"
-    assert int(str(kept["samples"])) > 10
+    assert kept["samples"] > 10
 
 
 @pytest.mark.full
 def test_children_are_sampled_on_request(tmp_path: Path) -> None:
     (tmp_path / "parent.py").write_text(
         "import subprocess, sys\nprint('ready', flush=True)\n"
-        "subprocess.run([sys.executable, 'burning.py', '60'], stdout=subprocess.DEVNULL)\n"
+        "subprocess.run([sys.executable, 'burning.py'], stdout=subprocess.DEVNULL)\n"
     )
     (tmp_path / "burning.py").write_text(PROGRAM)
     parent = subprocess.Popen(
@@ -140,7 +118,6 @@ def test_children_are_sampled_on_request(tmp_path: Path) -> None:
         assert parent.stdout.readline() == "ready\n"
         time.sleep(1)
         done = profkit(tmp_path, "attach", str(parent.pid), "-d", "1.5", "--subprocesses")
-        assert done.returncode == 0, done.stderr
         assert "burn" in done.stderr
     finally:
         os.killpg(parent.pid, signal.SIGKILL)
@@ -149,16 +126,15 @@ def test_children_are_sampled_on_request(tmp_path: Path) -> None:
 
 def test_processes_that_cannot_be_sampled(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "60"]) as other:
-        done = profkit(tmp_path, "attach", str(other.pid))
-        assert done.returncode == 2
+        done = profkit(tmp_path, "attach", str(other.pid), code=2)
         assert done.stderr == (
             f"profkit: error: process {other.pid} (sleep) runs no Python; give the pid of a Python process\n"
         )
         other.kill()
-    done = profkit(tmp_path, "attach", str(2**22 - 1))
-    assert (done.returncode, done.stdout) == (2, "")
+    done = profkit(tmp_path, "attach", str(2**22 - 1), code=2)
+    assert done.stdout == ""
     assert "there is no process" in done.stderr
-    assert not (tmp_path / ".profkit" / "spool").exists() or not runs_of(tmp_path)
+    assert not (tmp_path / ".profkit" / "spool").exists() or not listed(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +149,8 @@ def test_processes_that_cannot_be_sampled(tmp_path: Path) -> None:
 def test_invalid_options(
     tmp_path: Path, program: subprocess.Popen[str], options: list[str], said: str
 ) -> None:
-    done = profkit(tmp_path, "attach", str(program.pid), *options)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = profkit(tmp_path, "attach", str(program.pid), *options, code=2)
+    assert done.stdout == ""
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not list((tmp_path / ".profkit" / "spool").glob("2*"))
@@ -195,11 +171,8 @@ def test_a_denied_attach_leaves_nothing(program: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.full
-def test_a_recording_of_several_segments(tmp_path: Path) -> None:
-    with start(tmp_path, 90) as program:
-        done = profkit(tmp_path, "attach", str(program.pid), "-d", "63", "-o", "out.json")
-        program.kill()
-    assert done.returncode == 0, done.stderr
+def test_a_recording_of_several_segments(tmp_path: Path, program: subprocess.Popen[str]) -> None:
+    profkit(tmp_path, "attach", str(program.pid), "-d", "63", "-o", "out.json")
     info = json.loads((tmp_path / "out.json").read_text())["run"]
     assert info["samples"] > 60 * 20
     assert 60 < info["session"]["recorded_s"] < 66

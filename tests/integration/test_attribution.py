@@ -24,8 +24,7 @@ def sampler(request: pytest.FixtureRequest) -> str:
 
 
 def seen(folder: Path, scene: str, sampler: str) -> Seen:
-    done = run_program(folder, [str(PROGRAMS / "regions.py"), scene, sampler])
-    assert done.returncode == 0, done.stderr
+    done = run_program(folder, [str(PROGRAMS / "regions.py"), scene, sampler], code=0)
     assert done.stderr == ""
     found: Seen = json.loads(done.stdout)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -14,6 +13,7 @@ from tests.integration.harness import (
     PREFERS_READER,
     PROGRAMS,
     await_samplers_end,
+    listed,
     run_program,
 )
 
@@ -28,8 +28,7 @@ SPOOL = "the spool "
 
 
 def run(folder: Path, scenario: str, *, launcher: tuple[str, ...] = ()) -> CompletedProcess[str]:
-    done = run_program(folder, [str(PROGRAMS / "bad_places.py"), scenario], launcher=launcher)
-    assert done.returncode == 0, done.stderr
+    done = run_program(folder, [str(PROGRAMS / "bad_places.py"), scenario], launcher=launcher, code=0)
     await_samplers_end(folder)
     return done
 
@@ -82,7 +81,7 @@ def test_what_cannot_be_written_is_reported_once(tmp_path: Path, scenario: str, 
 def test_elsewhere_everything_works(tmp_path: Path, scenario: str, more: str) -> None:
     done = run(tmp_path, scenario)
     assert (done.stdout, done.stderr) == (BEHAVED + more, "")
-    runs = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    runs = listed(tmp_path)
     assert sum(run["calls"] for run in runs) == CALLS
     assert sum(run["samples"] for run in runs) > 15
 
@@ -100,9 +99,7 @@ def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
 @pytest.mark.outside
 def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
     run(tmp_path, "full_after_some_samples")
-    listed = run_program(tmp_path, ["-m", "profkit", "list", "--json"])
-    assert listed.returncode == 0, listed.stderr
-    runs = json.loads(listed.stdout)["runs"]
+    runs = listed(tmp_path)
     assert sum(run["calls"] for run in runs) == CALLS + 1
     if PREFERS_READER:  # it writes as it goes
         (cut,) = [run for run in runs if run["label"] == "deep"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,24 +17,29 @@ VERDICTS = {"", "holds", "fails", "undecided"}
 pytestmark = pytest.mark.sampler
 
 
-def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
-    done = run_program(folder, ["-m", "benchmarks.sampling", "--quick", *arguments], timeout_s=240)
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+def figures_of(folder: Path, suite: str, *names: str) -> list[dict[str, Any]]:
+    """What measurements of a suite find, quickly; they leave nothing behind."""
+    command = ["-m", f"benchmarks.{suite}", "--quick", "--json", "--only", *names]
+    document = json.loads(run_program(folder, command, code=0).stdout)
+    assert document["schema"] == "profkit.benchmarks/1"
+    assert document["machine"]["Python"]
+    assert not list(folder.iterdir())
+    found: list[dict[str, Any]] = document["figures"]
+    return found
 
 
 @pytest.mark.outside
 @pytest.mark.slow
 def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
-    text, progress = sampling(tmp_path, "--only", "imports", "calls")
-    rows = [line for line in text.splitlines() if re.match(r"(imports|calls) ", line)]
+    command = ["-m", "benchmarks.sampling", "--quick", "--only", "imports", "calls"]
+    done = run_program(tmp_path, command, code=0)
+    rows = [line for line in done.stdout.splitlines() if re.match(r"(imports|calls) ", line)]
     assert len(rows) == 11
     assert sum("÷" in row and " × " in row for row in rows) == 3
     assert all(re.search(r"\b(holds|fails|undecided)\b", row) for row in rows if "≤" in row)
     for fact in ("processor", "kernel", "Python", "versions", "load before", "load after", "repetitions"):
-        assert re.search(rf"^{fact}: \S", text, re.MULTILINE)
-    assert "imports" in progress
-    assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
+        assert re.search(rf"^{fact}: \S", done.stdout, re.MULTILINE)
+    assert "imports" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -48,11 +54,7 @@ def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
 @pytest.mark.gil
 @pytest.mark.slow
 def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
-    text, _ = sampling(tmp_path, "--json", "--only", name)
-    document = json.loads(text)
-    assert document["schema"] == "profkit.benchmarks/1"
-    assert document["machine"]["Python"]
-    found = document["figures"]
+    found = figures_of(tmp_path, "sampling", name)
     assert len(found) == figures
     assert {figure["measurement"] for figure in found} == {name}
     assert {figure["verdict"] for figure in found} <= VERDICTS
@@ -62,7 +64,7 @@ def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
 @pytest.mark.gil
 @pytest.mark.full
 def test_denials_reach_the_samplers_that_are_left(tmp_path: Path) -> None:
-    found = json.loads(sampling(tmp_path, "--json", "--only", "denials")[0])["figures"]
+    found = figures_of(tmp_path, "sampling", "denials")
     assert len(found) == (6 if PREFERS_READER else 7)
     assert {figure["bound"] for figure in found} == {1.0}
 
@@ -70,7 +72,7 @@ def test_denials_reach_the_samplers_that_are_left(tmp_path: Path) -> None:
 @pytest.mark.outside
 @pytest.mark.full
 def test_slowdown_has_a_ratio_for_each_case(tmp_path: Path) -> None:
-    found = json.loads(sampling(tmp_path, "--json", "--only", "slowdown", "many_processes")[0])["figures"]
+    found = figures_of(tmp_path, "sampling", "slowdown", "many_processes")
     bounds = {figure["what"]: figure["bound"] for figure in found if figure["bound"] is not None}
     assert sorted(bounds.values()) == [1.02, 1.05, 1.08, 1.08, 1.1]
     assert all(figure["value"] > 0 for figure in found if figure["unit"] == "×")
@@ -79,46 +81,35 @@ def test_slowdown_has_a_ratio_for_each_case(tmp_path: Path) -> None:
 def test_without_a_sampler_nothing_is_measured(tmp_path: Path) -> None:
     command = ["-m", "benchmarks.sampling", "--quick", "--only", "calls"]
     python, environ = python_without_py_spy(tmp_path)
-    done = run_program(tmp_path, command, python=python, environ=environ, launcher=launcher(READ))
-    assert done.returncode == 1
+    done = run_program(tmp_path, command, python=python, environ=environ, launcher=launcher(READ), code=1)
     assert "no sampler is attached" in done.stderr
     assert "failed: calls" in done.stdout
 
 
 def test_an_unknown_measurement_is_refused(tmp_path: Path) -> None:
-    done = run_program(tmp_path, ["-m", "benchmarks.sampling", "--only", "everything"], environ=environment())
-    assert done.returncode == 2
+    done = run_program(
+        tmp_path, ["-m", "benchmarks.sampling", "--only", "everything"], environ=environment(), code=2
+    )
     assert "attribution" in done.stderr
 
 
 @pytest.mark.alone  # it counts processes and their memory
 @pytest.mark.full
 def test_measuring_has_a_suite_of_its_own(tmp_path: Path) -> None:
-    done = run_program(tmp_path, ["-m", "benchmarks.measuring", "--quick", "--json", "--only", "many_orders"])
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["figures"]
+    found = figures_of(tmp_path, "measuring", "many_orders")
     assert [figure["verdict"] for figure in found] == ["holds", "holds", "holds"]
-    assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
 
 
 @pytest.mark.full
 def test_reporting_has_a_suite_of_its_own(tmp_path: Path) -> None:
-    arguments = ["-m", "benchmarks.reporting", "--quick", "--json", "--only", "large_reports"]
-    done = run_program(tmp_path, arguments)
-    assert done.returncode == 0, done.stderr
-    found = {figure["what"]: figure for figure in json.loads(done.stdout)["figures"]}
+    found = {figure["what"]: figure for figure in figures_of(tmp_path, "reporting", "large_reports")}
     assert found["html: size of the page"]["verdict"] == "holds"
     assert {name.partition(":")[0] for name in found} == {"text", "html", "markdown"}
-    assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
 
 
 @pytest.mark.torch
 @pytest.mark.full
 def test_pools_are_measured_side_by_side(tmp_path: Path) -> None:
-    done = run_program(
-        tmp_path, ["-m", "benchmarks.pool", "--quick", "--json", "--only", "small_calls"], timeout_s=240
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["figures"]
+    found = figures_of(tmp_path, "pool", "small_calls")
     assert [figure["unit"] for figure in found] == ["ms", "×", "×", "×"]
     assert found[2]["value"] < 1, "a fork costs less than a new interpreter"

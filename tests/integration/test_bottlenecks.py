@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import PROGRAMS, await_samplers_end, run_program
+from tests.integration.harness import PROGRAMS, await_samplers_end, profkit, run_program
 from tests.support.html_pages import read_page
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120), pytest.mark.outside]
@@ -51,14 +51,11 @@ QUICK = ("loader", "gil", "pool")
     ],
 )
 def test_the_bottleneck_is_named(tmp_path: Path, scene: str) -> None:
-    done = run_program(tmp_path, [str(PROGRAMS / "bottlenecks.py"), scene])
-    assert done.returncode == 0, done.stderr
+    run_program(tmp_path, [str(PROGRAMS / "bottlenecks.py"), scene], code=0)
     await_samplers_end(tmp_path)
-    report = run_program(tmp_path, ["-m", "profkit", "report", scene])
-    assert report.returncode == 0, report.stderr
+    report = profkit(tmp_path, "report", scene)
     first = "\n".join(report.stdout.splitlines()[:FIRST_LINES])
     assert [word for word in SCENES[scene] if word not in first] == [], first
-    page = run_program(tmp_path, ["-m", "profkit", "report", scene, "--html", "-o", "page.html"])
-    assert page.returncode == 0, page.stderr
+    profkit(tmp_path, "report", scene, "--html", "-o", "page.html")
     sentences = " ".join(read_page((tmp_path / "page.html").read_text("utf-8")).head["runs"][0]["summary"])
     assert [word for word in SCENES[scene] if word not in sentences] == [], sentences

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from profkit.config import read_config
 from tests.integration.harness import environment
 from tests.support.cli_runs import keep
 from tests.support.example_runs import labelled, made_run
+from tests.support.waiting import until
 
 PYTHON = [sys.executable, "-m", "profkit"]
 SCRIPT = [str(Path(sys.executable).with_name("profkit"))]
@@ -25,8 +25,8 @@ PROGRAM = """
 import profkit, time
 @profkit.profile()
 def work():
-    end = time.perf_counter() + 0.4
-    while time.perf_counter() < end: sum(range(1000))
+    end = time.thread_time() + 0.4
+    while time.thread_time() < end: sum(range(1000))
 work()
 """
 EACH = (
@@ -193,13 +193,13 @@ def test_closed_streams(tmp_path: Path, closed: str) -> None:
 
 
 def test_an_interrupt_ends_a_command_with_130(tmp_path: Path) -> None:
-    (tmp_path / "orders.py").write_text("import time\nprint('reading', flush=True)\ntime.sleep(60)\n")
+    (tmp_path / "orders.py").write_text("import time\nopen('reading', 'w').close()\ntime.sleep(600)\n")
     process = subprocess.Popen(
         [*PYTHON, "measure", "orders.py"], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True
     )
-    time.sleep(2.5)
+    until((tmp_path / "reading").exists)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert "Traceback" not in said
 

@@ -10,16 +10,16 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from profkit.config import Config, read_config
-from tests.integration.harness import environment
+from tests.integration.harness import environment, run_program
 from tests.support.cli_runs import finished_session, keep
 from tests.support.example_runs import made_run
+from tests.support.waiting import until
 
 PROFKIT = [sys.executable, "-m", "profkit"]
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
@@ -33,15 +33,8 @@ def config(tmp_path: Path) -> Config:
 
 
 def profkit(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROFKIT, *arguments],
-        cwd=folder,
-        env=environment(**{"TERM": "xterm-256color", "NO_COLOR": "", "FORCE_COLOR": "", **environ}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    colours = {"TERM": "xterm-256color", "NO_COLOR": "", "FORCE_COLOR": ""}
+    return run_program(folder, ["-m", "profkit", *arguments], environ=environment(**colours | environ))
 
 
 @pytest.mark.usefixtures("config")
@@ -174,12 +167,9 @@ def test_interruption_is_exit_code_130(tmp_path: Path, config: Config) -> None:
 
 
 def _wait_until_blocked_by_a_lock(pid: int) -> None:
-    deadline = time.monotonic() + 60
     # Those that wait are marked with an arrow: proc(5), /proc/locks.
     waiting = re.compile(rf"-> FLOCK +ADVISORY +WRITE {pid} ")
-    while not waiting.search(Path("/proc/locks").read_text()):
-        assert time.monotonic() < deadline, "the command never waited for the lock"
-        time.sleep(0.01)
+    until(lambda: waiting.search(Path("/proc/locks").read_text()), "the command never waited for the lock")
 
 
 def test_help_needs_neither_database_nor_tables() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import run_program
+from tests.integration.harness import listed, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -61,7 +60,7 @@ for thread in threads:
 def test_every_call_is_counted(tmp_path: Path) -> None:
     done = run_program(tmp_path, ["-c", PROGRAM])
     assert (done.returncode, done.stderr) == (0, "")
-    runs = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    runs = listed(tmp_path)
     counted = {label: [0, 0, 0] for label in ("function", "generator", "raises", "nested", "block")}
     for run in runs:
         for place, name in enumerate(("calls", "nested", "raised")):

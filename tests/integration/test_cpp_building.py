@@ -22,7 +22,7 @@ from profkit.measuring.cpp.source import Source, source_of
 from profkit.measuring.cpp.toolchain import toolchain
 from profkit.measuring.errors import ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
-from tests.integration.pool_jobs import await_true
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 RUN_LIBRARY = Path(__file__).parent / "programs" / "run_library.py"
@@ -210,13 +210,13 @@ def test_a_killed_program_leaves_no_compilers_behind(tmp_path: Path):
     command = [sys.executable, "-c", PAIR, str(tmp_path / "cpp")]
     environ = {**os.environ, "CXX": str(program)}
     started = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environ, cwd=ROOT)
-    await_true(lambda: log.exists() and len(log.read_text().split()) == 2)
+    until(lambda: log.exists() and len(log.read_text().split()) == 2)
     compilers = [psutil.Process(int(pid)) for pid in log.read_text().split()]
     started.kill()
     started.wait()
     psutil.wait_procs(compilers, timeout=20)
     assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in compilers)
-    await_true(lambda: [path.suffix for path in (tmp_path / "cpp").iterdir()] == [".lock"])
+    until(lambda: [path.suffix for path in (tmp_path / "cpp").iterdir()] == [".lock"])
 
 
 def test_a_compiler_that_cannot_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

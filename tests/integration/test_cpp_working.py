@@ -8,7 +8,7 @@ import pytest
 
 from profkit.measuring.cpp.building import libraries_for
 from profkit.model.workorder import Language, WorkOrder
-from tests.integration.performing import performed
+from tests.support.worker_jobs import performed
 
 ROOT = Path(__file__).parents[2]
 DEPTH = """

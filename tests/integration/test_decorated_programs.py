@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from profkit.model.measurement import MeasuredRun, WarningCode
 from profkit.model.notes import NoteCode
 from profkit.store.measured import measured_files
-from tests.integration.harness import environment, run_program
+from tests.integration.harness import environment, profkit, run_program
 from tests.support.spool_folders import read_measured
 
 HEAD = """
@@ -29,8 +28,11 @@ def script(folder: Path, body: str, head: str = HEAD) -> Path:
     return file
 
 
-def run(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
-    return run_program(folder, [str(script(folder, body))])
+def run(
+    folder: Path, body: str, head: str = HEAD, *, code: int = 0, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    file = script(folder, body, head)
+    return run_program(folder, [str(file)], environ=environment(**variables), code=code)
 
 
 def kept(folder: Path) -> dict[str, MeasuredRun]:
@@ -91,8 +93,7 @@ def test_a_script_measures_at_its_end(tmp_path: Path) -> None:
     assert WarningCode.NOT_ISOLATED in {warning.code for warning in inside.info.warnings}
     assert runs["times(2)"].info.order.what == "__main__:times(2)"
     assert runs["times(2)"].info.order.file.endswith("script.py")
-    report = run_program(tmp_path, ["-m", "profkit", "report", "times(2)"])
-    assert report.returncode == 0
+    report = profkit(tmp_path, "report", "times(2)")
     assert "times(2)" in report.stdout
 
 
@@ -105,11 +106,9 @@ def f(x):
     return x
 f(1)
 os.makedirs(".profkit/spool", exist_ok=True)
-deadline = time.monotonic() + 30
-while not any(name.endswith(".measured.json") for name in os.listdir(".profkit/spool")):
-    assert time.monotonic() < deadline
-    time.sleep(0.05)
-time.sleep(0.2)  # until the run is no longer pending
+from tests.support.waiting import until
+until(lambda: any(name.endswith(".measured.json") for name in os.listdir(".profkit/spool")))
+assert f.last_run is not None  # it waits until the run is no longer pending
 print("kept")
 """,
     )
@@ -211,7 +210,7 @@ threading.Thread(target=late).start()
 
 def test_a_call_made_after_the_end_has_measured_is_named(tmp_path: Path) -> None:
     """What is registered with `threading` last is called first: profkit has measured when `ended` is set."""
-    file = script(
+    done = run(
         tmp_path,
         """
 @quick
@@ -227,29 +226,22 @@ threading.Thread(target=late).start()
 """,
         f"import threading\nended = threading.Event()\nthreading._register_atexit(ended.set)\n{HEAD}",
     )
-    done = run_program(tmp_path, [str(file)])
-    assert done.returncode == 0
     assert set(kept(tmp_path)) == {"f(1)"}
     assert done.stderr.endswith("profkit: not measured because the program has ended: f(2)\n")
 
 
 def test_the_exit_code_stays(tmp_path: Path) -> None:
-    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\nsys.exit(7)\n")
-    done = subprocess.run(
-        [sys.executable, str(file)], cwd=tmp_path, env=environment(), capture_output=True, text=True
-    )
-    assert done.returncode == 7
+    run(tmp_path, "@quick\ndef f(): return 1\nf()\nsys.exit(7)\n", code=7)
     assert set(kept(tmp_path)) == {"f()"}
 
 
 def test_a_closed_stderr(tmp_path: Path) -> None:
-    done = run(tmp_path, "@quick\ndef f(): return 1\nf()\nsys.stderr.close()\n")
-    assert done.returncode == 0
+    run(tmp_path, "@quick\ndef f(): return 1\nf()\nsys.stderr.close()\n")
     assert set(kept(tmp_path)) == {"f()"}
 
 
 def test_what_raises_there_is_kept_as_failed(tmp_path: Path) -> None:
-    done = run(
+    run(
         tmp_path,
         """
 @quick
@@ -259,7 +251,6 @@ def f(where):
 f(1)
 """,
     )
-    assert done.returncode == 0
     error = kept(tmp_path)["f(1)"].info.error
     assert error is not None
     assert "RuntimeError: not here" in error
@@ -282,22 +273,15 @@ f(2)
     assert program.stderr is not None
     assert program.stderr.readline().startswith("f will be run ")
     assert program.stderr.readline() == "profkit: measuring 1 of 2: f(1) …\n"
-    time.sleep(0.5)
-    started = time.monotonic()
     program.send_signal(signal.SIGINT)
-    said = program.communicate(timeout=30)[1]
+    said = program.communicate(timeout=60)[1]
     assert said == "profkit: not measured because the program was interrupted: f(1), f(2)\n"
     assert program.returncode == 0
-    assert time.monotonic() - started < 10
     assert kept(tmp_path) == {}
 
 
 def test_an_interrupted_program_is_interrupted(tmp_path: Path) -> None:
-    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\nraise KeyboardInterrupt\n")
-    done = subprocess.run(
-        [sys.executable, str(file)], cwd=tmp_path, env=environment(), capture_output=True, text=True
-    )
-    assert done.returncode == -signal.SIGINT
+    done = run(tmp_path, "@quick\ndef f(): return 1\nf()\nraise KeyboardInterrupt\n", code=-signal.SIGINT)
     assert done.stderr.endswith("profkit: not measured because the program was interrupted: f()\n")
     assert done.stderr.count("not measured") == 1
     assert kept(tmp_path) == {}
@@ -334,7 +318,6 @@ print(len(take.runs))
 
 def test_what_cannot_be_copied_is_timed_in_the_program(tmp_path: Path) -> None:
     done = run(tmp_path, HELD)
-    assert done.returncode == 0, done.stderr
     runs = kept(tmp_path).values()
     assert int(done.stdout) == len(runs) == 13
     for run_ in runs:
@@ -347,15 +330,8 @@ def test_what_cannot_be_copied_is_timed_in_the_program(tmp_path: Path) -> None:
         assert "cannot be sent to another process" in str(dict(note.figures)["detail"])
 
 
-def test_a_loop_over_numbers_is_a_few_measurements(tmp_path: Path) -> None:
-    done = run(tmp_path, "@quick\ndef work(n): return n\nfor n in range(100): work(n)\n")
-    assert done.returncode == 0, done.stderr
-    assert set(kept(tmp_path)) == {"work(0)", "work(1)", "work(2)", "work(3)"}
-    assert done.stderr.count("work will be run ") == 1
-
-
 def test_the_exit_waits_no_longer_than_is_requested(tmp_path: Path) -> None:
-    file = script(
+    done = run(
         tmp_path,
         """
 @profile(mode="timer", min_run_time_s=600, max_signatures=100)
@@ -363,9 +339,8 @@ def work(n): return n
 for n in range(100):
     work(n)
 """,
+        PROFKIT_EXIT_TIMEOUT="0.1",
     )
-    done = run_program(tmp_path, [str(file)], environ=environment(PROFKIT_EXIT_TIMEOUT="0.1"))
-    assert done.returncode == 0
     (said,) = [line for line in done.stderr.splitlines() if "not measured" in line]
     assert said.startswith(
         "profkit: not measured within 0.1 s; read `runs` of the function earlier, or raise "
@@ -394,7 +369,6 @@ def hit(path):
 hit({str(tmp_path / "hits")!r})
 """,
     )
-    assert done.returncode == 0, done.stderr
     assert "will be run" not in done.stderr
     ((_, run_),) = kept(tmp_path).items()
     assert run_.info.error is None
@@ -402,48 +376,16 @@ hit({str(tmp_path / "hits")!r})
 
 
 def test_a_limit_that_is_no_number(tmp_path: Path) -> None:
-    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\n")
-    done = run_program(tmp_path, [str(file)], environ=environment(PROFKIT_EXIT_TIMEOUT="soon"))
+    done = run(tmp_path, "@quick\ndef f(): return 1\nf()\n", PROFKIT_EXIT_TIMEOUT="soon")
     assert (
         "profkit: PROFKIT_EXIT_TIMEOUT='soon' is not a number of seconds; waiting for 10 s\n" in done.stderr
     )
 
 
-def test_disabled(tmp_path: Path) -> None:
-    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\nprint(type(f).__name__)\n")
-    done = subprocess.run(
-        [sys.executable, str(file)], cwd=tmp_path, env=environment(PROFKIT_DISABLE="1"),
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.stdout == "function\n"
-    assert kept(tmp_path) == {}
-
-
-@pytest.mark.valgrind
-@pytest.mark.slow
-def test_both_modes_at_once(tmp_path: Path) -> None:
-    done = run(
-        tmp_path,
-        """
-class Owner:
-    @profile(mode="timer+callgrind", quick=True, min_run_time_s=0.02)
-    def f(self, x):
-        return sorted(x)
-Owner().f([3, 1, 2])
-""",
-    )
-    assert done.returncode == 0, done.stderr
-    info = kept(tmp_path)["Owner.f(list[3])"].info
-    assert info.error is None
-    assert info.min_s is not None
-    assert info.instructions is not None
-    assert info.instructions > 100
-
-
 @pytest.mark.torch
 @pytest.mark.slow
 def test_tensors(tmp_path: Path) -> None:
-    done = run(
+    run(
         tmp_path,
         """
 import torch
@@ -454,7 +396,6 @@ big = torch.ones(10_000_000)
 f(torch.nn.Linear(3, 2), torch.ones(8, 3), out=big[:3])
 """,
     )
-    assert done.returncode == 0, done.stderr
     ((label, run_),) = kept(tmp_path).items()
     assert label == "f(Linear, torch.float32[8,3]@cpu, out=torch.float32[3]@cpu)"
     assert run_.info.error is None

@@ -22,8 +22,8 @@ sys.setrecursionlimit(10_000)
 def deep(levels, duration_s):
     if levels:
         return deep(levels - 1, duration_s)
-    end_s = time.monotonic() + duration_s
-    while time.monotonic() < end_s:
+    end_s = time.thread_time() + duration_s
+    while time.thread_time() < end_s:
         pass
 
 @profile()

@@ -203,6 +203,7 @@ def test_a_process_in_a_pid_namespace_seen_from_outside(tmp_path: Path):
     assert said.abilities == ALL_SAMPLERS
 
 
+@pytest.mark.full
 @pytest.mark.alone
 def test_a_diagnosis_takes_less_than_a_second(tmp_path: Path):
     for prefix in ((), launcher(PTRACE, READ), launcher(PTRACE, READ, action="KILL")):

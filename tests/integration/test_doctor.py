@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from tests.integration.harness import (
 )
 from tests.support.example_checkups import contained
 from tests.support.seccomp_filters import PTRACE, READ, launcher
+from tests.support.waiting import until
 
 STAND_INS = Path(__file__).parents[1] / "stand_ins"
 DOCTOR = ("-m", "profkit", "doctor")
@@ -87,8 +87,7 @@ def test_this_machine(tmp_path: Path) -> None:
 @pytest.mark.gil
 @pytest.mark.slow
 def test_the_text_begins_with_the_verdict(tmp_path: Path) -> None:
-    done = run_program(tmp_path, DOCTOR)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_program(tmp_path, DOCTOR, code=0)
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Sampling and timing work here")
     assert lines[1:3] == ["", "Python"]
@@ -105,7 +104,7 @@ def test_the_example_in_the_documentation_has_every_check(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_spool_with_sessions_stays_as_it_is(tmp_path: Path) -> None:
     program = "import profkit\nwith profkit.profiled('x'): sum(range(10**6))"
-    assert run_program(tmp_path, ["-c", program]).returncode == 0
+    run_program(tmp_path, ["-c", program], code=0)
     spool = tmp_path / ".profkit" / "spool"
     before = sorted(path.relative_to(spool) for path in spool.rglob("*"))
     said = examined(tmp_path)
@@ -239,10 +238,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
         [sys.executable, *DOCTOR], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     ) as process:  # fmt: skip
-        deadline_s = time.monotonic() + 60
-        while not list(tmp_path.glob(f"{PREFIX}*/trial-*/*/spool/*/manifest.json")):
-            assert time.monotonic() < deadline_s
-            time.sleep(0.01)
+        until(lambda: list(tmp_path.glob(f"{PREFIX}*/trial-*/*/spool/*/manifest.json")))
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.harness import await_samplers_end, environment
+from tests.integration.targets import running_target
 
 pytestmark = pytest.mark.sampler
 
@@ -36,14 +37,8 @@ main()
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    (tmp_path / "app.py").write_text(PROGRAM)
-    with subprocess.Popen(
-        [sys.executable, "app.py"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "ready\n"
+    with running_target(PROGRAM, tmp_path / "app.py") as started:
         yield started
-        started.kill()
 
 
 def dump(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

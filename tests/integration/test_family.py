@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import FORKING, PROGRAMS, await_samplers_end, environment, run_program
+from tests.integration.harness import FORKING, PROGRAMS, await_samplers_end, environment, profkit, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -21,10 +21,9 @@ def runs(folder: Path, method: str, children: str = "") -> list[dict[str, Any]]:
     done = run_program(folder, [*FORKING, str(PROGRAMS / "family.py"), method], environ=environ)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     await_samplers_end(folder)
-    listed = run_program(folder, ["-m", "profkit", "list", "--json"])
-    assert listed.returncode == 0
-    assert ("process was not profiled" in listed.stderr) is (children == "0"), listed.stderr
-    return sorted(json.loads(listed.stdout)["runs"], key=lambda run: run["calls"])
+    done = profkit(folder, "list", "--json")
+    assert ("process was not profiled" in done.stderr) is (children == "0"), done.stderr
+    return sorted(json.loads(done.stdout)["runs"], key=lambda run: run["calls"])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -49,8 +49,7 @@ def test_a_fault_is_injected_and_counted(tmp_path: Path) -> None:
     table, outcomes = tmp_path / "table.json", tmp_path / "outcomes.jsonl"
     arguments = ["-m", "benchmarks.faults", "--only", "target-kills", "--seed", "1", "--iterations", "0"]
     arguments += ["--json", str(table), "--resume", str(outcomes)]
-    done = run_program(tmp_path, arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_program(tmp_path, arguments, code=0)
     (row,) = json.loads(table.read_text("utf-8"))["faults"]
     assert (row["injected"], row["verdict"], row["recovered"]) == (1, "held", row["taken"])
     assert [row[name] for name in COUNTS] == [0, 0, 0, 0]
@@ -67,8 +66,7 @@ def test_every_future_of_isolated_calls_ends(tmp_path: Path) -> None:
     ]
     table = tmp_path / "table.json"
     arguments = ["-m", "benchmarks.faults", "--only", "pool", "--iterations", *numbers, "--json", str(table)]
-    done = run_program(tmp_path, arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_program(tmp_path, arguments, code=0)
     (row,) = json.loads(table.read_text("utf-8"))["faults"]
     assert (row["injected"], row["verdict"]) == (4, "held")
     assert row["recovered"] == row["taken"] == 4 * 25
@@ -78,16 +76,14 @@ def test_every_future_of_isolated_calls_ends(tmp_path: Path) -> None:
 def test_a_fault_that_cannot_be_injected_is_a_failure(tmp_path: Path) -> None:
     environ = environment(PATH=str(tmp_path))  # without unshare
     arguments = ["-m", "benchmarks.faults", "--only", "disks", "--iterations", "0"]
-    done = run_program(tmp_path, arguments, environ=environ)
-    assert done.returncode == 1
+    done = run_program(tmp_path, arguments, environ=environ, code=1)
     assert "not run" in done.stdout
     assert "--only disks --seed 4 --iterations 0" in done.stdout
 
 
 def test_locks_are_those_of_the_sandbox(tmp_path: Path) -> None:
     unshared = ["unshare", "--mount", "--propagation", "private"]
-    done = run_program(tmp_path, ["-c", TWO_DISKS], launcher=unshared)
-    assert done.returncode == 0, done.stderr
+    done = run_program(tmp_path, ["-c", TWO_DISKS], launcher=unshared, code=0)
     flocked, locked, *others = ast.literal_eval(done.stdout)
     assert flocked[0] == locked[0] == others[0][0], "the files have one inode"
     assert flocked[1] == locked[1] == ["work/file"]
@@ -95,6 +91,5 @@ def test_locks_are_those_of_the_sandbox(tmp_path: Path) -> None:
 
 
 def test_an_unknown_fault_is_refused(tmp_path: Path) -> None:
-    done = run_program(tmp_path, ["-m", "benchmarks.faults", "--only", "earthquakes"])
-    assert done.returncode == 2
+    done = run_program(tmp_path, ["-m", "benchmarks.faults", "--only", "earthquakes"], code=2)
     assert "sampler-kills" in done.stderr

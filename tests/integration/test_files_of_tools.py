@@ -9,13 +9,16 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet  # pytest does not export it
 from pyinstrument.processors import remove_first_pyinstrument_frames_processor
 from pyinstrument.renderers import JSONRenderer, PstatsRenderer, SpeedscopeRenderer
 from pyinstrument.session import Session
 
+from benchmarks import call_graphs
 from profkit.cli.files import runs_of_file
 from profkit.formats import pprof
 from profkit.formats.collapsed import encode
@@ -330,3 +333,46 @@ def test_go_shows_names_as_they_are(tmp_path: Path) -> None:
     assert [line.rpartition("%  ")[2].strip() for line in top.splitlines()[-len(PYTHON_NAMES) :]] == [
         *reversed(PYTHON_NAMES)
     ]
+
+
+def call_graph_programs(quick: Sequence[str]) -> list[ParameterSet]:
+    """Names of programs: all but the quick ones need the extra `neighbours`, and take long."""
+    marks = {name: [pytest.mark.neighbours, pytest.mark.full] for name in call_graphs.PROGRAMS}
+    marks |= {name: [] for name in quick} | {"torch": [*marks["torch"], pytest.mark.torch]}
+    return [pytest.param(name, marks=marks[name]) for name in sorted(marks)]
+
+
+@pytest.mark.parametrize("name", call_graph_programs(call_graphs.QUICK))
+def test_times_are_those_that_pstats_prints(name: str, tmp_path: Path) -> None:
+    path = call_graphs.statistics_of(call_graphs.PROGRAMS[name], tmp_path)
+    compared = call_graphs.compare(call_graphs.stated_by_pstats(path), call_graphs.shown(path))
+    assert compared.large > 50
+    assert compared.differing == ()
+
+
+@pytest.mark.full
+@pytest.mark.valgrind
+@pytest.mark.parametrize("name", call_graph_programs(["json.tool"]))
+def test_instructions_are_those_that_callgrind_annotate_prints(name: str, tmp_path: Path) -> None:
+    path = call_graphs.dump_of(call_graphs.PROGRAMS[name], tmp_path)
+    stated = call_graphs.stated_by_annotate(path)
+    compared = call_graphs.compare(stated, call_graphs.shown(path))
+    assert compared.large > 50
+    assert compared.differing == ()
+    # Python runs itself again and again: such totals are more than the whole.
+    assert name != "json.tool" or max(cost.total for cost in stated.values()) > sum(
+        cost.own for cost in stated.values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "library"),
+    [
+        ("f(char [1]) [clone .isra.0] [/usr/lib/a b.so]", "f(char [1]) [clone .isra.0]", "/usr/lib/a b.so"),
+        ("f(char [1]) [clone .isra.0]", "f(char [1]) [clone .isra.0]", ""),
+        ("0x0000000004936718'2 [???]", "0x0000000004936718'2", "???"),
+        ("main", "main", ""),
+    ],
+)
+def test_names_of_cpp_have_brackets_of_their_own(text: str, name: str, library: str) -> None:
+    assert call_graphs.split_annotated(text) == (name, library)

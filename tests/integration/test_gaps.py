@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import run_program
+from tests.integration.harness import profkit, reported
 
 pytestmark = [
     pytest.mark.sampler, pytest.mark.outside, pytest.mark.alone, pytest.mark.timeout(180),
@@ -49,12 +48,8 @@ works()
 @pytest.mark.parametrize("text", [REPLACED, STOPPED], ids=["exec", "stopped"])
 def test_time_that_cannot_be_read_is_a_gap(sampler: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(text)
-    done = run_program(tmp_path, ["-m", "profkit", "run", "-q", "--sampler", sampler, "program.py"])
-    assert done.returncode == 0, done.stderr
+    done = profkit(tmp_path, "run", "-q", "--sampler", sampler, "program.py")
     worked_s = sum(map(float, done.stdout.split()))
-    reported = run_program(tmp_path, ["-m", "profkit", "report", "--json"])
-    assert reported.returncode == 0, reported.stderr
-    report = json.loads(reported.stdout)
-    session = report["run"]["session"]
+    session = reported(tmp_path)["run"]["session"]
     assert session["gap_s"] > 1.0, session
     assert session["recorded_s"] < worked_s + 1.5, session

@@ -6,7 +6,6 @@ import math
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from profkit.store.spool import session_folders
 from profkit.transforms.origin import OWN_CODE
 from profkit.transforms.tables import thread_rows
 from tests.integration import marked_program
+from tests.support.waiting import until
 
 PROGRAM = marked_program.__file__
 ROUNDS = marked_program.ROUNDS
@@ -38,11 +38,8 @@ def record(spool: Path, blocking: str, end: str = "ends") -> FolderRuns:
 
 def read_when_written(folder: Path) -> FolderRuns:
     """py-spy writes its file when its target has died, and it may take a moment."""
-    deadline_s = time.monotonic() + 60
-    while (found := read_runs(folder)).live:
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)
-    return found
+    until(lambda: not read_runs(folder).live)
+    return read_runs(folder)
 
 
 def by_name(found: FolderRuns) -> dict[str, Run]:
@@ -77,8 +74,6 @@ def test_samples_are_those_of_their_regions(tmp_path: Path, blocking: str) -> No
     found = record(tmp_path, blocking)
     runs = by_name(found)
     assert list(runs) == list(CALLED)
-    rate_hz = runs["train"].info.achieved_hz
-    assert rate_hz is not None
     for label, run in runs.items():
         info = run.info
         assert info.state is SessionState.SUCCESS
@@ -89,7 +84,14 @@ def test_samples_are_those_of_their_regions(tmp_path: Path, blocking: str) -> No
         allowed = 0 if blocking == "blocking" else 0.02 * info.samples + 2
         assert strange(run, CALLED[label]) <= allowed
         assert info.torn <= allowed
-        wanted = info.wall_s * rate_hz
+
+
+@pytest.mark.full  # on a busy machine, the sampler keeps no rate
+def test_samples_are_as_many_as_the_time_of_their_regions(tmp_path: Path) -> None:
+    for label, run in by_name(record(tmp_path, "nonblocking")).items():
+        info = run.info
+        assert info.achieved_hz == pytest.approx(info.plan.rate_hz, rel=0.25)
+        wanted = info.wall_s * info.achieved_hz
         assert abs(info.samples - wanted) <= max(0.15 * wanted, 4 * math.sqrt(wanted)), label
 
 
@@ -114,7 +116,6 @@ def test_a_killed_process_is_kept_with_its_samples(tmp_path: Path) -> None:
     assert min(run.info.samples for run in runs.values()) > 0
     for run in runs.values():
         assert (run.info.state, run.info.calls) == (SessionState.ENDED_EARLY, 0)
-        assert run.info.achieved_hz == pytest.approx(run.info.plan.rate_hz, rel=0.25)
     with open_store(f"sqlite:///{tmp_path / 'runs.db'}") as store:
         added = {info.id: info.samples for info in ingest(spool, store).added}
         assert added == {run.info.id: run.info.samples for run in runs.values()}

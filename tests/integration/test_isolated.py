@@ -46,8 +46,9 @@ from tests.integration.isolated_functions import (
     tries,
     unreadable,
 )
-from tests.integration.pool_jobs import FAMILY_SIZE, await_true
+from tests.integration.pool_jobs import FAMILY_SIZE
 from tests.integration.test_pool import OLD_PYTHON
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -211,7 +212,7 @@ def test_a_call_is_never_repeated_unasked(tmp_path: Path, number: int) -> None:
 
 def test_a_running_call_can_be_cancelled_with_all_it_started() -> None:
     future = isolated.submit(family, 600.0)
-    await_true(lambda: len(left()) == 1 + FAMILY_SIZE)
+    until(lambda: len(left()) == 1 + FAMILY_SIZE)
     assert future.running()
     assert future.cancel()
     with pytest.raises(concurrent.futures.CancelledError):
@@ -250,7 +251,7 @@ def test_an_interrupted_call_is_ended() -> None:
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         isolated.call(family, 600.0)
-    await_true(lambda: not left())
+    until(lambda: not left())
 
 
 def test_calls_run_side_by_side(tmp_path: Path) -> None:
@@ -281,7 +282,7 @@ def test_an_executor_gives_keyword_arguments_to_the_function() -> None:
 def test_shutdown_cancels_what_waits() -> None:
     executor = isolated.Executor(1)
     running, *waiting = [executor.submit(time.sleep, 0.2) for _ in range(4)]
-    await_true(running.running)
+    until(running.running)
     executor.shutdown(cancel_futures=True)
     assert running.result(0) is None
     assert all(future.cancelled() for future in waiting)
@@ -377,7 +378,7 @@ def test_warmed_zygotes_are_used() -> None:
         found = [zygote for zygote in process_pool().zygotes() if zygote.kind.calls]
         return [zygote.pid for zygote in found if env.items() <= dict(zygote.kind.env).items()]
 
-    await_true(lambda: len(ready()) == 2)
+    until(lambda: len(ready()) == 2)
     assert isolated.call(pids, env=env)[1] in ready()
 
 

@@ -6,8 +6,6 @@ import asyncio
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +29,7 @@ from profkit.model.comparison import Verdict
 from profkit.model.measurement import Measurement, Preload, Timing, WarningCode
 from profkit.store.measured import measured_files
 from tests.support.spool_folders import read_measured
+from tests.support.waiting import until
 
 QUICK = {"quick": True, "min_run_time_s": 0.01, "keep": False}
 
@@ -39,13 +38,6 @@ def timing_of(found: Measurement | None) -> Timing:
     assert found is not None
     assert found.timing is not None
     return found.timing
-
-
-def await_true(condition: Callable[[], bool], what: str, timeout_s: float = 10.0) -> None:
-    deadline_s = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline_s, what
-        time.sleep(0.01)
 
 
 def _fresh_zygotes() -> list[Zygote]:
@@ -60,7 +52,7 @@ def test_serious_measuring_takes_ten_processes_of_five_fresh_zygotes() -> None:
     assert len(zygotes) == 10
     assert len(set(zygotes)) == 5
     assert timing.measured_in.preload is Preload.NOTHING
-    await_true(lambda: not _fresh_zygotes(), "fresh zygotes are ended")
+    until(lambda: not _fresh_zygotes(), "fresh zygotes are left")
     again = measure("sorted(values)", setup="values = [3, 1, 2]", min_run_time_s=0.01, keep=False)
     assert not {process.zygote for process in timing_of(again).processes} & set(zygotes)
 

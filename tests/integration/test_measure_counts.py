@@ -67,26 +67,11 @@ def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) ->
 
 
 @pytest.mark.valgrind
-@pytest.mark.slow
-def test_nothing_costs_nothing_and_ten_times_as_much_ten_times() -> None:
-    nothing = counted(Statement("pass", "pass"))
-    assert (nothing.net, nothing.stripped, nothing.functions) == (0, 0, ())
-    few, many = (counted(Statement(str(n), f"for i in range({n}): s.upper()", "s = 'a'")) for n in (20, 200))
-    assert 8 < many.net / few.net < 10
-
-
-@pytest.mark.valgrind
 def test_functions_show_calls_and_costs_of_one_execution() -> None:
     counts = counted(Statement("getppid", "for i in range(7): getppid()", "from os import getppid"))
     calls = [row.calls for row in counts.functions if row.name.endswith(":getppid")]
     assert calls == [7]
     assert sum(row.exclusive for row in counts.functions) == pytest.approx(counts.net)
-
-
-@pytest.mark.valgrind
-def test_a_module_looks_names_up_where_a_function_has_them_at_hand() -> None:
-    names = Statement("names", "a; a; a; a; a; a; a; a", "a = 1")
-    assert counted(names, level="module").net > 1.5 * counted(names).net
 
 
 @pytest.mark.valgrind

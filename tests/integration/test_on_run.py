@@ -14,8 +14,7 @@ pytestmark = pytest.mark.sampler
 
 
 def got(folder: Path, scene: str, said: str = "") -> list[Any]:
-    done = run_program(folder, [str(PROGRAMS / "on_run.py"), scene])
-    assert done.returncode == 0, done.stderr
+    done = run_program(folder, [str(PROGRAMS / "on_run.py"), scene], code=0)
     assert said in done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -20,7 +20,8 @@ from profkit.measuring.errors import PythonTooOld
 from profkit.measuring.pool.pool import Pool, process_pool
 from profkit.measuring.transfer.payload import pack
 from profkit.model.measurement import Preload, Tool
-from tests.integration.pool_jobs import await_true, job, kind, marked
+from tests.integration.pool_jobs import job, kind, marked
+from tests.support.waiting import until
 
 TOOLS = [Tool.NONE, pytest.param(Tool.VALGRIND, marks=pytest.mark.valgrind)]
 
@@ -140,7 +141,7 @@ def test_draws_distinguish_zygotes(pool: Pool) -> None:
 
 def test_warmed_zygotes_are_there_before_a_job_comes(pool: Pool) -> None:
     pool.warm([kind()])
-    await_true(lambda: len(pool.zygotes()) == 1)
+    until(lambda: len(pool.zygotes()) == 1)
     serial = pool.zygotes()[0].facts.serial
     assert pool.submit(kind(), job("pass")).result(60).zygote.serial == serial
 
@@ -148,8 +149,8 @@ def test_warmed_zygotes_are_there_before_a_job_comes(pool: Pool) -> None:
 def test_an_idle_zygote_is_ended_and_the_next_job_has_another(mark: str) -> None:
     pool = Pool(idle_s=0.05)
     first = pool.submit(kind(mark), job("pass")).result(60)
-    await_true(lambda: not pool.zygotes())
-    await_true(lambda: not marked(mark))
+    until(lambda: not pool.zygotes())
+    until(lambda: not marked(mark))
     assert pool.submit(kind(mark), job("pass")).result(60).zygote.serial > first.zygote.serial
     pool.close()
 
@@ -161,14 +162,14 @@ def test_a_retired_zygote_does_what_waits_and_ends(pool: Pool, mark: str) -> Non
     before = {reply.result(60).zygote.serial for reply in replies}  # either zygote may have started first
     assert len(before) == 1
     assert later.result(60).zygote.serial not in before
-    await_true(lambda: len(marked(mark)) == 1)
+    until(lambda: len(marked(mark)) == 1)
 
 
 def test_close_ends_everything_and_can_be_done_again(mark: str) -> None:
     pool = Pool()
     running = pool.submit(kind(mark), job("import time; time.sleep(600)"))
     waiting = pool.submit(kind(mark), job("pass"))
-    await_true(running.running)
+    until(running.running)
     pool.close()
     pool.close()
     assert not marked(mark)
@@ -183,7 +184,7 @@ def test_callbacks_may_call_the_pool(mark: str) -> None:
     pool, after = Pool(), []
     first = pool.submit(kind(mark), job("pass"))
     first.add_done_callback(lambda _: after.append(pool.submit(kind(mark), job("print('after')"))))
-    await_true(lambda: bool(after))
+    until(lambda: bool(after))
     assert after[0].result(60).output == "after\n"
     pool.submit(kind(mark), job("import time; time.sleep(600)"))
     waiting = pool.submit(kind(mark), job("pass"))
@@ -196,7 +197,7 @@ def test_callbacks_may_call_the_pool(mark: str) -> None:
 def test_close_waits_for_no_command_that_hangs(mark: str, tool: Tool) -> None:
     pool = Pool()
     pool.warm([kind(mark, tool=tool, command=("sh", "-c", "sleep 600", "python"))])
-    await_true(lambda: len(marked(mark)) > 0)
+    until(lambda: len(marked(mark)) > 0)
     pool.close()
     assert not marked(mark)
 
@@ -204,7 +205,7 @@ def test_close_waits_for_no_command_that_hangs(mark: str, tool: Tool) -> None:
 def test_a_waiting_job_can_be_cancelled_and_a_running_one_dropped(pool: Pool, mark: str) -> None:
     running = pool.submit(kind(mark), job("import time; print('on'); time.sleep(600)"))
     waiting, last = (pool.submit(kind(mark), job("pass")) for _ in range(2))
-    await_true(lambda: len(marked(mark)) == 2)  # the zygote and its child
+    until(lambda: len(marked(mark)) == 2)  # the zygote and its child
     assert waiting.cancel()
     pool.drop(running)
     with pytest.raises(CancelledError):

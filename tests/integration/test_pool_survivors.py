@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.harness import PROGRAMS, environment, run_program
-from tests.integration.pool_jobs import FAMILY_SIZE, MARK, await_true, marked
+from tests.integration.pool_jobs import FAMILY_SIZE, MARK, marked
+from tests.support.waiting import LIMIT_S, until
 
 SURVIVES_S = 1.0
 LAUNCHER = SUPERVISOR = ZYGOTE = CHILD = CLIENT = 1
@@ -30,13 +30,15 @@ class Client:
     temporary: Path
 
     def await_processes(self, count: int) -> None:
-        await_true(lambda: len(marked(self.mark)) >= count, 60)
+        until(lambda: len(marked(self.mark)) >= count)
 
-    def assert_gone(self, since_s: float, but: Sequence[int] = ()) -> None:
-        """Everything, and the zygotes' folders: no later than a second after."""
-        while sorted(marked(self.mark)) != sorted(but) or self.folders():
-            assert time.monotonic() < since_s + SURVIVES_S, (marked(self.mark), self.folders())
-            time.sleep(0.005)
+    def await_end(self, but: Sequence[int] = (), limit_s: float = LIMIT_S) -> None:
+        """Wait until everything is gone, and the zygotes' folders."""
+
+        def left() -> tuple[list[int], list[str]]:
+            return sorted(marked(self.mark)), self.folders()
+
+        until(lambda: left() == (sorted(but), []), left, limit_s=limit_s)
 
     def folders(self) -> list[str]:
         return os.listdir(self.temporary)
@@ -72,7 +74,15 @@ def test_nothing_survives_a_killed_client(tmp_path: Path, what: str, count: int)
         if what == "valgrind":
             assert len(client.folders()) == 1
         client.process.kill()
-        client.assert_gone(time.monotonic())
+        client.await_end()
+
+
+@pytest.mark.full
+def test_a_killed_client_is_survived_for_a_second_at_most(tmp_path: Path) -> None:
+    with running("busy", tmp_path) as client:
+        client.await_processes(CLIENT + LAUNCHER + AT_WORK)
+        client.process.kill()
+        client.await_end(limit_s=SURVIVES_S)
 
 
 @pytest.mark.slow
@@ -81,10 +91,10 @@ def test_a_leaked_channel_deceives_nobody(tmp_path: Path) -> None:
     temporary.mkdir()
     with running("busy", temporary, str(pid_file)) as client:
         client.await_processes(CLIENT + LAUNCHER + AT_WORK)
-        await_true(lambda: pid_file.exists() and pid_file.read_text() != "")
+        until(lambda: pid_file.exists() and pid_file.read_text() != "")
         leaker = int(pid_file.read_text())
         client.process.kill()
-        client.assert_gone(time.monotonic(), but=[leaker])
+        client.await_end(but=[leaker])
         os.kill(leaker, signal.SIGKILL)
 
 
@@ -94,16 +104,16 @@ def test_nothing_survives_other_signals(tmp_path: Path, signum: signal.Signals) 
     with running("busy", tmp_path) as client:
         client.await_processes(CLIENT + LAUNCHER + AT_WORK)
         client.process.send_signal(signum)
-        client.process.wait(30)
-        client.assert_gone(time.monotonic())
+        client.process.wait(LIMIT_S)
+        client.await_end()
 
 
 @pytest.mark.parametrize("end", [b"exit\n", b"exec\n"])
 def test_nothing_survives_the_end_of_the_program(tmp_path: Path, end: bytes) -> None:
     with running("busy", tmp_path) as client:
         client.await_processes(CLIENT + LAUNCHER + AT_WORK)
-        client.process.communicate(end, 30)
-        client.assert_gone(time.monotonic())
+        client.process.communicate(end, LIMIT_S)
+        client.await_end()
 
 
 @pytest.mark.valgrind
@@ -115,7 +125,4 @@ def test_valgrind_leaves_no_pipes_for_debuggers(tmp_path: Path) -> None:
     temporary.mkdir()
     done = run_program(tmp_path, ["-c", program], environ=environment(TMPDIR=str(temporary)))
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
-    deadline_s = time.monotonic() + 10
-    while list(temporary.iterdir()):  # the supervisor outlives the program for a moment
-        assert time.monotonic() < deadline_s, list(temporary.iterdir())
-        time.sleep(0.02)
+    until(lambda: not os.listdir(temporary))  # the supervisor outlives the program for a moment

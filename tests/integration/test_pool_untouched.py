@@ -14,7 +14,8 @@ BEGIN = """
 import os, signal, sys, threading, time
 from profkit.errors import WorkerTimeout
 from profkit.measuring.pool.pool import Pool
-from tests.integration.pool_jobs import FAMILY, await_true, job, kind, marked
+from tests.integration.pool_jobs import FAMILY, job, kind, marked
+from tests.support.waiting import until
 """
 KINDS_OF_WORK = """
 pool.submit(kind(), job("pass")).result(60)
@@ -126,7 +127,7 @@ pool.close()
     "Ctrl-C": """
 pool = Pool()
 running = pool.submit(kind(), job("import time; time.sleep(0.5); print('done')"))
-await_true(running.running)
+until(running.running)
 try:
     os.killpg(0, signal.SIGINT)
     time.sleep(60)

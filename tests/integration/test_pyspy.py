@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -16,20 +15,23 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import AttachDenied, DamagedFile, SamplerFailed, SamplerMissing
 from profkit.model.session import SessionState
 from profkit.process import procfs
-from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.pyspy import PySpySampler
 from tests.integration.harness import await_samplers_end
-from tests.integration.pool_jobs import await_true
-from tests.integration.targets import Sampling, run_attaching, running_target, sampler_pid, weight_by_thread
+from tests.integration.outside import (
+    PYSPY,
+    SMALL,
+    await_rounds,
+    sampler_pid,
+    stop,
+    wait_for,
+    weight_by_thread,
+)
+from tests.integration.targets import run_attaching, running_target
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
 
-SAMPLER = PySpySampler()
-SMALL = LiveStacks(threads=1, frames=5)
-PLAN = SAMPLER.plan(SamplerOptions(rate_hz=500, blocking=True), SMALL)
-SAMPLING = Sampling(SAMPLER, PLAN)
-attach, wait_for, stop, read = SAMPLING.attach, SAMPLING.wait_for, SAMPLING.stop, SAMPLING.read
+SAMPLER, PLAN = PYSPY.sampler, PYSPY.plan
 FORKING = """
 import os, sys
 def spin():
@@ -45,19 +47,10 @@ spin()
 """
 
 
-@pytest.fixture
-def target() -> Iterator[int]:
-    with running_target() as process:
-        yield process.pid
-
-
 @pytest.mark.gil
 def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
     plan = replace(PLAN, idle=False, blocking=False)
-    attachment = attach(target, tmp_path, plan)
-    SYSTEM_CLOCK.sleep(0.2)
-    stop(attachment)
-    recording = read(tmp_path, plan=plan)
+    recording = PYSPY.sample(target, tmp_path, plan)
     assert recording.rounds is None
     weights = weight_by_thread(recording.profile)
     assert weights.get("waiter", 0) < weights["MainThread"] / 10
@@ -65,7 +58,7 @@ def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
 
 @pytest.mark.gil
 def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path, replace(PLAN, max_duration_s=0.1, rate_hz=10))
+    attachment = PYSPY.attach(target, tmp_path, replace(PLAN, max_duration_s=0.1, rate_hz=10))
     words = procfs.command_line(sampler_pid(attachment))
     assert words[words.index(b"-d") + 1] == b"6"
     attachment.kill()
@@ -87,43 +80,37 @@ def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
 @pytest.mark.gil
 def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, flags: set[str]):
     plan = SAMPLER.plan(options, SMALL)
-    attachment = attach(target, tmp_path, plan)
+    attachment = PYSPY.attach(target, tmp_path, plan)
     words = {os.fsdecode(word) for word in procfs.command_line(sampler_pid(attachment))}
-    SYSTEM_CLOCK.sleep(0.1)
+    await_rounds(attachment, 1)
     stop(attachment)
     assert words & {"--idle", "--gil", "--nonblocking", "--native", "--subprocesses"} == flags
     assert {"--full-filenames", "speedscope", "100", str(target)} <= words
-    assert read(tmp_path, plan=plan).profile.samples
+    assert PYSPY.read(tmp_path, plan).profile.samples
 
 
 @pytest.mark.gil
 def test_subprocesses_are_distinguished(tmp_path: Path):
     plan = SAMPLER.plan(SamplerOptions(subprocesses=True, blocking=False), SMALL)
     with running_target(FORKING) as process:
-        attachment = attach(process.pid, tmp_path, plan)
-        SYSTEM_CLOCK.sleep(1.5)
-        stop(attachment)
-    recording = read(tmp_path, plan=plan)
+        # py-spy looks for children once a second.
+        recording = PYSPY.sample(process.pid, tmp_path, plan, rounds=75)
     assert len({thread.pid for thread in recording.profile.threads}) == 2
     assert process.pid in {thread.pid for thread in recording.profile.threads}
 
 
 @pytest.mark.gil
 def test_killed_it_leaves_the_target_running(target: int, tmp_path: Path):
-    attachment = attach(target, tmp_path)
+    attachment = PYSPY.attach(target, tmp_path)
     pid = sampler_pid(attachment)
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(SamplerFailed, match="failed at sampling: it ended without its output"):
         wait_for(attachment, SessionState.SUCCESS)
     assert not procfs.is_running(pid)
-    await_true(lambda: _goes_on(target))
+    # The thread of the sampler that holds the target may end after the others.
+    until(lambda: procfs.status(target)["State"][0] in "RS", "somebody holds the target")
     with pytest.raises(DamagedFile):
-        read(tmp_path)
-
-
-def _goes_on(target: int) -> bool:
-    """Whether nobody holds a process: the thread of the sampler that does may end after the others."""
-    return procfs.status(target)["State"][0] in "RS"
+        PYSPY.read(tmp_path)
 
 
 def test_a_folder_that_is_not_there(target: int, tmp_path: Path):
@@ -139,11 +126,17 @@ def test_a_file_system_without_a_free_block(target: int):
 @pytest.mark.gil
 def test_a_disk_that_fills_up(target: int, tmp_path: Path):
     (tmp_path / "segment-000.speedscope.json").symlink_to("/dev/full")
-    attachment = attach(target, tmp_path)
-    SYSTEM_CLOCK.sleep(0.1)
+    attachment = PYSPY.attach(target, tmp_path)
+    await_rounds(attachment, 1)
     attachment.request_stop()
     with pytest.raises(SamplerFailed, match="failed at stop: the disk is full; free space"):
         wait_for(attachment, SessionState.SUCCESS)
+
+
+def test_a_process_that_is_gone(tmp_path: Path):
+    attachment = SAMPLER.attach(2**22 - 1, PLAN, tmp_path, 0, SYSTEM_CLOCK)
+    with pytest.raises(SamplerFailed, match="has ended, or is not a Python program that it supports"):
+        wait_for(attachment, SessionState.RUNNING)
 
 
 def test_no_pyspy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -267,7 +260,8 @@ print("ended")
 def test_a_program_that_changes_its_user_says_so_and_leaves_the_samples(tmp_path: Path):
     program = """
 attachment = start()
-spin(0.3)
+from tests.integration.outside import await_rounds
+await_rounds(attachment)
 os.setresuid(65534, 65534, 65534)
 try:
     attachment.request_stop()
@@ -277,7 +271,7 @@ attachment.kill()
 """
     assert "the program changed its user, and can no longer stop process" in run_attaching(program, tmp_path)
     await_samplers_end(tmp_path)
-    assert read(tmp_path).profile.total_weight > 30
+    assert PYSPY.read(tmp_path).profile.total_weight > 30
 
 
 def without_ptrace() -> tuple[str, ...]:

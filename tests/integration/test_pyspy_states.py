@@ -17,7 +17,7 @@ from profkit.model.profile import Profile, ThreadState
 from profkit.samplers.base import LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
-from tests.integration.targets import Sampling
+from tests.integration.outside import Outside, stop
 
 pytestmark = [pytest.mark.sampler, pytest.mark.gil, pytest.mark.alone, pytest.mark.timeout(180)]
 
@@ -65,11 +65,11 @@ def record(
     program: subprocess.Popen[bytes], folder: Path, options: SamplerOptions, go_on: Callable[[], None]
 ) -> Recording:
     """Sample a program while it goes on."""
-    sampling = Sampling(SAMPLER, SAMPLER.plan(options, LiveStacks(1, 1)))
+    sampling = Outside(SAMPLER, SAMPLER.plan(options, LiveStacks(1, 1)))
     attachment = sampling.attach(program.pid, folder)
     try:
         go_on()
-        sampling.stop(attachment)
+        stop(attachment)
     finally:
         attachment.kill()
     return sampling.read(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import environment, run_program
+from tests.integration.harness import environment, listed, profkit, reported, run_program
 from tests.support.seccomp_filters import PTRACE, READ, launcher
 
 pytestmark = pytest.mark.sampler
@@ -44,18 +44,6 @@ def run_pytest(
     done = run_program(folder, argv, launcher=before, environ=environ)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
-
-
-def kept(folder: Path, *arguments: str) -> list[dict[str, object]]:
-    done = run_program(folder, ["-m", "profkit", "list", "--json", *arguments])
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["runs"]
-
-
-def of_label(folder: Path, label: str) -> dict[str, object]:
-    done = run_program(folder, ["-m", "profkit", "report", label, "--json"])
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.mark.slow
@@ -98,7 +86,7 @@ def documented():
     assert re.search(r"100 %( [±−]\d+)? +100 %    work  work.py:\d", first)
     assert re.search(r" 100 %    test_slow  test_it.py:\d+", second)
     assert "test_skipped" not in said.partition("sampled tests")[2].partition("short test summary")[0]
-    report = of_label(tmp_path, "test_it.py::test_slow")
+    report = reported(tmp_path, "test_it.py::test_slow")
     assert "profkit report pytest" in said
     tree = json.dumps(report)
     assert "_pytest" not in tree, "stacks begin at the test's function"
@@ -114,10 +102,10 @@ def test_one_session_samples_all(tmp_path: Path) -> None:
         "def test_a(prepared): f()\ndef test_b(): f()\ndef test_c(): assert f.last_run is not None\n"
     )
     run_pytest(tmp_path, "--profkit", RATE)
-    sessions = {json.dumps(run["session"]) for run in kept(tmp_path)}
+    sessions = {json.dumps(run["session"]) for run in listed(tmp_path)}
     assert len(sessions) == 1
-    assert {run["label"] for run in kept(tmp_path)} >= {"f", "pytest", "test_it.py::test_a"}
-    assert '"prepared"' in json.dumps(of_label(tmp_path, "pytest"))
+    assert {run["label"] for run in listed(tmp_path)} >= {"f", "pytest", "test_it.py::test_a"}
+    assert '"prepared"' in json.dumps(reported(tmp_path, "pytest"))
 
 
 @pytest.mark.slow
@@ -341,9 +329,7 @@ def test_a_slower_test_fails_the_run(tmp_path: Path) -> None:
 def test_bases_that_are_files_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(f"{SLEEPING}def test_other(): pass\n")
     run_pytest(tmp_path, *TIMES_ONLY, S="0.1")
-    exporting = ["-m", "profkit", "export", "test_it.py::test_slept", "-o", "base.profkit.json"]
-    exported = run_program(tmp_path, exporting)
-    assert exported.returncode == 0, exported.stderr
+    profkit(tmp_path, "export", "test_it.py::test_slept", "-o", "base.profkit.json")
     said = run_pytest(tmp_path, *TIMES_ONLY, "--profkit-compare", "base.profkit.json", S="1.5", code=1)
     assert "1 test without a baseline." in said
     said = run_pytest(tmp_path, *TIMES_ONLY, "--profkit-compare", "nowhere", S="0.01")
@@ -405,7 +391,7 @@ def test_ends_of_a_run(tmp_path: Path, last: str, code: int, says: str) -> None:
     )
     said = run_pytest(tmp_path, "--profkit", RATE, code=code)
     assert says in said
-    (run,) = kept(tmp_path, "--label", "test_it.py::test_a")
+    (run,) = listed(tmp_path, "--label", "test_it.py::test_a")
     assert run["samples"]
     assert code == 9 or "test_it.py::test_a" in said
 
@@ -435,8 +421,7 @@ def test_in_a_program_that_is_profiled(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(WORK + "def test_a(): work(0.3)\n")
     plugin = () if INSTALLED else ("-p", PLUGIN)
     argv = ["-m", "profkit", "run", "-q", "-r", "200", "-m", "pytest", *plugin, *OTHERS, "--profkit", RATE]
-    done = run_program(tmp_path, argv)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_program(tmp_path, argv, code=0)
     assert re.search(r"\d 00? %( ±\d+)? +100 %    work", done.stdout) or "work  test_it.py" in done.stdout
     assert "PytestAssertRewriteWarning" not in done.stdout
 

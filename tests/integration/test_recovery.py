@@ -16,12 +16,20 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import PREFERS_READER, PROGRAMS, await_samplers_end, environment, run_program
+from tests.integration.harness import (
+    PREFERS_READER,
+    PROGRAMS,
+    await_samplers_end,
+    environment,
+    listed,
+    profkit,
+    run_program,
+)
+from tests.support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.sampler
 
 VICTIM = str(PROGRAMS / "victim.py")
-DEADLINE_S = 20.0
 
 
 @contextmanager
@@ -39,25 +47,16 @@ def victim(folder: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def profkit(folder: Path, *arguments: str, code: int = 0) -> str:
-    done = run_program(folder, ["-m", "profkit", *arguments])
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
-
-
-def listed(folder: Path) -> list[dict[str, Any]]:
-    runs: list[dict[str, Any]] = json.loads(profkit(folder, "list", "--json"))["runs"]
-    return runs
-
-
 def kept(folder: Path) -> dict[str, Any]:
     """The only run, once its session is no longer recorded: the sampler ends shortly after its target."""
-    deadline_s = time.monotonic() + DEADLINE_S
-    while True:
+
+    def ended() -> dict[str, Any] | None:
         (run,) = listed(folder)
-        if run["state"] != "RUNNING":
-            return run
-        assert time.monotonic() < deadline_s, run
+        return run if run["state"] != "RUNNING" else None
+
+    run = until(ended)
+    assert run is not None
+    return run
 
 
 @pytest.mark.slow
@@ -72,7 +71,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
             process.wait()
         run = kept(folder)
         assert run["label"] == "victim"
-        assert run["samples"] >= 5
+        assert run["samples"] > 0
         assert list((folder / ".profkit" / "spool").glob("2*")) == []
 
 
@@ -90,7 +89,7 @@ def test_a_session_is_shown_while_it_records(tmp_path: Path) -> None:
     with victim(tmp_path):
         (run,) = listed(tmp_path)
         assert run["state"] == "RUNNING"
-        assert "victim" in profkit(tmp_path, "report", "victim")
+        assert "victim" in profkit(tmp_path, "report", "victim").stdout
         assert len(list((tmp_path / ".profkit" / "spool").glob("2*"))) == 1
     assert kept(tmp_path)["samples"] > 0
 
@@ -103,7 +102,7 @@ def test_two_commands_at_once_keep_each_run_once(tmp_path: Path) -> None:
                          stdout=subprocess.DEVNULL)
         for _ in range(4)
     ]  # fmt: skip
-    assert [process.wait(DEADLINE_S) for process in kept_s] == [0, 0, 0, 0]
+    assert [process.wait(LIMIT_S) for process in kept_s] == [0, 0, 0, 0]
     assert len(listed(tmp_path)) == 1
 
 
@@ -126,8 +125,7 @@ def test_damage_is_named_and_kept_and_the_rest_is_read(finished: Path, name: str
     damaged = finished / name
     text = damaged.read_bytes() if damaged.exists() else b""
     damaged.write_bytes(text[: len(text) // 2] if name == "manifest.json" else b"{]\n" + text + b"\n")
-    done = run_program(cwd, ["-m", "profkit", "list", "--json"])
-    assert done.returncode == 0, done.stderr
+    done = profkit(cwd, "list", "--json")
     assert name in done.stderr
     aside = list((cwd / ".profkit" / "spool" / "damaged").rglob(name))
     assert len(aside) == 1
@@ -146,8 +144,7 @@ def test_what_a_power_failure_leaves_is_recovered(finished: Path, name: str, how
     minute_ago_s = time.time() - 61
     for path in finished.iterdir():
         os.utime(path, (minute_ago_s, minute_ago_s))
-    done = run_program(finished.parents[2], ["-m", "profkit", "list", "--json"])
-    assert done.returncode == 0, done.stderr
+    done = profkit(finished.parents[2], "list", "--json")
     assert name in done.stderr
     (run,) = [one for one in json.loads(done.stdout)["runs"] if one["label"] == "victim"]
     assert run["samples"] > 20
@@ -156,7 +153,7 @@ def test_what_a_power_failure_leaves_is_recovered(finished: Path, name: str, how
 
 
 def test_there_is_nothing_to_report(tmp_path: Path) -> None:
-    assert "run a program" in profkit(tmp_path, "report", code=6)
+    assert "run a program" in profkit(tmp_path, "report", code=6).stderr
     run_program(tmp_path, [VICTIM, "os._exit"])
     kept(tmp_path)
-    assert "'nobody'" in profkit(tmp_path, "report", "nobody", code=6)
+    assert "'nobody'" in profkit(tmp_path, "report", "nobody", code=6).stderr

@@ -13,15 +13,15 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from profkit.program.environment import HOOK
-from tests.integration.harness import ROOT, await_samplers_end, environment
+from tests.integration.harness import ROOT, await_samplers_end, environment, listed, profkit
 
 pytestmark = pytest.mark.sampler
 
 WORK = """
 import time
 def burn(seconds):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
         sum(number * number for number in range(500))
 """
 SIGHT = """
@@ -65,14 +65,6 @@ def run(
     )  # fmt: skip
 
 
-def report(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "profkit", *arguments],
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    return done.stdout
-
-
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
     (tmp_path / "work.py").write_text(WORK)
@@ -113,9 +105,9 @@ def test_the_report_names_what_takes_the_time_and_the_run_is_kept(app: Path) -> 
     assert done.stdout == ""
     assert "burn" in "\n".join(done.stderr.splitlines()[:10])
     assert "program  app.py" in done.stderr
-    (kept,) = json.loads(report(app, "list", "--json"))["runs"]
+    (kept,) = listed(app)
     assert (kept["label"], kept["calls"]) == ("app.py", 1)
-    assert "burn" in report(app, "report", "app.py")
+    assert "burn" in profkit(app, "report", "app.py").stdout
     await_samplers_end(app)
 
 
@@ -146,9 +138,9 @@ def test_a_program_that_ends_by_itself_ended_early(app: Path) -> None:
     done = run(app, "-c", code)
     assert done.returncode == 5
     assert "ended early" in done.stderr
-    (kept,) = json.loads(report(app, "list", "--json"))["runs"]
+    (kept,) = listed(app)
     assert (kept["state"], kept["calls"]) == ("ENDED_EARLY", 0)
-    assert "ended early" in report(app, "list")
+    assert "ended early" in profkit(app, "list").stdout
 
 
 @pytest.mark.parametrize("code", ["7", "'words'", *in_full("0", "None")])
@@ -189,7 +181,7 @@ def test_objects_of_main_go_to_worker_processes(tmp_path: Path) -> None:
     done = run(tmp_path, "pools.py", options=["-q"])
     assert done.returncode == 0, done.stderr
     assert done.stdout == "".join(f"{how} [0, 2, 4]\n" for how in ("spawn", "fork", "forkserver"))
-    assert len(json.loads(report(tmp_path, "list", "--json"))["runs"]) == 1
+    assert len(listed(tmp_path)) == 1
 
 
 def test_child_processes_are_sampled_on_request(app: Path) -> None:
@@ -249,7 +241,7 @@ def test_regions_inside_share_the_session_silently(app: Path) -> None:
     (app / "regions.py").write_text(code)
     done = run(app, "regions.py", options=["-q"])
     assert (done.returncode, done.stderr) == (0, "")
-    runs = {one["label"]: one for one in json.loads(report(app, "list", "--json"))["runs"]}
+    runs = {one["label"]: one for one in listed(app)}
     assert set(runs) == {"regions.py", "inner", "block"}
     assert len({json.dumps(one["session"]) for one in runs.values()}) == 1
 
@@ -302,10 +294,10 @@ def test_a_parent_that_ignores_its_children(app: Path) -> None:
 
 
 def test_a_switch_in_the_environment(app: Path) -> None:
-    exports = report(app, "run", "--print-environment", "--label", "by switch")
+    exports = profkit(app, "run", "--print-environment", "--label", "by switch").stdout
     done = subprocess.run(
         ["sh", "-c", f"{exports}\nexec {sys.executable} app.py"],
         cwd=app, env=environment(), capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (3, "")
-    assert "burn" in report(app, "report", "by switch")
+    assert "burn" in profkit(app, "report", "by switch").stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import environment
+from tests.integration.harness import environment, listed
 
 pytestmark = pytest.mark.sampler
 
@@ -98,8 +98,7 @@ def test_closed_streams_change_nothing(tmp_path: Path, closed: int, options: lis
     plain = run(tmp_path, "-c", CLOSE, str(closed), "script.py")
     done = run(tmp_path, "-c", CLOSE, str(closed), "-m", "profkit", "run", *options, "script.py")
     assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode) == ("42\n" * (closed != 1), 3)
-    kept = run(tmp_path, "-m", "profkit", "list", "--json")
-    assert "script.py" in kept.stdout
+    assert [one["label"] for one in listed(tmp_path)] == ["script.py"]
 
 
 def test_programs_see_the_streams_that_are_closed(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.integration.harness import environment
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.sampler
 
@@ -134,14 +134,9 @@ def test_stopping_and_continuing(tmp_path: Path) -> None:
     launched = Launched(tmp_path, LISTENING)
     launcher, program = launched.launcher, launched.program
     program.send_signal(signal.SIGSTOP)
-    deadline = time.monotonic() + 20
-    while psutil.Process(launcher.pid).status() != psutil.STATUS_STOPPED:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: psutil.Process(launcher.pid).status() == psutil.STATUS_STOPPED)
     os.kill(launcher.pid, signal.SIGCONT)
-    while program.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: program.status() not in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP))
     program.send_signal(signal.SIGTERM)
     output, code = launched.end()
     # Python runs the handlers of pending signals in any order.

@@ -24,8 +24,7 @@ OWN = {
 
 def recorded(folder: Path, sampler: str, *flags: str) -> Run:
     folder.mkdir()
-    done = run_program(folder, [*flags, str(PROGRAMS / "function_kinds.py"), sampler, str(SECONDS)])
-    assert done.returncode == 0, done.stderr
+    run_program(folder, [*flags, str(PROGRAMS / "function_kinds.py"), sampler, str(SECONDS)], code=0)
     await_samplers_end(folder)
     (session,) = session_folders(folder / ".profkit" / "spool")
     (run,) = read_runs(session).runs

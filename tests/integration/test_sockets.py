@@ -9,7 +9,7 @@ import pytest
 
 from profkit.model.notes import Note, NoteCode
 from profkit.store.spool import read_session, session_folders
-from tests.integration.harness import await_samplers_end, run_program
+from tests.integration.harness import await_samplers_end, listed, run_program
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120)]
 
@@ -23,15 +23,15 @@ def set_timeout():
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 300_000))
 
 def receive():
-    "Wait for what never comes; the seconds until the kernel's timeout of 0.3 s fired, 6 if it did not."
-    began = time.monotonic()
-    too_late = threading.Timer(6.0, theirs.send, (b"x",))
+    "Wait for what never comes; whether the kernel's timeout of 0.3 s fired, rather than that of a thread."
+    too_late = threading.Timer(10.0, theirs.send, (b"x",))
     too_late.start()
     try:
         ours.recv(1)
     except BlockingIOError:
         too_late.cancel()
-    return time.monotonic() - began
+        return True
+    return False
 """
 AT_THE_START = """
 set_timeout()
@@ -47,18 +47,18 @@ print(json.dumps(work()), flush=True)
 """
 
 
-def received_after_s(folder: Path, program: str) -> tuple[float, str]:
+def timed_out(folder: Path, program: str) -> tuple[bool, str]:
+    """Whether the timeout fired, and what the program wrote to standard error."""
     (folder / "program.py").write_text(HEAD + program)
-    done = run_program(folder, ["program.py"])
-    assert done.returncode == 0, done.stderr
+    done = run_program(folder, ["program.py"], code=0)
     await_samplers_end(folder)
     return json.loads(done.stdout), done.stderr
 
 
 @pytest.mark.gil
 def test_a_timeout_that_is_there_at_the_start_is_kept(tmp_path: Path) -> None:
-    took_s, told = received_after_s(tmp_path, AT_THE_START.format(options='sampler="pyspy"'))
-    assert 0.25 < took_s < 0.8
+    fired, told = timed_out(tmp_path, AT_THE_START.format(options='sampler="pyspy"'))
+    assert fired
     assert told == ""
     (folder,) = session_folders(tmp_path / ".profkit" / "spool")
     manifest = read_session(folder).manifest
@@ -69,21 +69,21 @@ def test_a_timeout_that_is_there_at_the_start_is_kept(tmp_path: Path) -> None:
 @pytest.mark.gil  # free-threaded programs are sampled from inside, which a line says here
 @pytest.mark.parametrize("program", [AT_THE_START, LATER])
 def test_a_timeout_is_kept_by_default(tmp_path: Path, program: str) -> None:
-    took_s, told = received_after_s(tmp_path, program.format(options=""))
-    assert 0.25 < took_s < 3.0
+    fired, told = timed_out(tmp_path, program.format(options=""))
+    assert fired
     assert told == ""
 
 
 @pytest.mark.gil
 @pytest.mark.slow
 def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) -> None:
-    took_s, told = received_after_s(tmp_path, LATER.format(options='sampler="pyspy"'))
-    assert took_s < 3.0
+    fired, told = timed_out(tmp_path, LATER.format(options='sampler="pyspy"'))
+    assert fired
     assert told == ""
     (folder,) = session_folders(tmp_path / ".profkit" / "spool")
     manifest = read_session(folder).manifest
     assert not manifest.plan.blocking
-    (run,) = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    (run,) = listed(tmp_path)
     codes = {note["code"] for note in run["notes"]}
     if "nonblocking-busy" in codes:  # on a busy machine, the program is not stopped from the start
         assert len(manifest.segments) == 1
@@ -95,8 +95,8 @@ def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) ->
 @pytest.mark.gil
 @pytest.mark.slow
 def test_a_timeout_fires_though_blocking_was_requested(tmp_path: Path) -> None:
-    took_s, told = received_after_s(tmp_path, LATER.format(options="blocking=True"))
-    assert took_s < 3.0
+    fired, told = timed_out(tmp_path, LATER.format(options="blocking=True"))
+    assert fired
     (line,) = told.splitlines()
     assert "despite blocking=True" in line
     assert "SO_RCVTIMEO" in line
@@ -105,5 +105,5 @@ def test_a_timeout_fires_though_blocking_was_requested(tmp_path: Path) -> None:
 @pytest.mark.gil
 @pytest.mark.slow
 def test_native_stacks_restart_timeouts_and_that_is_warned_about(tmp_path: Path) -> None:
-    _, told = received_after_s(tmp_path, LATER.format(options="native=True"))
+    _, told = timed_out(tmp_path, LATER.format(options="native=True"))
     assert "leave out native=True" in told

@@ -8,12 +8,11 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from profkit.config import read_config
-from tests.integration.harness import PROGRAMS, environment, run_program
+from tests.integration.harness import PROGRAMS, environment, listed, profkit, run_program
 from tests.support.cli_runs import finished_session
 
 SOMEBODY = 54321
@@ -63,17 +62,6 @@ def test_a_run_says_that_the_disk_was_full_and_when(tmp_path: Path, what: str, o
     assert "call it longer" not in done.stderr.lower()
 
 
-def listed(folder: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    program = ["-m", "profkit", *options, "list", "--json"]
-    return run_program(folder, program, environ=environment(**environ))
-
-
-def runs(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
-    return found
-
-
 @pytest.mark.sampler
 @pytest.mark.slow
 def test_the_limit_drops_the_oldest_session_and_says_so_once(tmp_path: Path) -> None:
@@ -85,8 +73,10 @@ def test_the_limit_drops_the_oldest_session_and_says_so_once(tmp_path: Path) -> 
     )
     assert "the oldest session" in again.stderr
     assert "was deleted unread" in again.stderr
-    first, second = listed(tmp_path), listed(tmp_path)
-    assert [run["label"] for run in runs(first)] == [run["label"] for run in runs(second)] == ["second"]
+    first, second = (profkit(tmp_path, "list", "--json") for _ in range(2))
+    assert first.stdout == second.stdout
+    (run,) = json.loads(second.stdout)["runs"]
+    assert run["label"] == "second"
     assert "PROFKIT_SPOOL_LIMIT (1.00 KiB)" in first.stderr
     assert second.stderr == ""
 
@@ -108,20 +98,20 @@ def test_the_spool_of_another_user_needs_the_option(tmp_path: Path) -> None:
     if is_root:
         for path in (spool, folder, *folder.iterdir()):
             os.chown(path, SOMEBODY, -1)
-    refused = listed(tmp_path, *(() if is_root else ("--owner", str(SOMEBODY))))
-    assert refused.returncode == 7
+    owner = () if is_root else ("--owner", str(SOMEBODY))
+    refused = profkit(tmp_path, *owner, "list", "--json", code=7)
     assert refused.stderr.count("\n") == 1
     assert "profkit --owner" in refused.stderr
     assert folder.exists()
-    taken = listed(tmp_path, "--owner", str(SOMEBODY if is_root else os.geteuid()))
-    assert [run["label"] for run in runs(taken)] == ["f"]
+    taken = profkit(tmp_path, "--owner", str(SOMEBODY if is_root else os.geteuid()), "list", "--json")
+    assert [run["label"] for run in json.loads(taken.stdout)["runs"]] == ["f"]
     assert not folder.exists()
     assert {path.stat().st_uid for path in spool.rglob("*")} <= {spool.stat().st_uid}
 
 
 def test_a_user_that_there_is_none_is_named(tmp_path: Path) -> None:
-    done = listed(tmp_path, "--owner", "nobody-at-all")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = profkit(tmp_path, "--owner", "nobody-at-all", "list", code=2)
+    assert done.stdout == ""
     assert "there is no user 'nobody-at-all'" in done.stderr
 
 
@@ -133,8 +123,7 @@ def test_commands_neither_wait_for_a_pipe_nor_read_an_endless_device(tmp_path: P
         make(folder / name)
     program = ["-m", "profkit", "list", "--json"]
     limited = ("prlimit", f"--as={2**30}", "--cpu=20")
-    done = run_program(tmp_path, program, launcher=limited, timeout_s=30)
-    assert done.returncode == 0, done.stderr
+    done = run_program(tmp_path, program, launcher=limited, code=0)
     assert "it is a named pipe" in done.stderr
     assert "it is a symbolic link" in done.stderr
 
@@ -151,11 +140,9 @@ def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert "not UTF-8, which py-spy does not support; set PROFKIT_SPOOL" in line
     for command in (["list"], ["report"], ["report", "--html", "-o", "page.html"], ["list", "--json"]):
-        shown = run_program(odd, ["-m", "profkit", *command])
-        assert shown.returncode == 0, shown.stderr
-        assert "Traceback" not in shown.stderr
+        assert "Traceback" not in profkit(odd, *command).stderr
     elsewhere = environment(PROFKIT_SPOOL=str(tmp_path / "spool"))
     done = run_program(odd, ["-c", CALLS.format(label="f")], environ=elsewhere)
     assert done.stderr == ""
-    taken = runs(listed(odd, PROFKIT_SPOOL=str(tmp_path / "spool")))
+    taken = listed(odd, PROFKIT_SPOOL=str(tmp_path / "spool"))
     assert max(run["samples"] for run in taken) > 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -10,7 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from profkit.samplers.pyspy import PySpySampler
-from tests.integration.harness import await_samplers_end, environment, run_program
+from tests.integration.harness import await_samplers_end, environment, listed, run_program
 
 BUSY = "nonblocking-busy"
 """Note of a run on a busy machine."""
@@ -18,13 +17,11 @@ BUSY = "nonblocking-busy"
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120), pytest.mark.gil, pytest.mark.alone]
 
 PROGRAM = """
-import time
 from profkit import profile
+from tests.integration.programs.spinning import spin
 @profile(rate=100, sampler="pyspy")
 def work():
-    end = time.monotonic() + 0.3
-    while time.monotonic() < end:
-        sum(range(100))
+    spin(0.3)
 work()
 print("done")
 """
@@ -63,7 +60,7 @@ def test_a_start_that_fails_once_is_repeated(tmp_path: Path, end: str) -> None:
     done = run_with(tmp_path, failures=1, end=end)
     assert done.stderr == ""
     assert tries(tmp_path) == 2
-    (run,) = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    (run,) = listed(tmp_path)
     assert run["samples"] > 10
     (note,) = [note for note in run["notes"] if note["code"] != BUSY]
     assert note["code"] == "started-twice"
@@ -89,7 +86,7 @@ def test_a_script_that_starts_py_spy_after_a_while_is_no_sampler_yet(tmp_path: P
     done = run_with(tmp_path, failures=1, end=f'trap : INT; sleep 0.5; exec {PySpySampler().find()} "$@"')
     assert done.stderr == ""
     assert tries(tmp_path) == 1
-    (run,) = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    (run,) = listed(tmp_path)
     assert (run["error"], [note for note in run["notes"] if note["code"] != BUSY]) == (None, [])
 
 

@@ -17,7 +17,7 @@ from tests.integration.harness import (
     PREFERS_READER,
     PROGRAMS,
     await_samplers_end,
-    environment,
+    profkit,
     run_program,
 )
 from tests.integration.test_denied_attach import BY_NOBODY, NO_PTRACE
@@ -134,22 +134,18 @@ def test_the_best_way_that_is_left_is_taken(name: str, folder: Path) -> None:
     assert all(case.cause in line for line in found["said"])
 
 
-def test_a_process_is_made_dumpable_only_while_it_is_read(folder: Path) -> None:
-    is_read = FIRST != (INSIDE,)
-    assert outcome(folder, CASES["made dumpable"])["dumpable"] == [is_read, False]
-
-
 @pytest.mark.parametrize(
-    ("sampler", "refused"),
+    ("options", "refused"),
     [
-        pytest.param(PYSPY, "seccomp filter refuses", marks=pytest.mark.gil),
-        pytest.param(READER, REFUSED, marks=pytest.mark.reader),
+        # On a busy machine, it would not stop the program, and read the memory's file.
+        pytest.param({"sampler": PYSPY, "blocking": True}, "seccomp filter refuses", marks=pytest.mark.gil),
+        pytest.param({"sampler": READER}, REFUSED, marks=pytest.mark.reader),
     ],
 )
 def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(
-    sampler: str, refused: str, folder: Path
+    options: dict[str, object], refused: str, folder: Path
 ) -> None:
-    found = outcome(folder, Case((), prefix=launcher(PTRACE, READ), options=json.dumps({"sampler": sampler})))
+    found = outcome(folder, Case((), prefix=launcher(PTRACE, READ), options=json.dumps(options)))
     for run in found["runs"].values():
         assert (run["calls"], run["samples"], run["sampler"]) == (CALLS, 0, "none")
         assert refused in run["error"]
@@ -160,8 +156,7 @@ def test_a_chosen_sampler_is_not_replaced_and_calls_are_kept(
 @pytest.mark.outside
 def test_the_report_says_how_it_was_sampled_and_why(folder: Path) -> None:
     outcome(folder, CASES["filter that kills"])
-    shown = run_program(folder, ["-m", "profkit", "report", "function"], environ=environment(COLUMNS="200"))
-    assert shown.returncode == 0, shown.stderr
+    shown = profkit(folder, "report", "function", COLUMNS="200")
     assert "inprocess sampled instead of" in shown.stdout
     assert "seccomp" in shown.stdout
     assert "from inside the process, by a signal handler" in shown.stdout
@@ -171,8 +166,7 @@ def test_the_report_says_how_it_was_sampled_and_why(folder: Path) -> None:
 def test_without_any_sampler_the_report_says_why(folder: Path) -> None:
     options = json.dumps({"subprocesses": True})  # not supported from inside
     outcome(folder, replace(CASES["filter that kills"], options=options))
-    shown = run_program(folder, ["-m", "profkit", "report", "function"], environ=environment(COLUMNS="200"))
-    assert shown.returncode == 0, shown.stderr
+    shown = profkit(folder, "report", "function", COLUMNS="200")
     assert "none: calls and wall times only" in shown.stdout
     assert "seccomp" in shown.stdout
     assert "There are no samples: the notes above say why" in shown.stdout
@@ -185,3 +179,36 @@ def test_calls_alone_on_request(folder: Path) -> None:
     assert all(run["calls"] == CALLS and run["notes"] == [] for run in found["runs"].values())
     shown = run_program(folder, ["-m", "profkit", "report", "block"])
     assert "the option sampler='none' takes none" in " ".join(shown.stdout.split())
+
+
+PROGRAM = """
+import json, sys
+from profkit import profile
+from profkit.process.prctl import is_self_dumpable, set_dumpable
+
+assert set_dumpable(dumpable=False)
+function = profile(**json.loads(sys.argv[1]))(is_self_dumpable)
+during = function()
+print(json.dumps([function.last_run.info.plan.sampler, during, is_self_dumpable()]))
+"""
+DENIED = launcher(PTRACE, READ, action="KILL")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "options", "sampler", "during"),
+    [
+        pytest.param(NO_PTRACE, {}, None, True, marks=[pytest.mark.sampler, pytest.mark.outside]),
+        pytest.param(DENIED, {}, "inprocess", False, marks=pytest.mark.sampler),
+        (NO_PTRACE, {"sampler": "inprocess"}, "inprocess", False),
+        pytest.param(DENIED, {"subprocesses": True}, "none", False, marks=pytest.mark.sampler),
+    ],
+    ids=["outside", "stepped down", "inside", "no samples"],
+)
+def test_while_it_is_sampled(
+    tmp_path: Path, prefix: tuple[str, ...], options: dict[str, object], sampler: str | None, during: bool
+) -> None:
+    arguments = json.dumps({"allow_dumpable": True, **options})
+    done = run_program(tmp_path, ["-c", PROGRAM, arguments], launcher=prefix, code=0)
+    taken, was_dumpable, after = json.loads(done.stdout)
+    assert sampler in (None, taken)
+    assert (was_dumpable, after) == (during, False)

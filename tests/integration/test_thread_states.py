@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import PROGRAMS, run_program
+from tests.integration.harness import PROGRAMS, reported, run_program
 
 PROGRAM = str(PROGRAMS / "thread_states.py")
 pytestmark = [
@@ -57,9 +57,7 @@ def test_a_thread_that_waits_half_of_the_time(tmp_path: Path, sampler: str) -> N
 
 def test_reports_show_it(tmp_path: Path, sampler: str) -> None:
     shares_of(tmp_path, sampler, "reads", "hashes")
-    done = run_program(tmp_path, ["-m", "profkit", "report", "--json"])
-    assert done.returncode == 0, done.stderr
-    rows = {row["name"]: row for row in json.loads(done.stdout)["functions"]}
+    rows = {row["name"]: row for row in reported(tmp_path)["functions"]}
     waiting = {name: row["waiting_samples"] / max(1, row["self_samples"]) for name, row in rows.items()}
     assert waiting["reads"] > 0.98
     assert waiting["hashes"] < 0.05

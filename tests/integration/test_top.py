@@ -31,7 +31,9 @@ from profkit.program.target import find_target
 from profkit.render.options import Activity
 from profkit.samplers.options import SamplerOptions
 from tests.integration.harness import HELPER, environment
+from tests.integration.targets import running_target
 from tests.integration.terminal import ALTERNATE, Terminal
+from tests.support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.sampler
 
@@ -49,19 +51,12 @@ threading.Thread(target=sleepy, name="sleepy one", daemon=True).start()
 print("ready", flush=True)
 busy()
 """
-LIMIT_S = 60.0
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    (tmp_path / "app.py").write_text(PROGRAM)
-    with subprocess.Popen(
-        [sys.executable, "app.py"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "ready\n"
+    with running_target(PROGRAM, tmp_path / "app.py") as started:
         yield started
-        started.kill()
 
 
 @pytest.fixture
@@ -92,12 +87,9 @@ def samplers_of(pid: int) -> list[int]:
     return found
 
 
-def await_no_samplers(pid: int, timeout_s: float = 10) -> None:
+def await_no_samplers(pid: int) -> None:
     """Wait until none is left; a watchdog ends just after its sampler."""
-    deadline_s = time.monotonic() + timeout_s
-    while left := samplers_of(pid):
-        assert time.monotonic() < deadline_s, f"samplers are left: {left}"
-        time.sleep(0.05)
+    until(lambda: not samplers_of(pid), lambda: f"samplers are left: {samplers_of(pid)}")
 
 
 def is_free(process: subprocess.Popen[str]) -> bool:
@@ -108,11 +100,12 @@ def is_free(process: subprocess.Popen[str]) -> bool:
 
 def await_batches(source: LiveSource, enough: Callable[[list[Batch]], bool]) -> list[Batch]:
     found: list[Batch] = []
-    deadline_s = time.monotonic() + LIMIT_S
-    while not enough(found):
-        assert time.monotonic() < deadline_s, source.status
-        time.sleep(0.05)
-        found += source.take()
+
+    def take() -> bool:
+        found.extend(source.take())
+        return enough(found)
+
+    until(take, lambda: source.status)
     return found
 
 
@@ -120,7 +113,7 @@ def app_of(source: LiveSource, keep: Callable[[Run], None] = lambda run: None) -
     return TopApp(source, showing_of(source, Activity.ALL), Actions(keep, lambda: False))
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
+async def await_true(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     deadline_s = time.monotonic() + LIMIT_S
     while not condition():
         assert time.monotonic() < deadline_s, text_of(pilot.app)
@@ -141,7 +134,7 @@ def on_screen(
     async def run() -> None:
         app = app_of(source, keep)
         async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: app.showing.samples.overall.samples > 0)
+            await await_true(pilot, lambda: app.showing.samples.overall.samples > 0)
             await steps(pilot, app)
 
     asyncio.run(run())
@@ -152,24 +145,24 @@ def test_views_of_a_process(source: LiveSource) -> None:
     kept: list[Run] = []
 
     async def steps(pilot: Pilot[None], app: TopApp) -> None:
-        await until(pilot, lambda: "busy" in text_of(app))
+        await await_true(pilot, lambda: "busy" in text_of(app))
         shown = text_of(app)
-        await until(pilot, lambda: f"app.py · pid {source.target.process.pid}" in text_of(app))
-        await until(pilot, lambda: "crunch" in text_of(app))
+        await await_true(pilot, lambda: f"app.py · pid {source.target.process.pid}" in text_of(app))
+        await await_true(pilot, lambda: "crunch" in text_of(app))
         assert re.search(r"(py-spy|cpython).* Hz · [\d,]+ samples? · \d+ errors?", shown)
         await pilot.press("2")
-        await until(pilot, lambda: "total 100 %" in text_of(app))
+        await await_true(pilot, lambda: "total 100 %" in text_of(app))
         await pilot.press("down", "down", "enter")
-        await until(pilot, lambda: "zoomed" in text_of(app))
+        await await_true(pilot, lambda: "zoomed" in text_of(app))
         await pilot.press("backspace", "backspace")
-        await until(pilot, lambda: "zoomed" not in text_of(app))
+        await await_true(pilot, lambda: "zoomed" not in text_of(app))
         await pilot.press("3")
-        await until(pilot, lambda: "all 2 threads" in text_of(app))
+        await await_true(pilot, lambda: "all 2 threads" in text_of(app))
         await pilot.press("down", "enter")
-        await until(pilot, lambda: re.search(r"thread\s+(MainThread|python)", text_of(app)) is not None)
+        await await_true(pilot, lambda: re.search(r"thread\s+(MainThread|python)", text_of(app)) is not None)
         assert app.showing.chosen.thread is not None
         await pilot.press("a", "k")
-        await until(pilot, lambda: len(app.kept) == 1)
+        await await_true(pilot, lambda: len(app.kept) == 1)
         await pilot.press("q")
 
     on_screen(source, steps, keep=kept.append)
@@ -181,27 +174,27 @@ def test_views_of_a_process(source: LiveSource) -> None:
 def test_selections(source: LiveSource) -> None:
     async def steps(pilot: Pilot[None], app: TopApp) -> None:
         table = app.query_one(FunctionTable)
-        await until(pilot, lambda: {"sleepy", "crunch"} <= set(re.findall(r"\w+", text_of(app))))
+        await await_true(pilot, lambda: {"sleepy", "crunch"} <= set(re.findall(r"\w+", text_of(app))))
         await pilot.press("w")
         assert app.showing.chosen.activity is Activity.WORKING
-        await until(pilot, lambda: "sleepy" not in text_of(app))
+        await await_true(pilot, lambda: "sleepy" not in text_of(app))
         await pilot.press("w")
-        await until(pilot, lambda: "sleepy" in text_of(app))
-        await until(pilot, lambda: "crunch" not in text_of(app))
+        await await_true(pilot, lambda: "sleepy" in text_of(app))
+        await await_true(pilot, lambda: "crunch" not in text_of(app))
         await pilot.press("w", "slash", *"sleep", "enter")
-        await until(pilot, lambda: "'sleep'" in text_of(app))
+        await await_true(pilot, lambda: "'sleep'" in text_of(app))
         assert table.found == 1
         await pilot.press("escape")
         assert table.found > 1
         for key, order in zip("stSTn", ("RECENT_SELF", "RECENT_TOTAL", "SELF", "TOTAL", "NAME"), strict=True):
             await pilot.press(key)
             assert app.showing.order.name == order
-            await until(pilot, lambda: "▼" in text_of(app))
+            await await_true(pilot, lambda: "▼" in text_of(app))
         await pilot.press("minus")
-        await until(pilot, lambda: "last 2 s" in text_of(app))
+        await await_true(pilot, lambda: "last 2 s" in text_of(app))
         await pilot.press("plus", "plus", "o", "2")
         assert app.showing.window_s == 10
-        await until(pilot, lambda: "since the start" in text_of(app))
+        await await_true(pilot, lambda: "since the start" in text_of(app))
 
     on_screen(source, steps)
 
@@ -209,9 +202,9 @@ def test_selections(source: LiveSource) -> None:
 @pytest.mark.full
 def test_source_lines(source: LiveSource) -> None:
     async def steps(pilot: Pilot[None], app: TopApp) -> None:
-        await until(pilot, lambda: "crunch" in text_of(app))
+        await await_true(pilot, lambda: "crunch" in text_of(app))
         await pilot.press("slash", *"sleepy", "enter", "enter")
-        await until(pilot, lambda: "time.sleep(0.01)" in text_of(app))
+        await await_true(pilot, lambda: "time.sleep(0.01)" in text_of(app))
         line = next(line for line in text_of(app).splitlines() if "time.sleep(0.01)" in line)
         assert re.match(r"\s+\d[\d.]* +\d[\d.]* +10 ", line)
 
@@ -222,18 +215,18 @@ def test_source_lines(source: LiveSource) -> None:
 def test_pause_continue_and_reset(source: LiveSource, program: subprocess.Popen[str]) -> None:
     async def steps(pilot: Pilot[None], app: TopApp) -> None:
         await pilot.press("p")
-        await until(pilot, lambda: source.status.state is State.PAUSED)
-        await until(pilot, lambda: "paused" in text_of(app))
+        await await_true(pilot, lambda: source.status.state is State.PAUSED)
+        await await_true(pilot, lambda: "paused" in text_of(app))
         await_no_samplers(program.pid)
         samples = app.showing.samples.overall.samples
         await pilot.pause(1)
         assert app.showing.samples.overall.samples == samples
         await pilot.press("p")
-        await until(pilot, lambda: app.showing.samples.overall.samples > samples)
+        await await_true(pilot, lambda: app.showing.samples.overall.samples > samples)
         reset_s = time.monotonic()
         await pilot.press("r")
         assert (app.showing.samples.history.began_s or reset_s) >= reset_s
-        await until(pilot, lambda: app.showing.samples.overall.samples > 0)
+        await await_true(pilot, lambda: app.showing.samples.overall.samples > 0)
         assert (app.showing.samples.history.began_s or 0) >= reset_s
 
     on_screen(source, steps)
@@ -253,7 +246,7 @@ def test_help_has_all_keys(source: LiveSource) -> None:
                 assert first in named
         await pilot.pause(1)  # a refresh below the help
         await pilot.press("escape")
-        await until(pilot, lambda: "Keys" not in text_of(app))
+        await await_true(pilot, lambda: "Keys" not in text_of(app))
 
     on_screen(source, steps, size=(100, 40))
 
@@ -264,13 +257,13 @@ def test_help_has_all_keys(source: LiveSource) -> None:
 def test_widths_and_colors(source: LiveSource, width: int, theme: str) -> None:
     async def steps(pilot: Pilot[None], app: TopApp) -> None:
         app.theme = theme
-        await until(pilot, lambda: "busy" in text_of(app))
+        await await_true(pilot, lambda: "busy" in text_of(app))
         for view in "1234":
             await pilot.press(view)
             await pilot.pause()
             assert all(len(line) <= width for line in text_of(app).splitlines())
         await pilot.press("1")
-        await until(pilot, lambda: "self %" in text_of(app))
+        await await_true(pilot, lambda: "self %" in text_of(app))
         assert ("total s" in text_of(app)) == (width >= 60)
         assert ("place" in text_of(app)) == (width >= 90)
 
@@ -297,10 +290,10 @@ def test_without_colors(source: LiveSource, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_screen_in_a_terminal(tmp_path: Path, program: subprocess.Popen[str]) -> None:
     with Terminal([sys.executable, "-m", "profkit", "top", str(program.pid)], tmp_path) as terminal:
-        terminal.read_until("busy", LIMIT_S)
+        terminal.read_until("busy")
         assert samplers_of(program.pid)
         terminal.write("q")
-        assert terminal.wait(LIMIT_S) == 0
+        assert terminal.wait() == 0
         assert terminal.is_restored()
         assert ALTERNATE.ended in terminal.output
     await_no_samplers(program.pid)
@@ -313,9 +306,9 @@ def test_the_screen_in_a_terminal(tmp_path: Path, program: subprocess.Popen[str]
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_it(tmp_path: Path, program: subprocess.Popen[str], number: signal.Signals) -> None:
     with Terminal([sys.executable, "-m", "profkit", "top", str(program.pid)], tmp_path) as terminal:
-        terminal.read_until("busy", LIMIT_S)
+        terminal.read_until("busy")
         terminal.send(number)
-        assert terminal.wait(LIMIT_S) == (0 if number == signal.SIGINT else -number)
+        assert terminal.wait() == (0 if number == signal.SIGINT else -number)
         assert terminal.is_restored()
         assert ALTERNATE.ended in terminal.output
     await_no_samplers(program.pid)
@@ -326,21 +319,21 @@ def test_signals_end_it(tmp_path: Path, program: subprocess.Popen[str], number: 
 @pytest.mark.full
 def test_ctrl_c_and_ctrl_z(tmp_path: Path, program: subprocess.Popen[str]) -> None:
     with Terminal([sys.executable, "-m", "profkit", "top", str(program.pid)], tmp_path) as terminal:
-        terminal.read_until("busy", LIMIT_S)
+        terminal.read_until("busy")
         terminal.write("\x1a")
-        terminal.await_state("T", LIMIT_S)
+        terminal.await_state("T")
         assert terminal.is_restored()
         assert is_free(program)
         terminal.send(signal.SIGCONT)
         terminal.output = ""
-        terminal.read_until("busy", LIMIT_S)
+        terminal.read_until("busy")
         terminal.send(signal.SIGSTOP)
-        terminal.await_state("T", LIMIT_S)
+        terminal.await_state("T")
         terminal.send(signal.SIGCONT)
         terminal.output = ""
-        terminal.read_until("samples", LIMIT_S)
+        terminal.read_until("samples")
         terminal.write("\x03")
-        assert terminal.wait(LIMIT_S) == 0
+        assert terminal.wait() == 0
         assert terminal.is_restored()
     await_no_samplers(program.pid)
 
@@ -349,9 +342,9 @@ def test_ctrl_c_and_ctrl_z(tmp_path: Path, program: subprocess.Popen[str]) -> No
 def test_a_terminal_that_is_closed(tmp_path: Path, program: subprocess.Popen[str]) -> None:
     for _ in range(3):
         with Terminal([sys.executable, "-m", "profkit", "top", str(program.pid)], tmp_path) as terminal:
-            terminal.read_until("busy", LIMIT_S)
+            terminal.read_until("busy")
             terminal.close()
-            assert terminal.wait(LIMIT_S) in (129, -signal.SIGHUP)
+            assert terminal.wait() in (129, -signal.SIGHUP)
         await_no_samplers(program.pid)
         assert list((tmp_path / "tmp").iterdir()) == []
         assert is_free(program)
@@ -362,10 +355,10 @@ def test_samplers_of_a_killed_screen_end_by_themselves(
     tmp_path: Path, program: subprocess.Popen[str]
 ) -> None:
     with Terminal([sys.executable, "-m", "profkit", "top", str(program.pid)], tmp_path) as terminal:
-        terminal.read_until("busy", LIMIT_S)
+        terminal.read_until("busy")
         terminal.send(signal.SIGKILL)
-        terminal.wait(LIMIT_S)
-    await_no_samplers(program.pid, timeout_s=90)
+        terminal.wait()
+    await_no_samplers(program.pid)
     assert is_free(program)
 
 
@@ -373,13 +366,13 @@ def test_samplers_of_a_killed_screen_end_by_themselves(
 def test_the_processs_end_and_a_run_of_it(tmp_path: Path, program: subprocess.Popen[str]) -> None:
     command = [sys.executable, "-m", "profkit", "top", str(program.pid), "--label", "mine"]
     with Terminal(command, tmp_path) as terminal:
-        terminal.read_until("busy", LIMIT_S)
+        terminal.read_until("busy")
         program.kill()
-        terminal.read_until("the process has ended", LIMIT_S)
+        terminal.read_until("the process has ended")
         terminal.write("k")
-        terminal.read_until("Kept", LIMIT_S)
+        terminal.read_until("Kept")
         terminal.write("q")
-        assert terminal.wait(LIMIT_S) == 0
+        assert terminal.wait() == 0
     await_no_samplers(program.pid)
     kept = re.search(r"profkit: note: kept run (\w+);", terminal.output)
     assert kept is not None
@@ -396,7 +389,7 @@ def test_the_processs_end_and_a_run_of_it(tmp_path: Path, program: subprocess.Po
 
 def refused(folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
     with Terminal([sys.executable, "-m", "profkit", "top", *arguments], folder, **variables) as terminal:
-        code = terminal.wait(LIMIT_S)
+        code = terminal.wait()
     assert ALTERNATE.began not in terminal.output
     assert len(terminal.output.splitlines()) == 1
     return code, terminal.output
@@ -464,9 +457,6 @@ def test_the_processs_end(source: LiveSource, program: subprocess.Popen[str]) ->
     await_batches(source, bool)
     program.kill()
     program.wait()
-    deadline_s = time.monotonic() + LIMIT_S
-    while source.status.state is State.SAMPLING:
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)
+    until(lambda: source.status.state is not State.SAMPLING)
     assert source.status.state is State.ENDED
     await_no_samplers(program.pid)

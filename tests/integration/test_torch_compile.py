@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import environment
-from tests.integration.torch_graphs import GRAPHS
+from tests.integration.harness import environment, run_program
 
 pytestmark = [pytest.mark.sampler, pytest.mark.torch]
 
@@ -27,17 +25,33 @@ def phases(compilations):
     found = [(run.info.region.key.qualname, run.info.region.compilation) for run in compilations.runs]
     return [(name, one.frame, one.phase, one.inside) for name, one in found]
 """
-TIMEOUT_S = 400
+GRAPHS = """
+from torch._dynamo.utils import counters
+
+def broken(x):
+    y = x.sin()
+    torch._dynamo.graph_break()
+    return y + 1
+
+def numbers():
+    torch._dynamo.reset()
+    counters.clear()
+    graphs = []
+    def backend(graph, inputs):
+        graphs.append(graph.code)
+        return graph.forward
+    assert torch.equal(torch.compile(broken, backend=backend)(ones), ones.sin() + 1)
+    return graphs, sum(counters["graph_break"].values()), dict(counters["frames"])
+"""
+"""Defines `numbers`, which compiles a function with a graph break anew."""
 
 
 def python(folder: Path, program: str, *argv: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a program, or a module given by `argv`, with a spool and a store of its own."""
     places = {"PROFKIT_SPOOL": str(folder / "spool"), "PROFKIT_STORE": f"sqlite:///{folder}/runs.db"}
-    return subprocess.run(
-        [sys.executable, *(argv or ("-c", BEGINNING + program))],
-        cwd=folder, env=environment(**places, **variables), timeout=TIMEOUT_S, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    return run_program(
+        folder, argv or ["-c", BEGINNING + program], environ=environment(**places, **variables)
+    )
 
 
 def test_each_frame_and_phase_is_a_run(tmp_path: Path) -> None:
@@ -261,3 +275,111 @@ print(compilations.report())
     )
     assert done.returncode == 0, done.stderr
     assert "inductor" in done.stdout
+
+
+ENABLED = """
+import torch
+from torch._strobelight.compile_time_profiler import StrobelightCompileTimeProfiler as Hook
+from profkit import FunctionProfiler
+
+Hook.enable(profiler_class=FunctionProfiler)
+assert Hook.enabled and type(Hook.profiler) is FunctionProfiler
+ones = torch.ones(4)
+"""
+"""PyTorch's hook takes FunctionProfiler in place of its own class, and cannot be swapped once enabled."""
+HOOK_SCENES = {
+    "every compilation is a success with a result": """
+@torch.compile(backend="eager")
+def f(x):
+    return x.sin() + 1
+
+@torch.compile(backend="eager", fullgraph=True)
+def g(x):
+    return x.cos() * 2
+
+assert torch.equal(f(ones), ones.sin() + 1)
+assert (Hook.success_profile_count, Hook.failed_profile_count) == (1, 0)
+assert torch.equal(g(ones), ones.cos() * 2)
+assert torch.equal(f(torch.ones(2, 3)), torch.ones(2, 3).sin() + 1)
+assert (Hook.success_profile_count, Hook.failed_profile_count) == (3, 0)
+lines = Hook.profiler.profile_result
+assert lines and all(isinstance(line, str) for line in lines)
+assert Hook.profiler.current_run_id is not None
+assert not Hook.inside_profile_compile_time and Hook.ignored_profile_runs == 0
+""",
+    "graphs are those without the hook": GRAPHS
+    + """
+hooked = numbers()
+assert Hook.success_profile_count == 2
+Hook.enabled = False
+assert numbers() == hooked
+""",
+    "export is a phase too": """
+class Twice(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+program = torch.export.export(Twice(), (ones,))
+assert torch.equal(program.module()(ones), ones * 2)
+assert Hook.current_phase == "export"
+assert Hook.success_profile_count >= 1 and Hook.failed_profile_count == 0
+""",
+    "a compilation that raises does not leave the hook stuck": """
+@torch.compile(backend="eager", fullgraph=True)
+def refused(x):
+    torch._dynamo.graph_break()
+    return x
+
+try:
+    refused(ones)
+except torch._dynamo.exc.Unsupported:
+    pass
+else:
+    raise AssertionError("fullgraph=True takes no graph break")
+assert not Hook.inside_profile_compile_time
+
+@torch.compile(backend="eager")
+def fine(x):
+    return x + 1
+
+before = Hook.success_profile_count
+assert torch.equal(fine(ones), ones + 1)
+assert Hook.success_profile_count == before + 1 and Hook.ignored_profile_runs == 0
+""",
+    "only its own profiler lets the hook go": """
+def fail():
+    raise LookupError("mine")
+
+Hook.inside_profile_compile_time = True  # a compilation is at work, under the hook's profiler
+try:
+    FunctionProfiler(label="another").profile(fail)
+except LookupError:
+    pass
+assert Hook.inside_profile_compile_time
+""",
+    "compilations are kept as runs": """
+@torch.compile(backend="eager")
+def f(x):
+    return x.sin() + 1
+
+f(ones)
+run = Hook.profiler.last_run
+assert run is not None and run.info.calls == 1
+assert run.info.region.user.startswith("pt2-profiler/")
+assert run.info.region.tags == (Hook.identifier,)
+""",
+    "options arrive as pytorch passes them": """
+profiler = FunctionProfiler(
+    sample_each=1e7, max_profile_duration_sec=1800, stack_max_len=500, async_stack_max_len=500,
+    run_user_name="pt2-profiler/me", sample_tags={"a tag"},
+)
+assert profiler.profile(lambda a, b=1: a + b, 1, b=2) == 3
+assert profiler.profile_result is not None
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", HOOK_SCENES)
+def test_pytorchs_hook_with_profkits_class(tmp_path: Path, scene: str) -> None:
+    run_program(tmp_path, ["-c", ENABLED + HOOK_SCENES[scene]], code=0)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from inspect import Signature, signature
 from types import FunctionType
 from typing import Any
 
@@ -28,6 +29,7 @@ from profkit.model.notes import NoteCode
 pytestmark = [pytest.mark.sampler, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 Decorator = Callable[[Any], Any]
+Values = list[torch.Tensor]
 X = torch.arange(4.0)
 SCALE = torch.tensor(2.0)
 
@@ -77,7 +79,7 @@ def fresh_dynamo() -> Iterator[None]:
     torch._dynamo.reset()
 
 
-def outcome(case: Callable[[Decorator, Compiler], list[torch.Tensor]], decorate: Decorator) -> Any:
+def outcome(case: Callable[[Decorator, Compiler], Values], decorate: Decorator) -> Any:
     torch._dynamo.reset()
     counters.clear()
     torch.manual_seed(0)
@@ -86,8 +88,16 @@ def outcome(case: Callable[[Decorator, Compiler], list[torch.Tensor]], decorate:
     return values, compiler.numbers()
 
 
-def agree(case: Callable[[Decorator, Compiler], list[torch.Tensor]]) -> None:
-    assert outcome(case, profile()) == outcome(case, undecorated)
+def agrees(case: Callable[..., Values]) -> Callable[..., None]:
+    """Make a test of a case: decorated or not, it has the same outcome."""
+
+    def test(_: object, **given: object) -> None:
+        given_case = functools.partial(case, **given)
+        assert outcome(given_case, profile()) == outcome(given_case, undecorated)
+
+    itself, _ = signature(test).parameters.values()
+    test.__signature__ = Signature([itself, *list(signature(case).parameters.values())[2:]])  # type: ignore[attr-defined]
+    return test
 
 
 def wave(decorate: Decorator) -> Any:
@@ -110,53 +120,43 @@ def closure(decorate: Decorator) -> Any:
 
 class TestCompiledItself:
     @pytest.mark.parametrize("fullgraph", [False, True])
-    def test_function(self, fullgraph: bool) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            compiled = compiler(wave(decorate), fullgraph=fullgraph)
-            return [compiled(X), compiled(X), compiled(X, 3, shift=1.0)]
+    @agrees
+    def test_function(decorate: Decorator, compiler: Compiler, fullgraph: bool) -> Values:
+        compiled = compiler(wave(decorate), fullgraph=fullgraph)
+        return [compiled(X), compiled(X), compiled(X, 3, shift=1.0)]
 
-        agree(case)
+    @agrees
+    def test_as_decorators(decorate: Decorator, compiler: Compiler) -> Values:
+        @compiler
+        @decorate
+        def outer(x: torch.Tensor) -> torch.Tensor:
+            return x * 2
 
-    def test_as_decorators(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            @compiler
-            @decorate
-            def outer(x: torch.Tensor) -> torch.Tensor:
-                return x * 2
+        return [outer(X), outer(X)]
 
-            return [outer(X), outer(X)]
+    @agrees
+    def test_graph_break_within(decorate: Decorator, compiler: Compiler) -> Values:
+        @decorate
+        def broken(x: torch.Tensor) -> torch.Tensor:
+            y = x.sin()
+            torch._dynamo.graph_break()
+            return y + 1
 
-        agree(case)
+        compiled = compiler(broken)
+        return [compiled(X), compiled(X)]
 
-    def test_graph_break_within(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            @decorate
-            def broken(x: torch.Tensor) -> torch.Tensor:
-                y = x.sin()
-                torch._dynamo.graph_break()
-                return y + 1
+    @agrees
+    def test_recompilations(decorate: Decorator, compiler: Compiler) -> Values:
+        compiled = compiler(wave(decorate))
+        return [compiled(X), compiled(torch.ones(2, 3)), compiled(torch.ones(5)), compiled(X.double())]
 
-            compiled = compiler(broken)
-            return [compiled(X), compiled(X)]
+    @agrees
+    def test_recursion(decorate: Decorator, compiler: Compiler) -> Values:
+        @decorate
+        def power(x: torch.Tensor, n: int) -> torch.Tensor:
+            return x if n == 0 else power(x * 2, n - 1)
 
-        agree(case)
-
-    def test_recompilations(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            compiled = compiler(wave(decorate))
-            return [compiled(X), compiled(torch.ones(2, 3)), compiled(torch.ones(5)), compiled(X.double())]
-
-        agree(case)
-
-    def test_recursion(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            @decorate
-            def power(x: torch.Tensor, n: int) -> torch.Tensor:
-                return x if n == 0 else power(x * 2, n - 1)
-
-            return [compiler(power, fullgraph=True)(X, 3)]
-
-        agree(case)
+        return [compiler(power, fullgraph=True)(X, 3)]
 
     def test_exception_passes(self) -> None:
         @profile()
@@ -166,19 +166,17 @@ class TestCompiledItself:
         with pytest.raises(LookupError, match="no"):
             Compiler()(refuse)(X)
 
-    def test_mutation_of_arguments(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            @decorate
-            def grow(x: torch.Tensor) -> None:
-                x.add_(1)
+    @agrees
+    def test_mutation_of_arguments(decorate: Decorator, compiler: Compiler) -> Values:
+        @decorate
+        def grow(x: torch.Tensor) -> None:
+            x.add_(1)
 
-            y = torch.zeros(2)
-            compiled = compiler(grow, fullgraph=True)
-            compiled(y)
-            compiled(y)
-            return [y]
-
-        agree(case)
+        y = torch.zeros(2)
+        compiled = compiler(grow, fullgraph=True)
+        compiled(y)
+        compiled(y)
+        return [y]
 
     @pytest.mark.sampler
     @pytest.mark.parametrize("fullgraph", [False, True])
@@ -205,31 +203,25 @@ class TestCompiledItself:
 
 
 class TestAboveCompiled:
-    def test_results_and_calls(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            function = decorate(compiler(wave(undecorated), fullgraph=True))
-            return [function(X), function(X)]
+    @agrees
+    def test_results_and_calls(decorate: Decorator, compiler: Compiler) -> Values:
+        function = decorate(compiler(wave(undecorated), fullgraph=True))
+        return [function(X), function(X)]
 
-        agree(case)
-
-    def test_within_another_compiled_function(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            inner = decorate(compiler(wave(undecorated), fullgraph=True))
-            outer = compiler(lambda x: inner(x) * 2, fullgraph=True)
-            return [outer(X), outer(X)]
-
-        agree(case)
+    @agrees
+    def test_within_another_compiled_function(decorate: Decorator, compiler: Compiler) -> Values:
+        inner = decorate(compiler(wave(undecorated), fullgraph=True))
+        outer = compiler(lambda x: inner(x) * 2, fullgraph=True)
+        return [outer(X), outer(X)]
 
 
 class TestWithinCompiled:
     @pytest.mark.parametrize("make", [wave, closure])
-    def test_call(self, make: Callable[[Decorator], Any]) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            function = make(decorate)
-            outer = compiler(lambda x: function(x) + function(x + 1), fullgraph=True)
-            return [outer(X), outer(X), outer(torch.ones(7))]
-
-        agree(case)
+    @agrees
+    def test_call(decorate: Decorator, compiler: Compiler, make: Callable[[Decorator], Any]) -> Values:
+        function = make(decorate)
+        outer = compiler(lambda x: function(x) + function(x + 1), fullgraph=True)
+        return [outer(X), outer(X), outer(torch.ones(7))]
 
     @pytest.mark.parametrize(
         "use",
@@ -245,97 +237,83 @@ class TestWithinCompiled:
         ],
         ids=["partial", "map", "dict", "vmap", "grad", "checkpoint", "cond", "introspection"],
     )
-    def test_use(self, use: Callable[[Any, torch.Tensor], torch.Tensor]) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            function = wave(decorate)
-            outer = compiler(lambda x: use(function, x), fullgraph=True)
-            return [outer(X), outer(X)]
+    @agrees
+    def test_use(decorate: Decorator, compiler: Compiler, use: Callable[..., torch.Tensor]) -> Values:
+        function = wave(decorate)
+        outer = compiler(lambda x: use(function, x), fullgraph=True)
+        return [outer(X), outer(X)]
 
-        agree(case)
+    @agrees
+    def test_as_argument(decorate: Decorator, compiler: Compiler) -> Values:
+        function = wave(decorate)
+        outer = compiler(lambda f, x: f(x), fullgraph=True)
+        return [outer(function, X), outer(function, X)]
 
-    def test_as_argument(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            function = wave(decorate)
-            outer = compiler(lambda f, x: f(x), fullgraph=True)
-            return [outer(function, X), outer(function, X)]
+    @agrees
+    def test_changed_closure_and_defaults_are_noticed(decorate: Decorator, compiler: Compiler) -> Values:
+        count = 0
 
-        agree(case)
+        @decorate
+        def counted(x: torch.Tensor, k: int = 2) -> torch.Tensor:
+            nonlocal count
+            count += 1
+            return x * count * k
 
-    def test_changed_closure_and_defaults_are_noticed(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            count = 0
+        outer = compiler(lambda x: counted(x))
+        before = [outer(X), outer(X), outer(X)]
+        counted.__defaults__ = (5,)
+        return [*before, outer(X)]
 
-            @decorate
-            def counted(x: torch.Tensor, k: int = 2) -> torch.Tensor:
-                nonlocal count
-                count += 1
-                return x * count * k
+    @agrees
+    def test_graph_break_within(decorate: Decorator, compiler: Compiler) -> Values:
+        @decorate
+        def broken(x: torch.Tensor) -> torch.Tensor:
+            y = x.sin()
+            torch._dynamo.graph_break()
+            return y + 1
 
-            outer = compiler(lambda x: counted(x))
-            before = [outer(X), outer(X), outer(X)]
-            counted.__defaults__ = (5,)
-            return [*before, outer(X)]
+        outer = compiler(lambda x: broken(x) * 2)
+        return [outer(X), outer(X)]
 
-        agree(case)
+    @agrees
+    def test_other_decorators(decorate: Decorator, compiler: Compiler) -> Values:
+        @decorate
+        @torch.no_grad()
+        def below(x: torch.Tensor) -> torch.Tensor:
+            return x * 2
 
-    def test_graph_break_within(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            @decorate
-            def broken(x: torch.Tensor) -> torch.Tensor:
-                y = x.sin()
-                torch._dynamo.graph_break()
-                return y + 1
+        @torch.no_grad()
+        @decorate
+        def above(x: torch.Tensor) -> torch.Tensor:
+            return x * 3
 
-            outer = compiler(lambda x: broken(x) * 2)
-            return [outer(X), outer(X)]
+        inner = wave(decorate)
 
-        agree(case)
+        @functools.wraps(inner)
+        def hundred_more(*args: Any, **kwargs: Any) -> Any:
+            return inner(*args, **kwargs) + 100
 
-    def test_other_decorators(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            @decorate
-            @torch.no_grad()
-            def below(x: torch.Tensor) -> torch.Tensor:
-                return x * 2
-
-            @torch.no_grad()
-            @decorate
-            def above(x: torch.Tensor) -> torch.Tensor:
-                return x * 3
-
-            inner = wave(decorate)
-
-            @functools.wraps(inner)
-            def hundred_more(*args: Any, **kwargs: Any) -> Any:
-                return inner(*args, **kwargs) + 100
-
-            twice = decorate(wave(decorate))
-            outer = compiler(lambda x: below(x) + above(x) + hundred_more(x) + twice(x), fullgraph=True)
-            return [outer(X), outer(X)]
-
-        agree(case)
+        twice = decorate(wave(decorate))
+        outer = compiler(lambda x: below(x) + above(x) + hundred_more(x) + twice(x), fullgraph=True)
+        return [outer(X), outer(X)]
 
     @pytest.mark.parametrize("below", [False, True])
-    def test_compiler_disable(self, below: bool) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            disable = torch.compiler.disable
-            function = decorate(disable(wave(undecorated))) if below else disable(wave(decorate))
-            outer = compiler(lambda x: function(x) + 1)
-            return [outer(X), outer(X)]
+    @agrees
+    def test_compiler_disable(decorate: Decorator, compiler: Compiler, below: bool) -> Values:
+        disable = torch.compiler.disable
+        function = decorate(disable(wave(undecorated))) if below else disable(wave(decorate))
+        outer = compiler(lambda x: function(x) + 1)
+        return [outer(X), outer(X)]
 
-        agree(case)
+    @agrees
+    def test_generator(decorate: Decorator, compiler: Compiler) -> Values:
+        @decorate
+        def steps(x: torch.Tensor) -> Iterator[torch.Tensor]:
+            for i in range(3):
+                yield x + i
 
-    def test_generator(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            @decorate
-            def steps(x: torch.Tensor) -> Iterator[torch.Tensor]:
-                for i in range(3):
-                    yield x + i
-
-            outer = compiler(lambda x: sum(steps(x)), fullgraph=True)
-            return [outer(X), outer(X)]
-
-        agree(case)
+        outer = compiler(lambda x: sum(steps(x)), fullgraph=True)
+        return [outer(X), outer(X)]
 
     def test_explain(self) -> None:
         def numbers(decorate: Decorator) -> tuple[int, int, int]:
@@ -432,36 +410,33 @@ class TestMethodsWithinCompiled:
         ids=["method", "unbound", "static 1", "static 2", "class 1", "class 2", "property", "call", "list"],
     )
     @pytest.mark.parametrize("derived", [False, True])
-    def test_call(self, call: Callable[[Any, torch.Tensor], torch.Tensor], derived: bool) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            shape = shapes(decorate)[derived]()
-            outer = compiler(lambda x: call(shape, x), fullgraph=True)
-            return [outer(X), outer(X)]
-
-        agree(case)
+    @agrees
+    def test_call(
+        decorate: Decorator,
+        compiler: Compiler,
+        call: Callable[[Any, torch.Tensor], torch.Tensor],
+        derived: bool,
+    ) -> Values:
+        shape = shapes(decorate)[derived]()
+        outer = compiler(lambda x: call(shape, x), fullgraph=True)
+        return [outer(X), outer(X)]
 
     @pytest.mark.parametrize("name", ["scale", "above_static", "below_static", "above_class", "__call__"])
-    def test_compiled_method(self, name: str) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            compiled = compiler(getattr(shapes(decorate)[0](), name), fullgraph=True)
-            return [compiled(X), compiled(X)]
+    @agrees
+    def test_compiled_method(decorate: Decorator, compiler: Compiler, name: str) -> Values:
+        compiled = compiler(getattr(shapes(decorate)[0](), name), fullgraph=True)
+        return [compiled(X), compiled(X)]
 
-        agree(case)
+    @agrees
+    def test_compiled_callable(decorate: Decorator, compiler: Compiler) -> Values:
+        return [compiler(shapes(decorate)[1](), fullgraph=True)(X)]
 
-    def test_compiled_callable(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            return [compiler(shapes(decorate)[1](), fullgraph=True)(X)]
-
-        agree(case)
-
-    def test_bound_method_from_outside(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            bound = shapes(decorate)[0]().scale
-            by_closure = compiler(lambda x: bound(x), fullgraph=True)
-            by_argument = compiler(lambda f, x: f(x), fullgraph=True)
-            return [by_closure(X), by_argument(bound, X)]
-
-        agree(case)
+    @agrees
+    def test_bound_method_from_outside(decorate: Decorator, compiler: Compiler) -> Values:
+        bound = shapes(decorate)[0]().scale
+        by_closure = compiler(lambda x: bound(x), fullgraph=True)
+        by_argument = compiler(lambda f, x: f(x), fullgraph=True)
+        return [by_closure(X), by_argument(bound, X)]
 
 
 def modules(decorate: Decorator) -> Any:
@@ -510,64 +485,50 @@ NAMES = ["Layer", "Doubled", "Net", "Outer"]
 class TestModules:
     @pytest.mark.parametrize("fullgraph", [False, True])
     @pytest.mark.parametrize("name", NAMES)
-    def test_torch_compile(self, name: str, fullgraph: bool) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            compiled = compiler(modules(decorate)[name](), fullgraph=fullgraph)
-            return [compiled(X), compiled(X)]
-
-        agree(case)
+    @agrees
+    def test_torch_compile(decorate: Decorator, compiler: Compiler, name: str, fullgraph: bool) -> Values:
+        compiled = compiler(modules(decorate)[name](), fullgraph=fullgraph)
+        return [compiled(X), compiled(X)]
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_module_compile(self, name: str) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            module = modules(decorate)[name]()
-            module.compile(backend=compiler.backend, fullgraph=True)
-            return [module(X), module(X)]
-
-        agree(case)
+    @agrees
+    def test_module_compile(decorate: Decorator, compiler: Compiler, name: str) -> Values:
+        module = modules(decorate)[name]()
+        module.compile(backend=compiler.backend, fullgraph=True)
+        return [module(X), module(X)]
 
     @pytest.mark.slow
-    def test_backward_through_aot_autograd(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            module = modules(decorate)["Net"]()
-            compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
-            compiled(X).sum().backward()
-            return [parameter.grad for parameter in module.parameters() if parameter.grad is not None]
+    @agrees
+    def test_backward_through_aot_autograd(decorate: Decorator, compiler: Compiler) -> Values:
+        module = modules(decorate)["Net"]()
+        compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+        compiled(X).sum().backward()
+        return [parameter.grad for parameter in module.parameters() if parameter.grad is not None]
 
-        agree(case)
+    @agrees
+    def test_hooks(decorate: Decorator, compiler: Compiler) -> Values:
+        module = modules(decorate)["Net"]()
+        module.first.register_forward_hook(lambda module, inputs, output: output * 2)
+        return [compiler(module, fullgraph=True)(X)]
 
-    def test_hooks(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            module = modules(decorate)["Net"]()
-            module.first.register_forward_hook(lambda module, inputs, output: output * 2)
-            return [compiler(module, fullgraph=True)(X)]
+    @agrees
+    def test_forward_replaced_on_the_instance(decorate: Decorator, compiler: Compiler) -> Values:
+        module = torch.nn.Linear(4, 4)
+        module.forward = decorate(module.forward)  # type: ignore[method-assign]
+        compiled = compiler(module, fullgraph=True)
+        return [compiled(X), compiled(X)]
 
-        agree(case)
+    @agrees
+    def test_forward_compiled_by_itself(decorate: Decorator, compiler: Compiler) -> Values:
+        module = modules(decorate)["Net"]()
+        module.forward = compiler(module.forward, fullgraph=True)
+        return [module(X), module(X)]
 
-    def test_forward_replaced_on_the_instance(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            module = torch.nn.Linear(4, 4)
-            module.forward = decorate(module.forward)  # type: ignore[method-assign]
-            compiled = compiler(module, fullgraph=True)
-            return [compiled(X), compiled(X)]
-
-        agree(case)
-
-    def test_forward_compiled_by_itself(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            module = modules(decorate)["Net"]()
-            module.forward = compiler(module.forward, fullgraph=True)
-            return [module(X), module(X)]
-
-        agree(case)
-
-    def test_functional_call(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            module = modules(decorate)["Net"]()
-            outer = compiler(lambda p, x: torch.func.functional_call(module, p, (x,)), fullgraph=True)
-            return [outer(dict(module.named_parameters()), X)]
-
-        agree(case)
+    @agrees
+    def test_functional_call(decorate: Decorator, compiler: Compiler) -> Values:
+        module = modules(decorate)["Net"]()
+        outer = compiler(lambda p, x: torch.func.functional_call(module, p, (x,)), fullgraph=True)
+        return [outer(dict(module.named_parameters()), X)]
 
 
 class TestExport:
@@ -680,16 +641,14 @@ class TestOtherTracers:
 
         assert traced(profile()) == traced(undecorated)
 
-    def test_func_transforms(self) -> None:
-        def case(decorate: Decorator, compiler: Compiler) -> list[torch.Tensor]:
-            function = wave(decorate)
-            return [
-                torch.func.vmap(function)(torch.ones(3, 4)),
-                torch.func.grad(lambda x: function(x).sum())(X),
-                torch.func.jacrev(function)(X),
-            ]
-
-        agree(case)
+    @agrees
+    def test_func_transforms(decorate: Decorator, compiler: Compiler) -> Values:
+        function = wave(decorate)
+        return [
+            torch.func.vmap(function)(torch.ones(3, 4)),
+            torch.func.grad(lambda x: function(x).sum())(X),
+            torch.func.jacrev(function)(X),
+        ]
 
 
 def block(x: torch.Tensor, make: Any) -> torch.Tensor:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import profkit
-from tests.integration.harness import PROGRAMS, await_samplers_end, environment, run_program
+from tests.integration.harness import (
+    PROGRAMS,
+    ROOT,
+    await_samplers_end,
+    environment,
+    listed,
+    profkit,
+    reported,
+    run_program,
+)
 
 pytestmark = pytest.mark.sampler
 
@@ -47,13 +54,9 @@ os._exit(0)
 def profiled(folder: Path, program: str, *options: str) -> dict[str, Any]:
     """The report of a program under `profkit run`, as JSON."""
     (folder / "app.py").write_text(program)
-    done = run_program(folder, ["-m", "profkit", "run", "-q", *options, "app.py"], environ=environment())
-    assert done.returncode == 0, done.stderr
+    profkit(folder, "run", "-q", *options, "app.py")
     await_samplers_end(folder)
-    shown = run_program(folder, ["-m", "profkit", "report", "--json"])
-    assert shown.returncode == 0, shown.stderr
-    report: dict[str, Any] = json.loads(shown.stdout)
-    return report
+    return reported(folder)
 
 
 def figures(report: dict[str, Any]) -> dict[str, float] | None:
@@ -86,11 +89,9 @@ def test_sampled_children_are_not_noted(tmp_path: Path) -> None:
 
 
 def test_children_with_runs_of_their_own_are_not_noted(tmp_path: Path) -> None:
-    done = run_program(tmp_path, [str(PROGRAMS / "family.py"), "os.fork"], environ=environment())
-    assert done.returncode == 0, done.stderr
+    run_program(tmp_path, [str(PROGRAMS / "family.py"), "os.fork"], environ=environment(), code=0)
     await_samplers_end(tmp_path)
-    listed = run_program(tmp_path, ["-m", "profkit", "list", "--json"])
-    runs = json.loads(listed.stdout)["runs"]
+    runs = listed(tmp_path)
     assert len(runs) == 2
     assert not [note for run in runs for note in run["notes"] if note["code"] == "children-unsampled"]
 
@@ -113,5 +114,5 @@ def test_profkits_work_at_forks_is_not_named(tmp_path: Path) -> None:
     report = profiled(tmp_path, SLOW_HOOKS)
     named = {function["name"]: function["file"] for function in report["functions"]}
     assert named["pause"].endswith("app.py")
-    own = str(Path(profkit.__file__).parent)
+    own = str(ROOT / "profkit")
     assert not [name for name, file in named.items() if file.startswith(own)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -131,3 +132,45 @@ def test_an_interrupted_event_loop_dies_of_the_interrupt(tmp_path: Path, after_s
         done = run_program(folder, ["-c", INTERRUPTED, str(after_s)])
         assert done.returncode == -signal.SIGINT, done.stderr
     await_samplers_end(tmp_path)
+
+
+QUICK = ("unhandled", "interrupt")
+SLOW = ("forks", "exec_python")
+"""The other scenarios are part of the full tests only."""
+OPTIONS = {"c_waits": ["--nonblocking"]}
+WHOLE_CASES = [
+    pytest.param(
+        program, scenario, id=scenario,
+        marks=[
+            *([] if scenario in QUICK else [pytest.mark.slow if scenario in SLOW else pytest.mark.full]),
+            *([pytest.mark.torch] if scenario in TORCH else []),
+        ],
+    )
+    for program, scenarios in SCENARIOS.items()
+    for scenario in scenarios
+]  # fmt: skip
+
+
+# A hook that the program registers runs before profkit's, which ends profkit's thread for the fork.
+THREADS = re.compile(r"^threads at each fork: .*\n", re.MULTILINE)
+
+
+def told_of_whole(done: CompletedProcess[str]) -> str:
+    output, errors = THREADS.sub("", done.stdout), MARKS.sub("", done.stderr)
+    return f"{output}--- stderr\n{errors}--- exit code {done.returncode}"
+
+
+@pytest.mark.parametrize(("program", "scenario"), WHOLE_CASES)
+def test_a_whole_program_is_untouched(tmp_path: Path, program: str, scenario: str) -> None:
+    plain, profiled = tmp_path / "plain", tmp_path / "profiled"
+    plain.mkdir()
+    profiled.mkdir()
+    # The regions in these programs are disabled: only the program as a whole is profiled.
+    environ = environment(PROFKIT_DISABLE="1")
+    command = [*FORKING, str(PROGRAMS / program), scenario]
+    launcher = ["-m", "profkit", "run", *OPTIONS.get(scenario, ()), "-q", "--", sys.executable]
+    with ThreadPoolExecutor() as both:
+        alone = both.submit(run_program, plain, command, environ=environ)
+        run = both.submit(run_program, profiled, [*launcher, *command], environ=environ)
+    assert told_of_whole(run.result()) == told_of_whole(alone.result())
+    await_samplers_end(profiled)

@@ -12,8 +12,7 @@ from torch.utils import benchmark
 from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.source import trace_of
 from profkit.measuring.worker.timing import clock, clock_of_library
-from tests.integration.performing import performed
-from tests.support.worker_jobs import case, timer_job
+from tests.support.worker_jobs import case, performed, timer_job
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,17 +9,20 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from profkit.model.session import SessionState
+from profkit.process.procfs import is_same_process
+from profkit.store.spool import read_session
 from tests.integration.harness import await_samplers_end
 from tests.neighbours.harness import OWN_FRAME, PROGRAMS, environ
+from tests.support.waiting import LIMIT_S, until
 
 CLIENTS = 8
-_START_TIMEOUT_S, _END_TIMEOUT_S, _ANSWER_TIMEOUT_S = 30, 20, 20
+_END_TIMEOUT_S = _ANSWER_TIMEOUT_S = LIMIT_S
 _VARIES = re.compile(r"\b\d+(\.\d+)*\b|0x[0-9a-f]+")
 """Numbers in logs: ids of processes, times, ports."""
 
@@ -80,6 +83,15 @@ class Server:
             if len(self.pids) >= workers:
                 return
         raise AssertionError(f"{workers} workers, and only {self.pids} answered")
+
+    def await_ticks(self) -> None:
+        """Wait until all sessions have written their calls: they do so once a second, with their resources.
+
+        Some servers end by a signal, and write nothing then.
+        """
+        for path in self.folder.glob(".profkit/spool/2*/resources.jsonl"):
+            enough = _lines(path) + 2  # one may have begun before the last call ended
+            until(lambda path=path, enough=enough: _lines(path) >= enough or not _is_recorded(path.parent))
 
 
 Talk = Callable[[Server], object]
@@ -167,16 +179,27 @@ def free_port() -> int:
         return port
 
 
+def _lines(journal: Path) -> int:
+    return journal.read_bytes().count(b"\n")
+
+
+def _is_recorded(session: Path) -> bool:
+    manifest = read_session(session).manifest
+    return manifest.state is SessionState.RUNNING and is_same_process(
+        manifest.process.pid, manifest.process.start_ticks
+    )
+
+
 def _await_answer(server: Server, log: Path) -> None:
-    deadline_s = time.monotonic() + _START_TIMEOUT_S
-    while True:
+    def answers() -> bool:
         assert server.process.poll() is None, f"the server ended\n{log.read_text('utf-8')}"
         try:
             server.ask("/ready")
-            return
         except OSError:
-            assert time.monotonic() < deadline_s, f"the server does not answer\n{log.read_text('utf-8')}"
-            time.sleep(0.05)
+            return False
+        return True
+
+    until(answers, lambda: f"the server does not answer\n{log.read_text('utf-8')}")
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:

@@ -95,7 +95,7 @@ def test_cprofile(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("when", ["first", "later"])
 def test_freezegun(tmp_path: Path, when: str) -> None:
-    pair = both(tmp_path, program("frozen_clock.py", when), timeout_s=60)
+    pair = both(tmp_path, program("frozen_clock.py", when))
     assert_same(pair)
     found = seen(pair.folder)
     assert found["work"].calls == (13 if when == "later" else 12)

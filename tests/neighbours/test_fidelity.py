@@ -17,4 +17,4 @@ SCENES = [
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_same_answers(tmp_path: Path, scene: str) -> None:
-    assert_same(both(tmp_path, program("fidelity.py", scene), timeout_s=30))
+    assert_same(both(tmp_path, program("fidelity.py", scene)))

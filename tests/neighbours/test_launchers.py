@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,9 +16,10 @@ from typing import NamedTuple
 import pytest
 
 from profkit.model.run import Run
-from tests.integration.harness import await_samplers_end
-from tests.neighbours.harness import environ, profkit, runs_in
+from tests.integration.harness import await_samplers_end, listed
+from tests.neighbours.harness import assert_same, both, environ, program, runs_in
 from tests.neighbours.servers import Answer, Server, free_port, running
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.neighbours, pytest.mark.sampler, pytest.mark.timeout(600)]
 
@@ -120,15 +119,14 @@ def daemon(folder: Path, name: str, *options: str) -> Iterator[None]:
 
 def await_idle(folder: Path) -> None:
     """Wait until the cluster's node accepts jobs."""
-    deadline_s, state = time.monotonic() + TIMEOUT_S, ""
-    while state.strip() != "idle":
-        logs = "\n".join(log.read_text() for log in folder.glob("*.log"))
-        assert time.monotonic() < deadline_s, f"the node is {state}\n{logs}"
-        time.sleep(0.1)
-        state = subprocess.run(
+
+    def state() -> str:
+        return subprocess.run(
             ["sinfo", "--noheader", "--format=%T"], env=environ(SLURM_CONF=str(folder / "slurm.conf")),
             timeout=TIMEOUT_S, capture_output=True, text=True, check=False,
-        ).stdout  # fmt: skip
+        ).stdout.strip()  # fmt: skip
+
+    until(lambda: state() == "idle", lambda: "\n".join(log.read_text() for log in folder.glob("*.log")))
 
 
 @pytest.fixture
@@ -174,7 +172,7 @@ def launch_both(tmp_path: Path, command: Sequence[str], variables: dict[str, str
     """Run a launcher without and with the switch, check that it does the same, and return what."""
     bare = launch(tmp_path / "bare", command, variables)
     profiled = launch(tmp_path / "profiled", command, switched(variables))
-    await_samplers_end(tmp_path, timeout_s=60)
+    await_samplers_end(tmp_path)
     assert without_ids(profiled[:-1]) == without_ids(bare[:-1])
     assert profiled[-1] == bare[-1]
     return profiled
@@ -194,8 +192,8 @@ def check_runs(folder: Path, others: Sequence[str] = (), ranks: int = 2) -> None
     assert [working_processes(run) for run in runs if run.info.label != "rank.py"] == [set() for _ in others]
     worked = {run.info.process.pid: working_processes(run) for run in runs if run.info.label == "rank.py"}
     assert worked == {pid: {pid} for pid in printed}
-    listed = json.loads(profkit(folder, "list", "--json").stdout)["runs"]
-    assert sorted(run["id"] for run in listed) == sorted(run.info.id for run in runs)
+    kept = listed(folder)
+    assert sorted(run["id"] for run in kept) == sorted(run.info.id for run in runs)
 
 
 def serve(folder: Path, variables: dict[str, str]) -> tuple[Server, list[Answer]]:
@@ -241,10 +239,27 @@ def test_gunicorn(tmp_path: Path, variables: dict[str, str], options: Sequence[s
     """Its workers are forks, which are sampled as child processes: in its own run."""
     bare, expected = serve(tmp_path / "bare", variables)
     profiled, answers = serve(tmp_path / "profiled", switched(variables, *options))
-    await_samplers_end(tmp_path, timeout_s=60)
+    await_samplers_end(tmp_path)
     assert answers == expected
     assert without_ids(profiled.log.splitlines()) == without_ids(bare.log.splitlines())
     assert profiled.code == bare.code == 0
     (run,) = runs_in(tmp_path / "profiled")
     assert (run.info.label, run.info.error) == ("gunicorn", None)
     assert working_processes(run) == (profiled.pids if options else set())
+
+
+@pytest.mark.torch
+@pytest.mark.full
+def test_both_ranks(tmp_path: Path) -> None:
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    pair = both(tmp_path, [*torchrun, *program("torch_ranks.py")], OMP_NUM_THREADS="1")
+    assert_same(pair)
+    runs = [run for run in runs_in(pair.folder) if run.info.label == "step"]
+    assert len({run.info.process.pid for run in runs}) == 2
+    assert len({run.info.region.id for run in runs}) == 1
+    colours = []
+    for run in runs:
+        assert run.info.calls == 10
+        assert run.profile is not None
+        colours.append({frame.name for frame in run.profile.frames} & {"red", "green"})
+    assert sorted(map(sorted, colours)) == [["green"], ["red"]]

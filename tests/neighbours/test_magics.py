@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.integration.harness import ROOT, await_samplers_end, run_program
-from tests.neighbours.harness import environ, profkit, runs_in
+from tests.integration.harness import ROOT, await_samplers_end, profkit, run_program
+from tests.neighbours.harness import environ, runs_in
 from tests.neighbours.kernels import Kernel, started_kernel
 
 DEFINITIONS = """

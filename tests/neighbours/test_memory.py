@@ -15,8 +15,8 @@ from profkit.model.notes import NoteCode
 from profkit.model.profile import Profile, Value
 from profkit.model.run import Memory, Run
 from profkit.transforms.values import with_value
-from tests.integration.harness import WITH_THREADS, run_program
-from tests.neighbours.harness import assert_same, both, environ, profkit, program, runs_in
+from tests.integration.harness import WITH_THREADS, listed, profkit, run_program
+from tests.neighbours.harness import assert_same, both, environ, program, runs_in
 
 MB = 1_000_000
 NEAR = 0.02
@@ -85,8 +85,7 @@ def test_a_program_is_the_same_and_its_calls_are_known(tmp_path: Path) -> None:
 
 
 def test_objects_and_threads(tmp_path: Path) -> None:
-    done = run_program(tmp_path, program("memory_calls.py"), environ=environ())
-    assert done.returncode == 4, done.stderr
+    run_program(tmp_path, program("memory_calls.py"), environ=environ(), code=4)
     runs = by_label(tmp_path)
     objects = memory(runs["objects"])
     assert objects.python_allocators
@@ -244,8 +243,7 @@ def test_a_damaged_capture_is_set_aside(tmp_path: Path) -> None:
     data = bytearray(capture.read_bytes())
     data[: len(data) // 2] = b"\xff" * (len(data) // 2)
     capture.write_bytes(data)
-    done = run_program(tmp_path, ["-m", "profkit", "report", "load"], environ=environ())
-    assert done.returncode == 7
+    done = profkit(tmp_path, "report", "load", code=7)
     assert "segment-001.memray cannot be read" in done.stderr
     assert "largest of 2 calls" in done.stdout
     assert list((tmp_path / ".profkit" / "spool" / "damaged").rglob("segment-001.memray*"))
@@ -256,7 +254,7 @@ def test_a_capture_that_no_line_names_is_kept(tmp_path: Path) -> None:
     assert script(tmp_path, text).returncode == 0
     (journal,) = (tmp_path / ".profkit" / "spool").glob("2*/captures.jsonl")
     journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:2]))
-    done = run_program(tmp_path, ["-m", "profkit", "list"], environ=environ())
+    done = profkit(tmp_path, "list")
     assert "no line of captures.jsonl names it" in done.stderr
     assert list((tmp_path / ".profkit" / "spool" / "damaged").rglob("segment-001.memray*"))
 
@@ -282,7 +280,7 @@ def test_a_whole_program(tmp_path: Path) -> None:
     done = run_program(tmp_path, arguments, environ=environ())
     assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
     assert "make" in done.stderr
-    kept = json.loads(profkit(tmp_path, "list", "--json").stdout)["runs"]
+    kept = listed(tmp_path)
     assert [(run["label"], run["mode"], run["kind"]) for run in kept] == [("whole", "memory", "program")]
     assert kept[0]["memory"]["peak_bytes"] >= 10 * MB
     wrong = run_program(tmp_path, ["-m", "profkit", "run", "--mode", "memory", "--rate", "5", "x.py"])
@@ -302,7 +300,7 @@ def two_versions(tmp_path: Path) -> tuple[str, str]:
     """Ids of two runs, of a call that allocates 40 MB and one that allocates 60 MB."""
     for size in ("40", "60"):
         assert script(tmp_path, LOADS.replace("sys.argv[1]", repr(size))).returncode == 0
-    newest, oldest = json.loads(profkit(tmp_path, "list", "--json").stdout)["runs"]
+    newest, oldest = listed(tmp_path)
     return oldest["id"], newest["id"]
 
 
@@ -321,8 +319,7 @@ def test_bytes_are_compared_with_bytes_only(tmp_path: Path, two_versions: tuple[
 
     sampled = "@profkit.profile(sampler='none', label='s')\ndef f(): pass\nf()\n"
     assert script(tmp_path, sampled).returncode == 0
-    done = run_program(tmp_path, ["-m", "profkit", "compare", a, "s"], environ=environ())
-    assert done.returncode == 2
+    done = profkit(tmp_path, "compare", a, "s", code=2)
     assert "compare bytes with bytes" in done.stderr
     assert done.stderr.count("\n") == 1
 
@@ -428,8 +425,7 @@ def test_the_import_of_profkit_and_samples_load_no_memray(tmp_path: Path) -> Non
 
 
 def test_a_call_after_an_interrupted_one_is_tracked(tmp_path: Path) -> None:
-    done = run_program(tmp_path, program("interrupted_tracking.py"), environ=environ())
-    assert done.returncode == 0, done.stderr
+    done = run_program(tmp_path, program("interrupted_tracking.py"), environ=environ(), code=0)
     found = json.loads(done.stdout)
     assert found["problems"] == []
     assert found["places"] > 50

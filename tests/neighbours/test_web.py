@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from profkit.model.region import RegionKind
-from tests.integration.harness import await_samplers_end
-from tests.neighbours.harness import PROGRAMS, Seen, environ, profkit, runs_in, seen
+from tests.integration.harness import await_samplers_end, profkit
+from tests.neighbours.harness import PROGRAMS, Seen, environ, runs_in, seen
 from tests.neighbours.servers import Server, free_port, running, serve_both
+from tests.support.waiting import until
 
 TOKEN = "0123456789-abcdef-token"
 EXACT = {"rate": 100.0, "blocking": True}
@@ -77,11 +77,6 @@ def variables(**options: object) -> dict[str, str]:
     return {"WEB_OPTIONS": json.dumps(options)}
 
 
-def await_tick() -> None:
-    """Calls are written once a second, and uvicorn ends by a signal that it sends to itself."""
-    time.sleep(1.5)
-
-
 def check_colours(found: dict[str, Seen], labels: Sequence[str], calls: int) -> None:
     """Each route has all of its requests, and of the functions only the one that it calls."""
     for label, colour in zip(labels, COLOURS, strict=True):
@@ -109,7 +104,7 @@ def test_sampled_requests_are_those_of_their_routes(tmp_path: Path, service: Ser
 
     def talk(server: Server) -> object:
         answers = server.ask_all([*service.paths, "/broken", "/nowhere/7"])
-        await_tick()
+        server.await_ticks()
         return answers
 
     served = serve_both(tmp_path, service.argv, talk, **variables(every=1, **EXACT))
@@ -135,7 +130,7 @@ def test_a_request_on_demand_has_its_own_samples_only(tmp_path: Path, service: S
         wrong = clients.submit(server.ask_with, {"Profkit-Token": f"{TOKEN}."}, red)
         query = server.ask(f"/query?a=1&{by_query}&profkit_answer=response&b=%20")
         assert all(other.result().status == 200 for other in others)
-        await_tick()
+        server.await_ticks()
     for (answer, headers), label in ((page.result(), 0), (second.result(), 1)):
         assert (answer.status, headers["cache-control"]) == (200, "no-store")
         assert answer.kind == "text/html; charset=utf-8"
@@ -213,7 +208,7 @@ def test_each_worker_has_its_own_runs_which_merge(tmp_path: Path, name: str) -> 
     def talk(server: Server) -> None:
         server.reach(2, "/reach")
         server.ask_all(["/reach"] * 40)
-        await_tick()
+        server.await_ticks()
 
     # How often workers are replaced depends on how the requests are spread over them.
     replaced = ("Autorestarting worker", "Worker exiting", "Booting worker") if workers.replaced else ()
@@ -233,12 +228,12 @@ def test_a_worker_that_is_killed_leaves_no_sampler(tmp_path: Path) -> None:
     with serving(tmp_path, service, every=1, **EXACT) as server:
         server.reach(1, "/red/1")
         (worker,) = server.pids
-        await_tick()
+        server.await_ticks()
         os.kill(worker, signal.SIGKILL)
         await_samplers_end(tmp_path)
         server.reach(1, "/red/1")
         assert worker not in server.pids
-        await_tick()
+        server.await_ticks()
     found = seen(tmp_path)[service.labels[0]]
     assert found.pids == server.pids | {worker}
 
@@ -251,15 +246,17 @@ def test_a_reloaded_application_is_profiled_again(tmp_path: Path) -> None:
     with serving(tmp_path, service, every=1) as server:
         server.reach(1, "/reach")
         before = set(server.pids)
-        await_tick()
+        server.await_ticks()
         app.write_text(f"{app.read_text('utf-8')}\n# edited\n", "utf-8")
         server.process.send_signal(signal.SIGHUP)
-        deadline_s = time.monotonic() + 30
-        while server.pids <= before:
-            assert time.monotonic() < deadline_s, "the server did not reload"
+
+        def is_reloaded() -> bool:
             with contextlib.suppress(OSError):
                 server.reach(1, "/reach")
-        await_tick()
+            return not server.pids <= before
+
+        until(is_reloaded, "the server did not reload")
+        server.await_ticks()
     assert seen(tmp_path)["GET /reach"].pids >= server.pids | before
 
 

@@ -8,19 +8,16 @@ PAGE_S = 0.2
 
 
 async def fetch_page(number: int) -> str:
-    """Return a page; the service needs a while."""
     await asyncio.sleep(PAGE_S)  # ALSO
     return f"page {number}"
 
 
 async def fetch_all(pages: int) -> list[str]:
-    """Return all pages, one after the other."""
     with truth.also:
         return [await fetch_page(number) for number in range(pages)]
 
 
 async def main() -> None:
-    """Start the task, prepare, and wait for its result."""
     task = asyncio.create_task(fetch_all(int(truth.SECONDS / PAGE_S)))
     await asyncio.sleep(0)
     header = ", ".join(str(number) for number in range(1_000))

@@ -9,14 +9,12 @@ JOB_S = 0.08
 
 
 def download(url: str) -> bytes:
-    """Download with a library that blocks."""
     with truth.planted:
         time.sleep(JOB_S)  # PLANTED
     return url.encode() * 100
 
 
 async def handle(urls: list[str]) -> int:
-    """Return the size of all downloads."""
     size = 0
     for url in urls:
         size += len(download(url))
@@ -25,7 +23,6 @@ async def handle(urls: list[str]) -> int:
 
 
 async def main() -> None:
-    """Handle two lists that are meant to overlap."""
     urls = [f"https://example.org/{number}" for number in range(int(truth.SECONDS / JOB_S / 2))]
     print(sum(await asyncio.gather(handle(urls), handle(urls))), "bytes")
 

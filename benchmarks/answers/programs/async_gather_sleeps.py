@@ -6,7 +6,6 @@ from benchmarks.answers import truth
 
 
 async def ask(number: int) -> int:
-    """Return the reply of one service."""
     for attempt in range(4):
         with truth.planted:
             await asyncio.sleep(truth.SECONDS / 4 * (0.8 + number / 200))  # PLANTED
@@ -16,7 +15,6 @@ async def ask(number: int) -> int:
 
 
 async def main() -> None:
-    """Print the sum of all replies."""
     with truth.also:
         replies = await asyncio.gather(*(ask(number) for number in range(40)))  # ALSO
     print(sum(replies))

@@ -8,7 +8,6 @@ from benchmarks.answers import truth
 
 
 async def poll(stopping: asyncio.Event) -> int:
-    """Look for new jobs ten times a second."""
     polls = 0
     while not stopping.is_set():
         await asyncio.sleep(0.1)
@@ -17,7 +16,6 @@ async def poll(stopping: asyncio.Event) -> int:
 
 
 async def hash_uploads(end_s: float) -> str:
-    """Hash one upload after another."""
     digest = hashlib.sha256()
     upload = bytes(range(256)) * 40_000
     while perf_counter() < end_s:
@@ -28,7 +26,6 @@ async def hash_uploads(end_s: float) -> str:
 
 
 async def main() -> None:
-    """Hash and poll side by side."""
     stopping = asyncio.Event()
     poller = asyncio.create_task(poll(stopping))
     print(await hash_uploads(perf_counter() + truth.SECONDS))

@@ -8,14 +8,12 @@ from benchmarks.answers import truth
 
 
 def query_blocking(number: int) -> int:
-    """Return the reply of a library that only has blocking calls."""
     with truth.also:
         time.sleep(0.15)  # ALSO
     return number * number
 
 
 async def main() -> None:
-    """Query one number after another."""
     replies: list[int] = []
     end_s = perf_counter() + truth.SECONDS
     while perf_counter() < end_s:

@@ -9,7 +9,6 @@ jobs: list[str] = []
 
 
 def poll() -> int:  # PLANTED
-    """Look for jobs without a pause."""
     polls = 0
     while not stopping.is_set():
         polls += 1
@@ -19,7 +18,6 @@ def poll() -> int:  # PLANTED
 
 
 def run_poller() -> None:
-    """Poll until the service stops."""
     with truth.planted:
         poll()
     truth.threads()

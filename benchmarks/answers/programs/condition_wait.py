@@ -12,7 +12,6 @@ messages: deque[bytes] = deque()
 
 
 def broker(connection: socket.socket) -> None:
-    """Publish a message every 60 ms."""
     end_s = time.perf_counter() + truth.SECONDS
     while time.perf_counter() < end_s:
         time.sleep(0.06)
@@ -22,7 +21,6 @@ def broker(connection: socket.socket) -> None:
 
 
 def receive(connection: socket.socket) -> None:
-    """Put each message into the queue."""
     while True:
         message = connection.recv(100, socket.MSG_WAITALL)
         with ready:
@@ -33,7 +31,6 @@ def receive(connection: socket.socket) -> None:
 
 
 def next_message() -> bytes:
-    """Return the next message."""
     with ready:
         while not messages:
             with truth.planted:

@@ -13,7 +13,6 @@ stopping = threading.Event()
 
 
 def flush() -> None:
-    """Write the cache to a slow disk every few milliseconds, with the library locked."""
     while not stopping.is_set():
         libc.pthread_mutex_lock(mutex)
         time.sleep(0.3)
@@ -23,7 +22,6 @@ def flush() -> None:
 
 
 def lookup(key: int) -> int:
-    """Look a key up in the library's cache."""
     with truth.planted:
         libc.pthread_mutex_lock(mutex)  # PLANTED
     value = sum(range(key % 1_000))

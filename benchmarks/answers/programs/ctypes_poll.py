@@ -17,7 +17,6 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def await_input(fd: int, timeout_ms: int) -> bool:
-    """Return whether the port has input."""
     entry = PollFd(fd, 1, 0)
     with truth.planted:
         ready = libc.poll(ctypes.byref(entry), 1, timeout_ms)  # PLANTED

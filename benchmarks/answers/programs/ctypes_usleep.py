@@ -9,13 +9,11 @@ libc = ctypes.CDLL(None)
 
 
 def read_register(number: int) -> int:
-    """Read a register; the device needs 30 ms."""
     libc.usleep(30_000)  # PLANTED
     return number * 3 % 256
 
 
 def main() -> None:
-    """Read registers for some seconds."""
     values: list[int] = []
     end_s = perf_counter() + truth.SECONDS
     while perf_counter() < end_s:

@@ -12,7 +12,6 @@ torch.set_num_threads(1)
 
 
 def augment(rank: int, step: int) -> torch.Tensor:  # PLANTED
-    """Return a batch; large images of rank 1 are scaled down pixel by pixel."""
     size = 3_000_000 if rank == 1 else 10_000
     total = 0
     for pixel in range(size):
@@ -21,7 +20,6 @@ def augment(rank: int, step: int) -> torch.Tensor:  # PLANTED
 
 
 def main() -> None:
-    """Train for some steps."""
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     model = DistributedDataParallel(torch.nn.Linear(64, 8))

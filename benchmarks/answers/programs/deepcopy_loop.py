@@ -15,7 +15,6 @@ CONFIGURATION = {
 
 
 def handle(number: int) -> int:
-    """Handle a request with a configuration of its own."""
     with truth.planted:
         own = copy.deepcopy(CONFIGURATION)  # PLANTED
     own[f"service {number % 60}"]["limits"] = {}
@@ -23,7 +22,6 @@ def handle(number: int) -> int:
 
 
 def main() -> None:
-    """Handle requests for some seconds."""
     end_s, number = perf_counter() + truth.SECONDS, 0
     while perf_counter() < end_s:
         number += handle(number) // 60

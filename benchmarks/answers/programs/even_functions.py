@@ -11,72 +11,58 @@ values = [number * 37 % 101 / 1.0 for number in range(1_000)]
 
 
 def mean() -> float:
-    """Return the mean."""
     return sum([value + 0 for value in values]) / len(values)
 
 
 def squares() -> float:
-    """Return the sum of squares."""
     return sum([value * value for value in values])
 
 
 def cubes() -> float:
-    """Return the sum of cubes."""
     return sum([value * value * value for value in values])
 
 
 def roots() -> float:
-    """Return the sum of roots."""
     return sum([math.sqrt(value) for value in values])
 
 
 def logs() -> float:
-    """Return the sum of logarithms."""
     return sum([math.log(value + 1) for value in values])
 
 
 def sines() -> float:
-    """Return the sum of sines."""
     return sum([math.sin(value) for value in values])
 
 
 def largest() -> float:
-    """Return the largest negative."""
     return max([-value for value in values])
 
 
 def smallest() -> float:
-    """Return the smallest remainder."""
     return min([value % 17 for value in values])
 
 
 def spread() -> float:
-    """Return the range."""
     return max([value + 1 for value in values]) - min(values)
 
 
 def rounded() -> float:
-    """Return the sum of rounded values."""
     return sum([round(value, 1) for value in values])
 
 
 def halves() -> float:
-    """Return the sum of halves."""
     return sum([value / 2 for value in values])
 
 
 def positive() -> float:
-    """Return the number of large values."""
     return float(len([value for value in values if value > 50]))
 
 
 def inverse() -> float:
-    """Return the sum of inverses."""
     return sum([1 / (value + 1) for value in values])
 
 
 def alternating() -> float:
-    """Return the alternating sum."""
     return sum([-value if n % 2 else value for n, value in enumerate(values)])
 
 

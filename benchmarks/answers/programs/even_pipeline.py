@@ -9,7 +9,6 @@ TEXT = "The quick, brown fox 7 jumps over 12 lazy dogs.\n" * 200
 
 
 def lower(text: str) -> str:
-    """Return the text, lower."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = text.lower()
@@ -17,7 +16,6 @@ def lower(text: str) -> str:
 
 
 def stripped(text: str) -> str:
-    """Return the text, stripped."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = "\n".join([line.strip() for line in text.splitlines()])
@@ -25,7 +23,6 @@ def stripped(text: str) -> str:
 
 
 def no_digits(text: str) -> str:
-    """Return the text, no digits."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = "".join([c for c in text if not c.isdigit()])
@@ -33,7 +30,6 @@ def no_digits(text: str) -> str:
 
 
 def no_commas(text: str) -> str:
-    """Return the text, no commas."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = text.replace(",", "")
@@ -41,7 +37,6 @@ def no_commas(text: str) -> str:
 
 
 def single_spaces(text: str) -> str:
-    """Return the text, single spaces."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = " ".join(text.split())
@@ -49,7 +44,6 @@ def single_spaces(text: str) -> str:
 
 
 def titles(text: str) -> str:
-    """Return the text, titles."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = text.title()
@@ -57,7 +51,6 @@ def titles(text: str) -> str:
 
 
 def swapped(text: str) -> str:
-    """Return the text, swapped."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = text.swapcase()
@@ -65,7 +58,6 @@ def swapped(text: str) -> str:
 
 
 def reversed_words(text: str) -> str:
-    """Return the text, reversed words."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = " ".join(text.split()[::-1])
@@ -73,7 +65,6 @@ def reversed_words(text: str) -> str:
 
 
 def plain_ascii(text: str) -> str:
-    """Return the text, plain ascii."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = text.encode("ascii", "ignore").decode()
@@ -81,7 +72,6 @@ def plain_ascii(text: str) -> str:
 
 
 def centred(text: str) -> str:
-    """Return the text, centred."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = text.center(12_000)
@@ -89,7 +79,6 @@ def centred(text: str) -> str:
 
 
 def vowels(text: str) -> str:
-    """Return the text, vowels."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = "".join([c for c in text if c in "aeiou "]) or text
@@ -97,7 +86,6 @@ def vowels(text: str) -> str:
 
 
 def sorted_words(text: str) -> str:
-    """Return the text, sorted words."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = " ".join(sorted(text.split()))
@@ -105,7 +93,6 @@ def sorted_words(text: str) -> str:
 
 
 def doubled(text: str) -> str:
-    """Return the text, doubled."""
     end_s = perf_counter() + STEP_S
     while perf_counter() < end_s:
         result = "".join([c + c for c in text])[: len(text)]
@@ -113,7 +100,6 @@ def doubled(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a text after all steps."""
     text = stripped(lower(text))
     text = single_spaces(no_commas(no_digits(text)))
     text = reversed_words(swapped(titles(text)))

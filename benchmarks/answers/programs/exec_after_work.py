@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def render_template(values: dict[str, str]) -> str:  # PLANTED
-    """Return a configuration with all values."""
     text = "\n".join(f"{name} = ${{{name}}}" for name in values)
     for name, value in values.items():
         text = text.replace("${" + name + "}", value)

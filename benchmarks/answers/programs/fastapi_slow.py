@@ -16,7 +16,6 @@ app = FastAPI()
 
 @app.get("/report")
 async def report(rows: int) -> dict[str, int]:
-    """Return the sum of a report's rows."""
     with truth.planted:
         await asyncio.sleep(0.15)  # PLANTED
     total = sum(number * number % 13 for number in range(rows))
@@ -27,7 +26,6 @@ server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
 
 
 def ask() -> None:
-    """Ask for reports until the time is over, then stop the server."""
     while not server.started:
         threading.Event().wait(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]

@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def render(page: int) -> int:  # ALSO
-    """Render a page."""
     pixels = 0
     for number in range(4_000_000):
         pixels += (number ^ page) & 255
@@ -15,7 +14,6 @@ def render(page: int) -> int:  # ALSO
 
 
 def render_in_child(page: int) -> int:
-    """Return the exit status of a child that renders the page."""
     pid = os.fork()
     if pid == 0:
         with truth.also:

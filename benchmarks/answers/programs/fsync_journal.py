@@ -8,14 +8,12 @@ from benchmarks.answers import truth
 
 
 def append(fd: int, entry: dict[str, int]) -> None:
-    """Write an entry, and wait for the disk."""
     os.write(fd, json.dumps(entry).encode() + b"\n")
     with truth.planted:
         os.fsync(fd)  # PLANTED
 
 
 def main() -> None:
-    """Write entries for some seconds."""
     fd = os.open("journal.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     end_s, number = perf_counter() + truth.SECONDS, 0
     while perf_counter() < end_s:

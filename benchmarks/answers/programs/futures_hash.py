@@ -10,7 +10,6 @@ end_s = perf_counter() + truth.SECONDS
 
 
 def hash_passwords(number: int) -> int:
-    """Hash passwords until the time is over; return how many."""
     done = 0
     with truth.planted:
         while perf_counter() < end_s:
@@ -20,7 +19,6 @@ def hash_passwords(number: int) -> int:
 
 
 def main() -> None:
-    """Print the number of hashes of all threads."""
     with ThreadPoolExecutor(2, thread_name_prefix="hasher") as pool:
         futures = [pool.submit(hash_passwords, number) for number in range(2)]
         total = 0

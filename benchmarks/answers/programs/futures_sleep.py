@@ -7,14 +7,12 @@ from benchmarks.answers import truth
 
 
 def call_service(number: int) -> str:
-    """Return the answer of the service, which allows eight calls a second for each client."""
     with truth.planted:
         time.sleep(0.125)  # PLANTED
     return f"answer {number}"
 
 
 def main() -> None:
-    """Call the service with four clients."""
     calls = int(truth.SECONDS / 0.125) * 4
     with ThreadPoolExecutor(4, thread_name_prefix="client") as pool:
         futures = [pool.submit(call_service, number) for number in range(calls)]

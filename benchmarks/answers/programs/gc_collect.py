@@ -16,7 +16,6 @@ class Node:
 
 
 def parse(size: int) -> Node:
-    """Return a tree with as many nodes as wanted."""
     root = Node(None)
     for _ in range(size):
         Node(root)

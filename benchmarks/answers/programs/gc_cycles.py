@@ -6,7 +6,6 @@ from benchmarks.answers import truth
 
 
 def load(count: int) -> list[dict[str, object]]:  # PLANTED
-    """Return records with references to their neighbours."""
     records: list[dict[str, object]] = []
     for number in range(count):
         record: dict[str, object] = {"number": number, "tags": [number], "before": None, "next": None}

@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def read(end_s: float) -> Iterator[str]:
-    """Yield lines until the time is over."""
     number = 0
     while perf_counter() < end_s:
         yield f"{number};{number % 60};{number * 3 % 1_000}"
@@ -15,13 +14,11 @@ def read(end_s: float) -> Iterator[str]:
 
 
 def parse(lines: Iterator[str]) -> Iterator[list[int]]:
-    """Yield the numbers of each line."""
     for line in lines:
         yield [int(part) for part in line.split(";")]
 
 
 def smooth(rows: Iterator[list[int]]) -> Iterator[float]:
-    """Yield the mean of the last values."""
     window: list[int] = []
     for _, _, value in rows:
         window = [*window[-400:], value]
@@ -29,7 +26,6 @@ def smooth(rows: Iterator[list[int]]) -> Iterator[float]:
 
 
 def mean(values: list[int]) -> float:  # PLANTED
-    """Return the mean, weighted by age."""
     total = weights = 0
     for age, value in enumerate(values):
         total += value * (age + 1)
@@ -38,7 +34,6 @@ def mean(values: list[int]) -> float:  # PLANTED
 
 
 def main() -> None:
-    """Print the sum of the smoothed values."""
     with truth.planted:
         print(sum(smooth(parse(read(perf_counter() + truth.SECONDS)))))
 

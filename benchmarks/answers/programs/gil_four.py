@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def is_prime(number: int) -> bool:  # PLANTED
-    """Return whether a number is a prime."""
     divisor = 3
     while divisor * divisor <= number:
         if number % divisor == 0:
@@ -17,7 +16,6 @@ def is_prime(number: int) -> bool:  # PLANTED
 
 
 def count_primes(first: int, counts: list[int]) -> None:
-    """Count the primes from `first` on, until the time is over."""
     end_s, found, number = perf_counter() + truth.SECONDS, 0, first
     with truth.planted:
         while perf_counter() < end_s:

@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def simulate(angle: float, results: list[float]) -> None:
-    """Simulate a pendulum with small steps."""
     end_s = perf_counter() + truth.SECONDS
     with truth.planted:
         results.append(steps(angle, end_s))
@@ -15,7 +14,6 @@ def simulate(angle: float, results: list[float]) -> None:
 
 
 def steps(angle: float, end_s: float) -> float:  # PLANTED
-    """Return the angle after all steps."""
     speed, number = 0.0, 0
     while True:
         speed -= 9.81 * (angle - angle**3 / 6) * 1e-4

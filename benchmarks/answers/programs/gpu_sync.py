@@ -9,7 +9,6 @@ import torch
 
 
 def main() -> None:
-    """Multiply large matrices for some seconds."""
     weights = torch.randn(8_192, 8_192, device="cuda")
     batch = torch.randn(8_192, 8_192, device="cuda")
     torch.cuda.synchronize()

@@ -8,7 +8,6 @@ from benchmarks.answers import truth
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-512 of a file."""
     content = path.read_bytes()
     with truth.planted:
         digest = hashlib.sha512(content)  # PLANTED
@@ -16,7 +15,6 @@ def checksum(path: Path) -> str:
 
 
 def main() -> None:
-    """Check the folder for some seconds."""
     folder = Path("files")
     folder.mkdir(exist_ok=True)
     for number in range(6):

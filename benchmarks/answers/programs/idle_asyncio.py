@@ -7,14 +7,12 @@ from benchmarks.answers import truth
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Return each line."""
     while line := await reader.readline():
         writer.write(line)
         await writer.drain()
 
 
 async def main() -> None:
-    """Serve until the time is over."""
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     async with server:
         with suppress(TimeoutError):

@@ -10,7 +10,6 @@ class Echo(socketserver.StreamRequestHandler):
     """Returns each line."""
 
     def handle(self) -> None:
-        """Answer one client."""
         for line in self.rfile:
             self.wfile.write(line)
 

@@ -9,7 +9,6 @@ jobs: Queue[str] = Queue()
 
 
 def work(job: str) -> None:
-    """Do a job."""
     print(job.upper())
 
 

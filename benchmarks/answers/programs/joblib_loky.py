@@ -9,7 +9,6 @@ from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
 
 def evaluate(parameter: float) -> float:  # ALSO
-    """Return the score of a parameter."""
     end_s, score = perf_counter() + truth.SECONDS / 3, 0.0
     with truth.also:
         while perf_counter() < end_s:
@@ -20,7 +19,6 @@ def evaluate(parameter: float) -> float:  # ALSO
 
 
 def main() -> None:
-    """Evaluate six parameters, two at a time."""
     with truth.planted:
         scores = Parallel(n_jobs=2)(delayed(evaluate)(n / 10) for n in range(6))  # PLANTED
     print(min(scores))

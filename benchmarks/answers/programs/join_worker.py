@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def rank(words: list[str]) -> list[str]:  # PLANTED
-    """Return the words by their number of vowels, then by their reverse."""
     scored = []
     for word in words:
         vowels = sum(word.count(vowel) for vowel in "aeiou")
@@ -16,7 +15,6 @@ def rank(words: list[str]) -> list[str]:  # PLANTED
 
 
 def work() -> None:
-    """Rank the words again and again."""
     words = [f"word{number * 7919 % 10_007}aeiou"[: 4 + number % 9] for number in range(10_000)]
     end_s = perf_counter() + truth.SECONDS
     with truth.planted:

@@ -11,14 +11,12 @@ DOCUMENT = json.dumps(
 
 
 def find_user(name: str) -> float:
-    """Return the score of a user."""
     with truth.planted:
         users = json.loads(DOCUMENT)["users"]  # PLANTED
     return float(next(user["score"] for user in users if user["name"] == name))
 
 
 def main() -> None:
-    """Answer requests for some seconds."""
     total, requests, end_s = 0.0, 0, perf_counter() + truth.SECONDS
     while perf_counter() < end_s:
         total += find_user(f"user {requests % 1_000}")

@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def generate(path: Path, articles: int) -> None:
-    """Write the package as another tool of the project does."""
     path.mkdir(parents=True, exist_ok=True)
     lines = [f"def price_{n}(count):\n    return count * {n} + {n % 7}\n" for n in range(articles)]
     parts = [lines[first : first + 2_000] for first in range(0, articles, 2_000)]
@@ -18,7 +17,6 @@ def generate(path: Path, articles: int) -> None:
 
 
 def price(article: int, count: int) -> int:
-    """Return the price of some articles."""
     with truth.planted:
         import catalogue  # type: ignore[import-not-found]  # PLANTED
     result: int = getattr(catalogue, f"price_{article}")(count)
@@ -26,7 +24,6 @@ def price(article: int, count: int) -> int:
 
 
 def main() -> None:
-    """Print a price."""
     generate(Path("generated", "catalogue"), int(truth.SECONDS * 40_000))
     sys.path.insert(0, "generated")
     print(price(1_000, 3))

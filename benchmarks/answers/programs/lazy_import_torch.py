@@ -6,14 +6,12 @@ from benchmarks.answers import truth
 
 
 def norm(values: list[float]) -> float:
-    """Return the norm of a vector."""
     with truth.planted:
         import torch  # PLANTED
     return float(torch.tensor(values).norm())
 
 
 def main(arguments: list[str]) -> None:
-    """Print the norm of the arguments."""
     values = [float(argument) for argument in arguments] or [3.0, 4.0]
     print(norm(values))
 

@@ -22,7 +22,6 @@ class Images(Dataset[torch.Tensor]):
 
 
 def augment(pixels: list[int]) -> list[float]:  # ALSO
-    """Return brighter, noisy and normalised pixels."""
     brighter = [min(255, pixel + 20) for pixel in pixels]
     noisy = [pixel + (number * 31 % 17) - 8 for number, pixel in enumerate(brighter)]
     mean = sum(noisy) / len(noisy)
@@ -30,7 +29,6 @@ def augment(pixels: list[int]) -> list[float]:  # ALSO
 
 
 def main() -> None:
-    """Train for some seconds."""
     model = torch.nn.Linear(3_000, 10)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     loader = DataLoader(Images(), batch_size=16, num_workers=2)

@@ -11,13 +11,11 @@ journal: list[str] = []
 
 
 def flush(entry: str) -> None:
-    """Append an entry and wait until the disk has it."""
     journal.append(entry)
     time.sleep(0.01)  # ALSO
 
 
 def record(entry: str) -> None:
-    """Append an entry alone."""
     with truth.planted:
         journal_lock.acquire()  # PLANTED
     try:
@@ -28,7 +26,6 @@ def record(entry: str) -> None:
 
 
 def serve(name: str) -> None:
-    """Handle requests; each is recorded."""
     end_s = perf_counter() + truth.SECONDS
     while perf_counter() < end_s:
         record(f"{name}: {sum(range(2_000))}")

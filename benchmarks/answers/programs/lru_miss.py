@@ -8,7 +8,6 @@ from benchmarks.answers import truth
 
 @lru_cache(maxsize=256)
 def formatted(price: int, now_s: float) -> str:  # PLANTED
-    """Return a price with separators."""
     digits, parts = str(price), []
     while digits:
         parts.append(digits[-3:])
@@ -18,7 +17,6 @@ def formatted(price: int, now_s: float) -> str:  # PLANTED
 
 
 def main() -> None:
-    """Format the same hundred prices again and again."""
     end_s, length = perf_counter() + truth.SECONDS, 0
     with truth.planted:
         while (now_s := perf_counter()) < end_s:

@@ -9,7 +9,6 @@ import numpy as np
 
 
 def iterate(matrix: np.ndarray, steps_s: float) -> float:
-    """Return an estimate of the largest eigenvalue."""
     end_s, vectors = perf_counter() + steps_s, np.ones((len(matrix), 400))
     while perf_counter() < end_s:
         with truth.planted:

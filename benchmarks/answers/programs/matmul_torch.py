@@ -9,7 +9,6 @@ import torch
 
 
 def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Return the attended values."""
     with truth.planted:
         scores = torch.matmul(queries, keys.transpose(-1, -2))  # PLANTED
     best = scores.argmax(dim=-1)
@@ -18,7 +17,6 @@ def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> t
 
 @torch.inference_mode()
 def main() -> None:
-    """Attend for some seconds."""
     queries, keys = torch.randn(2, 1_200, 2_048), torch.randn(2, 1_200, 2_048)
     values = torch.randn(1_200, 64)
     end_s, attended = perf_counter() + 2 * truth.SECONDS, values

@@ -6,7 +6,6 @@ from benchmarks.answers import truth
 
 
 def unique(values: list[int]) -> list[int]:
-    """Return each value once, in the same order."""
     seen: list[int] = []
     for value in values:
         if value not in seen:  # PLANTED
@@ -15,7 +14,6 @@ def unique(values: list[int]) -> list[int]:
 
 
 def main() -> None:
-    """Clean some lists."""
     values = [number * 7_919 % 3_001 for number in range(6_000)]
     end_s, kept = perf_counter() + truth.SECONDS, 0
     while perf_counter() < end_s:

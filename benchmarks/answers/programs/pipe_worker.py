@@ -8,13 +8,11 @@ from benchmarks.answers import truth
 
 
 def follow(commands: int) -> None:
-    """Read commands until the pipe is closed."""
     while command := os.read(commands, 4096):
         print("command:", command.decode())
 
 
 def score(row: list[int]) -> int:  # PLANTED
-    """Return the score of a row."""
     total = 0
     for value in row:
         total = (total * 31 + value * value) % 1_000_003

@@ -15,7 +15,6 @@ while time.monotonic() < end_s:
 
 
 def follow(command: list[str]) -> int:
-    """Return the sum of the times in the log."""
     total_ms = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, truth.planted:
         assert process.stdout is not None

@@ -11,7 +11,6 @@ keys: Queue[bytes | None] = Queue(maxsize=4)
 
 
 def derive() -> None:
-    """Derive one key after another."""
     end_s, number = perf_counter() + truth.SECONDS, 0
     with truth.also:
         while perf_counter() < end_s:
@@ -22,7 +21,6 @@ def derive() -> None:
 
 
 def main() -> None:
-    """Print the number of keys and their last byte."""
     threading.Thread(target=derive, name="derive").start()
     received = []
     while True:

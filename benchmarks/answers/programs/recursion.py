@@ -6,7 +6,6 @@ from benchmarks.answers import truth
 
 
 def ways(amount: int, coins: tuple[int, ...]) -> int:  # PLANTED
-    """Return the number of ways to pay an amount with the coins."""
     if amount == 0:
         return 1
     if amount < 0 or not coins:
@@ -15,7 +14,6 @@ def ways(amount: int, coins: tuple[int, ...]) -> int:  # PLANTED
 
 
 def main() -> None:
-    """Print the ways for several amounts."""
     end_s, amount, total = perf_counter() + truth.SECONDS, 100, 0
     while perf_counter() < end_s:
         with truth.planted:

@@ -9,7 +9,6 @@ CODE = re.compile(r"(?:[a-z]+-?)+\d$")
 
 
 def is_code(text: str) -> bool:
-    """Return whether a text is a product code."""
     return CODE.match(text) is not None  # PLANTED
 
 

@@ -7,7 +7,6 @@ from benchmarks.answers import truth
 
 
 def await_file(path: Path, timeout_s: float) -> bool:
-    """Return whether the file has appeared in time."""
     end_s = time.monotonic() + timeout_s
     while time.monotonic() < end_s:
         if path.exists():

@@ -9,7 +9,6 @@ from benchmarks.answers import truth
 
 
 def sensor(connection: socket.socket) -> None:
-    """Send a reading every 40 ms, like the device."""
     end_s = time.perf_counter() + truth.SECONDS
     with connection:
         while time.perf_counter() < end_s:
@@ -19,7 +18,6 @@ def sensor(connection: socket.socket) -> None:
 
 
 def read_all(connection: socket.socket) -> float:
-    """Return the mean of all readings."""
     readings: list[float] = []
     while True:
         with truth.planted:

@@ -11,7 +11,6 @@ CLIENTS = 3
 
 
 def client(connection: socket.socket, pause_s: float) -> None:
-    """Send a line after each pause."""
     end_s = time.perf_counter() + truth.SECONDS
     with connection:
         while time.perf_counter() < end_s:
@@ -21,7 +20,6 @@ def client(connection: socket.socket, pause_s: float) -> None:
 
 
 def collect(selector: selectors.BaseSelector) -> int:
-    """Return the number of bytes that arrived until all clients have closed."""
     received, still_open = 0, CLIENTS
     while still_open:
         with truth.planted:

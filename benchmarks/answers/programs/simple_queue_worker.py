@@ -11,13 +11,11 @@ finished: SimpleQueue[Counter[str] | None] = SimpleQueue()
 
 
 def write_results() -> None:
-    """Write each finished index."""
     while (index := finished.get()) is not None:
         print(len(index), "words,", index.most_common(3))
 
 
 def index_words(text: str) -> Counter[str]:  # PLANTED
-    """Count the words of a text without their endings."""
     counts: Counter[str] = Counter()
     for word in text.split():
         stem = word.lower().removesuffix("ing").removesuffix("ed").strip(".,;")

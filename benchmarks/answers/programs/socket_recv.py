@@ -8,7 +8,6 @@ from benchmarks.answers import truth
 
 
 def serve(listener: socket.socket) -> None:
-    """Answer each line after 70 ms."""
     connection, _ = listener.accept()
     with connection:
         while connection.recv(100):
@@ -17,7 +16,6 @@ def serve(listener: socket.socket) -> None:
 
 
 def ask(connection: socket.socket, question: str) -> int:
-    """Return the server's answer."""
     connection.sendall(question.encode() + b"\n")
     with truth.planted:
         answer = connection.recv(100)  # PLANTED

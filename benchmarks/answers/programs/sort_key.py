@@ -11,14 +11,12 @@ LETTERS = "aäbcçdeéèfghiïjklmnñoöpqrstuüvwxyz"
 
 
 def sort_key(name: str) -> tuple[str, ...]:  # PLANTED
-    """Return a key that ignores accents."""
     decomposed = unicodedata.normalize("NFD", name.casefold())
     letters = [letter for letter in decomposed if not unicodedata.combining(letter)]
     return tuple("".join(letters).split())
 
 
 def main() -> None:
-    """Sort the book each time an entry is added."""
     names = [" ".join("".join(random.choices(LETTERS, k=8)) for _ in range(3)) for _ in range(3_000)]
     end_s = perf_counter() + truth.SECONDS
     while perf_counter() < end_s:

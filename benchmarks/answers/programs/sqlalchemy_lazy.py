@@ -30,7 +30,6 @@ class Book(Base):
 
 
 def count_books(session: Session) -> int:
-    """Return the number of all authors' books."""
     total = 0
     for author in session.scalars(select(Author)):
         with truth.planted:

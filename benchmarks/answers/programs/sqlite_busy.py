@@ -10,7 +10,6 @@ stopping = threading.Event()
 
 
 def import_catalogue() -> None:
-    """Import in long transactions."""
     connection = sqlite3.connect("shop.db", isolation_level=None)
     while not stopping.is_set():
         connection.execute("BEGIN IMMEDIATE")
@@ -22,7 +21,6 @@ def import_catalogue() -> None:
 
 
 def store(connection: sqlite3.Connection, number: int) -> None:
-    """Store one order."""
     with truth.planted:
         connection.execute("BEGIN IMMEDIATE")  # PLANTED
     connection.execute("INSERT INTO orders VALUES (?)", (number,))

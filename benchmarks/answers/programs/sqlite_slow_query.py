@@ -12,7 +12,6 @@ GROUP BY customers.city ORDER BY 2 DESC
 
 
 def fill(connection: sqlite3.Connection) -> None:
-    """Create the tables."""
     connection.execute("CREATE TABLE customers (id INTEGER, city TEXT)")
     connection.execute("CREATE TABLE orders (customer INTEGER, total REAL)")
     cities = [(number, f"city {number % 50}") for number in range(800)]
@@ -21,7 +20,6 @@ def fill(connection: sqlite3.Connection) -> None:
 
 
 def main() -> None:
-    """Print the city with most orders."""
     connection = sqlite3.connect(":memory:")
     fill(connection)
     end_s = perf_counter() + truth.SECONDS

@@ -12,12 +12,10 @@ class Page:
         self.text = ""
 
     def add(self, line: str) -> None:
-        """Add a line at the end."""
         self.text = self.text + line + "\n"  # PLANTED
 
 
 def render(rows: int) -> Page:
-    """Return a page with as many rows as wanted."""
     page = Page()
     for row in range(rows):
         page.add(f"<tr><td>{row}</td><td>{row * row}</td></tr>" * 8)

@@ -9,14 +9,12 @@ from benchmarks.answers import truth
 
 
 def export(path: Path, rows: int) -> None:
-    """Write rows of measurements."""
     generator = random.Random(rows)
     lines = (f"{number},{generator.gauss(20, 3):.3f},ok\n" for number in range(rows))
     path.write_text("".join(lines), "utf-8")
 
 
 def main() -> None:
-    """Compress the export at the best level, again and again."""
     export(Path("export.csv"), 100_000)
     end_s = perf_counter() + truth.SECONDS
     while perf_counter() < end_s:

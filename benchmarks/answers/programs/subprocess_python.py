@@ -16,7 +16,6 @@ print(total)
 
 
 def convert(size: int) -> int:
-    """Convert one chunk in a process of its own."""
     command = [sys.executable, "-S", "-c", CONVERTER, str(size)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # PLANTED
     return int(done.stdout)

@@ -9,7 +9,6 @@ from benchmarks.answers import truth
 
 
 def pack(message: dict[str, object]) -> bytes:
-    """Return a message, ready to be sent."""
     text = json.dumps(message).encode()
     with truth.planted:
         return zlib.compress(text, 9)  # PLANTED

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 
 from profkit import profile, profiled
-from profkit.process.prctl import is_self_dumpable, set_dumpable
+from profkit.process.prctl import set_dumpable
 from profkit.render.views.notes import note_text
 
 OPTIONS, SCENE = json.loads(sys.argv[1]), sys.argv[2]
@@ -77,14 +77,12 @@ def main() -> dict[str, object]:
     function = profile(spin, label="function", **OPTIONS)
     for _ in range(CALLS):
         function()
-    during = is_self_dumpable()
     for _ in range(CALLS):
         with profiled("block", **OPTIONS) as block:
             spin()
     runs = {"function": function.last_run, "block": block.run}
     return {
         "spun_s": sum(spun_s),
-        "dumpable": [during, is_self_dumpable()],
         "runs": {
             label: {
                 "calls": run.info.calls, "wall_s": run.info.wall_s, "samples": run.info.samples,

@@ -21,8 +21,8 @@ def wait() -> None:
 
 def digest() -> None:
     """Works in C alone."""
-    end = time.perf_counter() + 0.3
-    while time.perf_counter() < end:
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
         hashlib.sha256(b"x" * 2_000_000).digest()
 
 

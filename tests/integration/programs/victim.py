@@ -7,22 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
-import time
+
+from spinning import spin_until_sampled
 
 from profkit import profile
-
-
-def spin(duration_s: float) -> None:
-    end = time.perf_counter() + duration_s
-    while time.perf_counter() < end:
-        pass
 
 
 @profile(label="victim", rate=200.0)
 def work() -> None:
     print("begun", flush=True)
     ending = sys.argv[1:2]
-    spin(0.3 if ending else 60.0)
+    spin_until_sampled(30 if ending else 10**6)
     if ending == ["os._exit"]:
         os._exit(3)
     if ending == ["exec"]:

@@ -59,7 +59,7 @@ def children() -> None:
     print(done.stdout.strip(), first(1))
 
 
-def server() -> None:
+def sockets() -> None:
     """A WSGI server and its clients in one thread."""
     import http.client
 

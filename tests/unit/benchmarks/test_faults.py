@@ -15,22 +15,20 @@ from hypothesis import strategies as st
 
 import profkit
 from benchmarks.faults import sampler_kills, target_kills
-from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.faults_table import table_json, table_text
-from benchmarks.faults.moments import chosen_numbers, generator, moment_s, variant_of
-from benchmarks.faults.registry import FAULTS
-from benchmarks.faults.results import Identity, Results, read_outcomes
-from benchmarks.faults.rows import (
+from benchmarks.faults.injections import (
     BROKEN,
     HELD,
     NOT_RUN,
     Injection,
     Outcome,
-    failures_of,
+    chosen_numbers,
     outcome_from,
-    row_of,
 )
+from benchmarks.faults.registry import FAULTS
+from benchmarks.faults.results import Identity, Results, read_outcomes
+from benchmarks.faults.rows import failures_of, row_of, table_json, table_text
 from benchmarks.faults.same_programs import CASES, LOGGED
+from benchmarks.faults.sandbox import odd_lines
 from benchmarks.faults.snippets.all import SNIPPETS
 from benchmarks.faults.soak import Usage, growth_of
 from benchmarks.faults.spool_damage import Damage, planned_damage
@@ -59,21 +57,21 @@ def test_few_numbers_have_every_variant(variants: int, times: int, seed: int) ->
 @given(SEEDS, st.integers(0, 500))
 def test_a_moment_is_decided_by_seed_fault_and_number(seed: int, number: int) -> None:
     injection = Injection("target-kills", seed, number)
-    assert moment_s(injection, 2.5) == moment_s(replace(injection, short=True), 2.5)
-    assert 0 <= moment_s(injection, 2.5) <= 2.5
-    assert generator(injection).random() != generator(injection, "another purpose").random()
-    assert generator(injection).random() != generator(replace(injection, seed=seed + 1)).random()
+    assert injection.moment_s(2.5) == replace(injection, short=True).moment_s(2.5)
+    assert 0 <= injection.moment_s(2.5) <= 2.5
+    assert injection.generator().random() != injection.generator("another purpose").random()
+    assert injection.generator().random() != replace(injection, seed=seed + 1).generator().random()
 
 
 def test_moments_fall_into_the_start_and_into_the_whole() -> None:
-    moments = [moment_s(Injection("x", 4, number), 2.5) for number in range(300)]
+    moments = [Injection("x", 4, number).moment_s(2.5) for number in range(300)]
     early = sum(moment <= 0.06 for moment in moments)
     assert 70 <= early <= 140
     assert max(moments) > 2.3
 
 
 def test_variants_take_turns() -> None:
-    assert [variant_of(Injection("x", 4, number), "abc") for number in range(4)] == ["a", "b", "c", "a"]
+    assert [Injection("x", 4, number).variant("abc") for number in range(4)] == ["a", "b", "c", "a"]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -177,7 +175,7 @@ def test_a_few_targets_are_killed_in_each_way_from_outside_and_from_inside() -> 
     numbers = range(FAULTS["target-kills"].full)
     injections = [Injection("target-kills", 4, number) for number in numbers]
     kills = {
-        (variant_of(each, tuple(target_kills.VARIANTS)), target_kills.sampler_of(each)) for each in injections
+        (each.variant(tuple(target_kills.VARIANTS)), target_kills.sampler_of(each)) for each in injections
     }
     assert kills == set(itertools.product(target_kills.VARIANTS, ("auto", "inprocess")))
 

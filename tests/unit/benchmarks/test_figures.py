@@ -27,11 +27,11 @@ TIMES = st.floats(0.001, 1000)
     ],
 )
 def test_verdict(interval: tuple[float, float] | None, certain: bool, verdict: str) -> None:
-    assert Figure("m", "w", 1.0, bound=1.05, interval=interval, certain=certain).verdict == verdict
+    assert Figure("w", 1.0, bound=1.05, interval=interval, certain=certain).verdict == verdict
 
 
 def test_without_a_bound_there_is_no_verdict() -> None:
-    assert Figure("m", "w", 1.0, interval=(0.9, 1.1)).verdict == ""
+    assert Figure("w", 1.0, interval=(0.9, 1.1)).verdict == ""
 
 
 @pytest.mark.parametrize(("count", "rank"), [(5, 0), (6, 1), (8, 1), (9, 2), (20, 6), (80, 31)])
@@ -51,8 +51,8 @@ def test_an_estimate_lies_within_its_interval_and_spread(values: list[float]) ->
 @given(st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=60))
 def test_ratios_turn_round(pairs: list[tuple[float, float]]) -> None:
     """With the sides exchanged the interval is the inverse one."""
-    there = ratio_figure("m", "w", pairs)
-    back = ratio_figure("m", "w", [(second, first) for first, second in pairs])
+    there = ratio_figure("w", pairs)
+    back = ratio_figure("w", [(second, first) for first, second in pairs])
     assert (there.interval is None) == (len(pairs) < 6)
     if there.interval is not None and back.interval is not None:
         assert math.isclose(there.interval[0], 1 / back.interval[1])
@@ -74,15 +74,15 @@ def test_sums_lose_nothing(pairs: list[tuple[float, float]], size: int) -> None:
 
 
 def test_a_difference_is_per_call_in_microseconds() -> None:
-    figure = difference_figure("m", "w", [(0.003, 0.001)] * 6, calls=1000, bound=2.5)
+    figure = difference_figure("w", [(0.003, 0.001)] * 6, calls=1000, bound=2.5)
     assert figure.value == pytest.approx(2.0)
     assert (figure.unit, figure.verdict) == ("µs", "holds")
     assert figure.detail == "3.00 µs - 1.00 µs, 6 pairs"
 
 
 FIGURES = [
-    Figure("calls", "one ÷ other", 1.0312, "×", 1.05, False, (1.01, 1.04), (0.9, 1.2), "20 pairs"),
-    Figure("recovery", "missing", 0, "of 20", 0, certain=True),
+    Figure("one ÷ other", 1.0312, "×", 1.05, False, (1.01, 1.04), (0.9, 1.2), "20 pairs", "calls"),
+    Figure("missing", 0, "of 20", 0, certain=True, measurement="recovery"),
 ]  # fmt: skip
 
 

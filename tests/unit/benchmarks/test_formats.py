@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.formats.__main__ import main
+from benchmarks.formats.checks import import_file
 from benchmarks.formats.costs import Costs, by_name, differences
-from benchmarks.formats.outcomes import import_file
 from profkit.formats import firefox
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit

@@ -5,8 +5,8 @@ import pytest
 import benchmarks.suite as suite
 from benchmarks.figures import Figure
 
-HOLDS = Figure("a", "what", 1.0, bound=2.0, certain=True)
-BREAKS = Figure("a", "what", 3.0, bound=2.0, certain=True)
+HOLDS = Figure("what", 1.0, bound=2.0, certain=True)
+BREAKS = Figure("what", 3.0, bound=2.0, certain=True)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,17 @@
-"""Train with four ranks that prepare equally much."""
+"""Compute twelve figures, each for as long as the others: `even_figures.py (threads|coroutines|ranks)`."""
 
 from benchmarks.answers import truth
 
 # isort: split
+import asyncio
+import sys
+import threading
 from time import perf_counter, thread_time
 
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-
 STEP_S = 0.004
-torch.set_num_threads(1)
 
 
 def price(items: range) -> int:
-    """Return the price of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 3 % 97 for item in items])
@@ -22,7 +19,6 @@ def price(items: range) -> int:
 
 
 def discount(items: range) -> int:
-    """Return the discount of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item // 7 for item in items])
@@ -30,7 +26,6 @@ def discount(items: range) -> int:
 
 
 def tax(items: range) -> int:
-    """Return the tax of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 19 // 100 for item in items])
@@ -38,7 +33,6 @@ def tax(items: range) -> int:
 
 
 def freight(items: range) -> int:
-    """Return the freight of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item % 11 + 4 for item in items])
@@ -46,7 +40,6 @@ def freight(items: range) -> int:
 
 
 def weight(items: range) -> int:
-    """Return the weight of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * item % 53 for item in items])
@@ -54,7 +47,6 @@ def weight(items: range) -> int:
 
 
 def volume(items: range) -> int:
-    """Return the volume of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item ^ 85 for item in items])
@@ -62,7 +54,6 @@ def volume(items: range) -> int:
 
 
 def points(items: range) -> int:
-    """Return the points of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item >> 2 for item in items])
@@ -70,7 +61,6 @@ def points(items: range) -> int:
 
 
 def margin(items: range) -> int:
-    """Return the margin of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 5 // 8 for item in items])
@@ -78,7 +68,6 @@ def margin(items: range) -> int:
 
 
 def stock(items: range) -> int:
-    """Return the stock of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item % 400 for item in items])
@@ -86,7 +75,6 @@ def stock(items: range) -> int:
 
 
 def rating(items: range) -> int:
-    """Return the rating of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([(item * 31 + 7) % 6 for item in items])
@@ -94,7 +82,6 @@ def rating(items: range) -> int:
 
 
 def priority(items: range) -> int:
-    """Return the priority of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item & 15 for item in items])
@@ -102,7 +89,6 @@ def priority(items: range) -> int:
 
 
 def checksum(items: range) -> int:
-    """Return the checksum of all items."""
     end_s = thread_time() + STEP_S
     while thread_time() < end_s:
         total = sum([item * 65_599 % 251 for item in items])
@@ -112,8 +98,41 @@ def checksum(items: range) -> int:
 STEPS = (price, discount, tax, freight, weight, volume, points, margin, stock, rating, priority, checksum)
 
 
-def main() -> None:
-    """Train for some seconds; rank 0 decides when to stop."""
+def compute(first: int) -> None:
+    items, end_s = range(first, first + 500), perf_counter() + truth.SECONDS
+    while perf_counter() < end_s:
+        for step in STEPS:
+            step(items)
+    truth.threads()
+
+
+def in_threads() -> None:
+    threads = [threading.Thread(target=compute, args=(n * 500,), name=f"figures-{n}") for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+async def compute_in_turn(first: int) -> int:
+    items, end_s, total = range(first, first + 500), perf_counter() + truth.SECONDS, 0
+    while perf_counter() < end_s:
+        for step in STEPS:
+            total += step(items)
+            await asyncio.sleep(0)
+    return total
+
+
+async def in_coroutines() -> None:
+    print(await asyncio.gather(*(compute_in_turn(number * 500) for number in range(4))))
+
+
+def in_ranks() -> None:
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.set_num_threads(1)
     dist.init_process_group("gloo")
     model = DistributedDataParallel(torch.nn.Linear(12, 4))
     items, end_s, going = range(500), perf_counter() + 4 * truth.SECONDS, torch.ones(1)
@@ -126,4 +145,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    match sys.argv[1]:
+        case "threads":
+            in_threads()
+        case "coroutines":
+            asyncio.run(in_coroutines())
+        case "ranks":
+            in_ranks()

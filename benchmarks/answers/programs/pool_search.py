@@ -1,13 +1,13 @@
-"""Search for a hash in a pool of forked processes."""
+"""Search for a hash in a pool of processes: `pool_search.py (fork|spawn|forkserver)`."""
 
 import multiprocessing
+import sys
 from time import perf_counter
 
 from benchmarks.answers import truth
 
 
 def search(start: int) -> int:  # ALSO
-    """Return the last state of a search."""
     end_s, state = perf_counter() + truth.SECONDS / 2, start
     with truth.also:
         while perf_counter() < end_s:
@@ -18,8 +18,7 @@ def search(start: int) -> int:  # ALSO
 
 
 def main() -> None:
-    """Do four starts with two processes."""
-    with multiprocessing.get_context("fork").Pool(2) as pool:
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
         with truth.planted:
             results = pool.map(search, range(4), chunksize=1)  # PLANTED
         pool.close()

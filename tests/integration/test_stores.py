@@ -1,10 +1,14 @@
+"""Stores in SQLite and in PostgreSQL do the same."""
+
 from __future__ import annotations
 
 import os
 import sqlite3
+import uuid
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, make_url, text
 
 from profkit.errors import StoreUnavailable
 from profkit.model.notes import Note, NoteCode
@@ -46,3 +50,16 @@ class TestSqlite(StoreSuite):
             assert store.load(INFO.id) == made_run()
             with pytest.raises(StoreUnavailable, match="readonly"):
                 store.remove([INFO.id])
+
+
+@pytest.mark.postgres
+class TestPostgres(StoreSuite):
+    @pytest.fixture
+    def url(self, postgres: str) -> str:
+        """A database of its own on the test's server."""
+        name = f"test_{uuid.uuid4().hex}"
+        engine = create_engine(postgres, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"create database {name}"))
+        engine.dispose()
+        return make_url(postgres).set(database=name).render_as_string(hide_password=False)

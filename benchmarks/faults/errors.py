@@ -1,7 +1,0 @@
-"""Errors of the campaign itself."""
-
-from __future__ import annotations
-
-
-class NotPermitted(RuntimeError):
-    """This machine does not permit a fault; the message says what is missing."""
