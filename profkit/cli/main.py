@@ -1,7 +1,7 @@
 """`profkit`: its commands, and the exit codes of their errors.
 
-A new command is one new file and one line in `COMMANDS`. Its module is imported when it is called, or when
-help lists it. Commands import their dependencies when they run: `profkit --help` loads no database.
+A new command is one new file and one line in `COMMANDS`. Its module is imported when it is called, and it
+imports its dependencies when it runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from keyword import iskeyword
 from pathlib import Path
 from typing import cast
 
@@ -25,24 +26,24 @@ from profkit.errors import UsageError
 from profkit.version import VERSION
 
 COMMANDS: Mapping[str, str] = {
-    "run": "run:run_command",
-    "attach": "attach:attach_command",
-    "dump": "dump:dump_command",
-    "top": "top:top_command",
-    "report": "report:report_command",
-    "measure": "measure:measure_command",
-    "compare": "compare:compare_command",
-    "gate": "gate:gate_command",
-    "history": "history:history_command",
-    "list": "list:list_command",
-    "export": "export:export_command",
-    "import": "import_:import_command",
-    "rm": "rm:rm_command",
-    "gc": "gc:gc_command",
-    "config": "config:config_command",
-    "doctor": "doctor:doctor_command",
+    "run": "Run a program and profile it from its first line to its last.",
+    "attach": "Profile a running process: all threads, until Ctrl-C, or for a while.",
+    "dump": "Show the stacks of all threads of a running process.",
+    "top": "Watch a process live: functions, flame graph, threads.",
+    "report": "Show where a run spent its time, or what was measured.",
+    "measure": "Measure the time or the instruction count of code.",
+    "compare": "Compare two sets of runs and report significant differences.",
+    "gate": "Fail if a run is slower than a baseline, and explain why.",
+    "history": "Show results for a label, commit by commit.",
+    "list": "List runs, newest first.",
+    "export": "Write a run in a format that other tools read.",
+    "import": "Store profiles of other tools, and exported runs.",
+    "rm": "Remove runs permanently.",
+    "gc": "Remove old runs permanently, and list them.",
+    "config": "Show all settings that hold in the current folder, and where each is from.",
+    "doctor": "Examine what profkit can do here, and how to fix what it cannot.",
 }
-"""Module and function of each command, the most used first."""
+"""Each command with the first sentence of its help, the most used first."""
 _ALWAYS = ("config", "doctor")
 """Commands that run even if the project's file is wrong, without defaults from it."""
 
@@ -58,6 +59,14 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return command_named(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        listed = {name: click.Command(name, help=text) for name, text in COMMANDS.items()}
+        listed.update(self.commands)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(width)) for name, one in listed.items()])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -69,10 +78,9 @@ class _Commands(click.Group):
 
 
 def command_named(name: str) -> click.Command:
-    """Import and return one of the commands; raises KeyError for others."""
-    module, _, function = COMMANDS[name].partition(":")
-    imported = importlib.import_module(f"profkit.cli.commands.{module}")
-    command = cast(click.Command, getattr(imported, function))
+    """Import and return one of the commands: `list_command` of `commands.list`."""
+    module = importlib.import_module(f"profkit.cli.commands.{name}{'_' if iskeyword(name) else ''}")
+    command = cast(click.Command, getattr(module, f"{name}_command"))
     let_variables_set(command)
     return command
 

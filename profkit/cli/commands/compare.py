@@ -14,7 +14,8 @@ import click
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import value_option
-from profkit.cli.output import Showing, showing_options, source_root_option, write_message
+from profkit.cli.output import write_message
+from profkit.cli.report_output import Showing, showing_options, source_root_option
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from profkit.cli.output import write_removed
+from profkit.cli.report_output import write_removed
 from profkit.cli.workspace import open_workspace
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config

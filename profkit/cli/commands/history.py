@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import Showing, showing_options
+from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.workspace import complete_label, current_folder, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError

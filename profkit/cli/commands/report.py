@@ -14,14 +14,8 @@ import click
 from profkit.cli.compilations import find_compilations
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import activity_options, value_option
-from profkit.cli.output import (
-    Showing,
-    merged_name,
-    name_of,
-    say,
-    showing_options,
-    source_root_option,
-)
+from profkit.cli.output import say
+from profkit.cli.report_output import Showing, merged_name, name_of, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
 from profkit.config import Config
