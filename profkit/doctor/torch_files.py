@@ -81,7 +81,7 @@ def _names_in(folder: Path) -> list[str]:
 def _torch_check(facts: TorchFacts) -> Check:
     cost = "no statements that use torch"
     if facts.folder is None:
-        return Check(_GROUP, "torch", Status.SHORTFALL, "not installed", cost, "pip install torch")
+        return Check(_GROUP, "torch", Status.SHORTFALL, "not installed", cost, "pip install 'profkit[torch]'")
     if facts.version is None:
         found = f"files in {facts.folder} without a version: the installation is incomplete"
         return Check(_GROUP, "torch", Status.SHORTFALL, found, cost, _REINSTALL)

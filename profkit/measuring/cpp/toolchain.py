@@ -47,7 +47,10 @@ def torch_build(order: WorkOrder) -> TorchBuild:
     """Return the torch that the order's interpreter would import; raise CompileFailed if there is none."""
     root = _root_of_interpreter(interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
     if root is None:
-        raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement uses")
+        raise CompileFailed(
+            order.label,
+            f"{interpreter(order)[-1]} has no torch, which this statement uses; pip install 'profkit[torch]'",
+        )
     try:
         return read_build(root)
     except OSError as error:

@@ -37,7 +37,7 @@ def test_torch_and_a_gpu() -> None:
 def test_no_torch() -> None:
     torch, cuda = checked(TorchFacts())
     assert (torch.status, torch.found) == (Status.SHORTFALL, "not installed")
-    assert torch.fix == "pip install torch"
+    assert torch.fix == "pip install 'profkit[torch]'"
     assert cuda.status is Status.NOT_APPLICABLE
 
 
