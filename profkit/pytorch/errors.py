@@ -13,8 +13,7 @@ class TorchMissing(ProfkitError):
     def __init__(self, purpose: str, detail: str) -> None:
         self.purpose, self.detail = purpose, detail
         super().__init__(
-            f"{purpose} needs torch: {detail}; install torch 2.6 or later: "
-            "pip install 'profkit[torch]'"
+            f"{purpose} needs torch: {detail}; install torch 2.6 or later: pip install 'profkit[torch]'"
         )
 
 

@@ -95,7 +95,7 @@ def test_wrong_use(profkit: Profkit, arguments: tuple[str, ...], code: int, word
 def test_where_nothing_was_recorded_nothing_is_made(profkit: Profkit, tmp_path: Path, command: str) -> None:
     said = profkit(command)
     assert (said.code, said.out) == (6, "")
-    assert "run a program that uses @profkit.profile() from this folder first" in said.err
+    assert "profile a program first, by `profkit run app.py` or with @profkit.profile() in it" in said.err
     assert list(tmp_path.iterdir()) == []
 
 
