@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,9 +70,12 @@ def _trace_file(run: AnyRun) -> bytes | None:
     return gzip.decompress(run.trace_file) if isinstance(run, Run) and run.trace_file else None
 
 
-def format_of(file: Path | None) -> str:
-    """Return the format with the longest ending that matches a file's name; raises UsageError for none."""
-    endings = {ending: name for name in EXPORTS for ending in _endings(name)}
+def format_of(file: Path | None, reports: Mapping[str, str] | None = None) -> str:
+    """Return the format with the longest ending that matches a file's name; raises UsageError for none.
+
+    `reports` are formats of reports by ending, which are accepted as well.
+    """
+    endings = {ending: name for name in EXPORTS for ending in _endings(name)} | dict(reports or {})
     stem = "" if file is None else file.name.lower().removesuffix(_COMPRESSED)
     for ending in sorted(endings, key=len, reverse=True):
         if stem.endswith(ending):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from keyword import iskeyword
 from pathlib import Path
 from typing import cast
@@ -71,17 +72,23 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called; its defaults are from the project's file, if that has some."""
+        if not args[0].startswith("-") and args[0] not in (names := self.list_commands(ctx)):
+            raise click.UsageError(f"no such command {args[0]!r}{_suggestion(args[0], names)}", ctx)
         name, command, others = super().resolve_command(ctx, args)
         if name is not None and name in COMMANDS and command is not None and name not in _ALWAYS:
             ctx.default_map = {name: command_defaults(command, cast(Config, ctx.obj), COMMANDS)}
         return name, command, others
 
 
+@cache
 def command_named(name: str) -> click.Command:
     """Import and return one of the commands: `list_command` of `commands.list`."""
+    from profkit.cli.options import let_help_show_all
+
     module = importlib.import_module(f"profkit.cli.commands.{name}{'_' if iskeyword(name) else ''}")
     command = cast(click.Command, getattr(module, f"{name}_command"))
     let_variables_set(command)
+    let_help_show_all(command)
     return command
 
 
@@ -163,10 +170,20 @@ def _user_id(user: str) -> int:
         raise UsageError(f"there is no user {user!r}", "give a login name or a numeric id") from error
 
 
+def _suggestion(name: str, names: Iterable[str], start: str = "") -> str:
+    """Return a question for the nearest of some names; empty if none is near."""
+    from difflib import get_close_matches
+
+    if name.endswith(".py"):
+        return f"; to profile a program, write `profkit run {name}`"
+    near = get_close_matches(name, names, 1)
+    return f"; did you mean {start}{near[0]}?" if near else ""
+
+
 def _hint(error: click.NoSuchOption) -> str:
-    """Return what to write instead of an option that only other commands have; empty if there is nothing."""
+    """Return what to write instead of an option, after a semicolon; empty if there is nothing."""
     command = error.ctx.command if error.ctx is not None else None
-    if command is None or isinstance(command, click.Group):
+    if command is None:
         return ""
     name = error.option_name.lstrip("-")
     for option in command.params:
@@ -175,13 +192,12 @@ def _hint(error: click.NoSuchOption) -> str:
             and isinstance(option.type, click.Choice)
             and name in option.type.choices
         ):
-            return f"write --format {name}"
-    others = [
-        other
-        for other in COMMANDS
-        if any(error.option_name in option.opts for option in command_named(other).params)
-    ]
-    return f"`profkit {others[0]}` has it" if others else ""
+            return f"; write --format {name}"
+    for other in () if isinstance(command, click.Group) else COMMANDS:
+        if any(error.option_name in option.opts for option in command_named(other).params):
+            return f"; `profkit {other}` has it"
+    own = (text.lstrip("-") for option in command.params for text in option.opts)
+    return _suggestion(name, own, "--")
 
 
 def _variable(error: click.BadParameter) -> str:
@@ -196,10 +212,11 @@ def _variable(error: click.BadParameter) -> str:
 def _sentence(error: click.ClickException) -> str:
     """Return click's error as one line in profkit's style, with the command to run for help."""
     message = error.format_message().rstrip(".")
-    if isinstance(error, click.NoSuchOption) and (hint := _hint(error)):
-        message = f"no such option: {error.option_name}; {hint}"
+    if isinstance(error, click.NoSuchOption):
+        message = f"no such option: {error.option_name}{_hint(error)}"
     if isinstance(error, click.BadParameter) and (variable := _variable(error)):
         message = f"invalid value of {variable}: {error.message.rstrip('.')}"
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = context.command_path if context is not None else "profkit"
-    return f"{message[:1].lower()}{message[1:]}; see `{where} --help`"
+    end = "" if message.endswith("?") else f"; see `{where} --help`"
+    return f"{message[:1].lower()}{message[1:]}{end}"

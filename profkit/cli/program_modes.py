@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from profkit.calls.options import MEMORY
 from profkit.cli.measure_options import asked_for, measuring_option
-from profkit.cli.options import Command, percentage, profiler_options, together
+from profkit.cli.options import Command, percentage, profiler_options, rare_option, together
 from profkit.cli.program_arguments import CommandLine
 from profkit.errors import UsageError
 from profkit.program.environment import MODE, ProgramOptions
@@ -61,7 +61,7 @@ def mode_option() -> Callable[[Command], Command]:
 
 def memory_option() -> Callable[[Command], Command]:
     """Add the option that only --mode memory has to a command."""
-    return click.option(
+    return rare_option(
         "--python-allocators", is_flag=True,
         help="Track each Python object, not only the arenas that Python allocates for them.",
     )  # fmt: skip
@@ -82,10 +82,11 @@ def measured_program_options() -> Callable[[Command], Command]:
     return together([
         measuring_option(
             "processes",
-            "Number of measured executions.  [default: as many as --precision needs; 2 to 4 for counting]",
+            help="Number of measured executions.  "
+            "[default: as many as --precision needs; 2 to 4 for counting]",
         ),
-        measuring_option("runs"),
-        click.option(
+        measuring_option("runs", hidden=False),
+        rare_option(
             "--warmups", type=click.IntRange(0), metavar="N", default=1, show_default=True,
             help="Number of executions that come first and are not measured.",
         ),
@@ -93,21 +94,23 @@ def measured_program_options() -> Callable[[Command], Command]:
             "--precision", callback=percentage, default="1%", show_default=True, metavar="PERCENT",
             help="Stop when the median is known to plus or minus PERCENT.",
         ),
-        measuring_option("min_run_time", "Minimum measuring time of all executions together.  [default: 1s]"),
-        click.option(
+        measuring_option(
+            "min_run_time", help="Minimum measuring time of all executions together.  [default: 1s]"
+        ),
+        rare_option(
             "--max-time", callback=_duration, metavar="TIME",
             help="Measuring time after which no further execution starts, once there are 6.  [default: 20s]",
         ),
-        measuring_option("timeout", "Timeout per execution.  [default: none]"),
-        measuring_option("env", "Environment variable of the program; may be repeated."),
+        measuring_option("timeout", help="Timeout per execution.  [default: none]"),
+        measuring_option("env", hidden=True, help="Environment variable of the program; may be repeated."),
         click.option(
             "--input", "stdin", metavar="FILE",
             help="File that each execution reads as stdin; - is the stdin of profkit.  [default: /dev/null]",
         ),
-        click.option(
+        rare_option(
             "--show-output", is_flag=True, help="Show the output of all executions, not only of the first."
         ),
-        click.option(
+        rare_option(
             "--ignore-failure", is_flag=True, help="Also measure executions with an exit code other than 0."
         ),
         measuring_option("simulate"),

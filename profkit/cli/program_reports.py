@@ -81,7 +81,7 @@ def _format_of(file: Path | None) -> str:
     suffix = "" if file is None else file.suffix.lower()
     if file is None or suffix in ("", ".txt"):
         return "text"
-    return FORMAT_OF_SUFFIX.get(suffix) or format_of(file)
+    return FORMAT_OF_SUFFIX.get(suffix) or format_of(file, FORMAT_OF_SUFFIX)
 
 
 def write_report(info: RunInfo, output: Output, workspace: Workspace) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from profkit.cli.options import Command, together
+from profkit.cli.options import Command, rare_option, together
 from profkit.cli.output import STDOUT, deliver, say, terminal, write
 from profkit.errors import UsageError
 from profkit.model.measurement import AnyInfo, MeasuredInfo
@@ -48,14 +48,14 @@ class Showing:
     opens: bool
 
     @classmethod
-    def of(cls, given: dict[str, object], formats: Collection[str] = ("text", "json", "html")) -> Showing:
+    def of(cls, given: dict[str, object], formats: Collection[str]) -> Showing:
         """Create it from a command's options, and remove them from `given`; raises UsageError for conflicts.
 
         If no format is given, the ending of the file determines it.
         """
-        chosen, output = given.pop("renderer", None), given.pop("output")
-        as_json, as_html = bool(given.pop("as_json")), bool(given.pop("as_html"))
-        opens = bool(given.pop("opens"))
+        chosen, output = given.pop("renderer"), given.pop("output")
+        as_json, as_html = bool(given.pop("as_json")), bool(given.pop("as_html", False))
+        opens = bool(given.pop("opens", False))
         asked = [name for name, wanted in (("json", as_json), ("html", as_html or opens)) if wanted]
         asked += [str(chosen)] if chosen is not None and str(chosen) not in asked else []
         if len(asked) > 1:
@@ -65,8 +65,12 @@ class Showing:
                 "--open needs a file, and -o - is stdout", "leave out --open, or name a file with -o"
             )
         file = None if output is None else str(output)
-        by_suffix = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
-        return cls(asked[0] if asked else by_suffix if by_suffix in formats else "text", file, opens)
+        format = asked[0] if asked else FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "text")
+        if format not in formats:
+            raise UsageError(
+                f"this command has no {format} report", f"choose a --format: {', '.join(formats)}"
+            )
+        return cls(format, file, opens)
 
     def terminal(self) -> Terminal:
         """Return the terminal layout for the text."""
@@ -89,7 +93,7 @@ class Showing:
 
 def source_root_option() -> Callable[[Command], Command]:
     """Add --source-root to a command, for reports that show source lines."""
-    return click.option(
+    return rare_option(
         "--source-root",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         metavar="DIR",
@@ -97,19 +101,23 @@ def source_root_option() -> Callable[[Command], Command]:
     )
 
 
-def showing_options(formats: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Add the options of a `Showing` to a command; --format only if formats are named."""
+def showing_options(
+    formats: Sequence[str], written: str = "Output file, in the format of its ending; - is stdout."
+) -> Callable[[Command], Command]:
+    """Add the options of a `Showing` to a command; `written` is the help of --output."""
     options = [
-        click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs."),
-        click.option("--html", "as_html", is_flag=True, help="Write an HTML file, for a browser."),
-        click.option("-o", "--output", metavar="FILE", help="Output file; - is stdout."),
-        click.option("--open", "opens", is_flag=True, help="Open the HTML file in a browser."),
-    ]
-    if formats:
-        choice = click.Choice(list(formats))
-        shown = "Output format.  [default: by FILE's ending, or text]"
-        options.insert(0, click.option("--format", "renderer", type=choice, help=shown))
-
+        click.option("-o", "--output", metavar="FILE", help=written),
+        click.option(
+            "--format", "renderer", type=click.Choice(list(formats)),
+            help="Output format.  [default: by FILE's ending, or text]",
+        ),
+        click.option("--json", "as_json", is_flag=True, hidden=True, help="The same as --format json."),
+    ]  # fmt: skip
+    if "html" in formats:
+        options += [
+            click.option("--html", "as_html", is_flag=True, hidden=True, help="The same as --format html."),
+            click.option("--open", "opens", is_flag=True, help="Open the HTML page in a browser."),
+        ]
     return together(options)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from profkit.cli.exports import EXPORTS, WHOLE, export_runs, format_of, has_python_functions, refuse_terminal
-from profkit.cli.options import value_option
+from profkit.cli.options import rare_option, value_option
 from profkit.cli.workspace import complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError
@@ -32,7 +32,7 @@ _STDOUT = "-"
 @click.option(
     "--scrub", is_flag=True, help="Remove paths, host, user, arguments and environment, for sharing."
 )
-@click.option(
+@rare_option(
     "--native-functions",
     is_flag=True,
     help="Write native functions of a counted run, not Python functions.",

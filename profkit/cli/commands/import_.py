@@ -10,7 +10,7 @@ import click
 
 from profkit.cli.files import import_formats, runs_of_file
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import together
+from profkit.cli.options import rare_option, together
 from profkit.cli.output import say, terminal, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
@@ -57,21 +57,21 @@ def limits_of(
 
 
 _OPTIONS = (
-    click.option(
+    rare_option(
         "--max-bytes",
         type=_amount,
         default=_DEFAULTS.max_bytes,
         metavar="SIZE",
         help="Size limit per file after decompression; K, M, G and T are units.  [default: 1G]",
     ),
-    click.option(
+    rare_option(
         "--max-depth",
         type=_amount,
         default=_DEFAULTS.max_depth,
         metavar="N",
         help=f"Limit on the frames of one stack.  [default: {_DEFAULTS.max_depth}]",
     ),
-    click.option(
+    rare_option(
         "--max-records",
         type=_amount,
         default=_DEFAULTS.max_records,
@@ -79,7 +79,7 @@ _OPTIONS = (
         help="Limit on the total of samples, events, functions and JSON objects.  "
         f"[default: {_DEFAULTS.max_records}]",
     ),
-    click.option(
+    rare_option(
         "--max-frames",
         type=_amount,
         default=_DEFAULTS.max_frames,
@@ -87,7 +87,7 @@ _OPTIONS = (
         help="Limit on the frames of all distinct stacks, 8 bytes of memory each.  "
         f"[default: {_DEFAULTS.max_frames}]",
     ),
-    click.option(
+    rare_option(
         "--max-seconds",
         type=_seconds,
         default=_DEFAULTS.max_seconds,

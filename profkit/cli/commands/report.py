@@ -13,7 +13,7 @@ import click
 
 from profkit.cli.compilations import find_compilations
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import activity_options, value_option
+from profkit.cli.options import activity_options, rare_option, value_option
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, merged_name, name_of, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
@@ -165,13 +165,13 @@ def _last(infos: Sequence[RunInfo]) -> str:
     metavar="N",
     help="Maximum number of rows per table.  [default: 15]",
 )
-@click.option(
+@rare_option(
     "--min-share",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
     help="Minimum share of a call in the tree; smaller calls are summed up.  [default: 1]",
 )
-@click.option(
+@rare_option(
     "--depth",
     type=click.IntRange(1, 200),
     metavar="N",
@@ -191,7 +191,7 @@ def _last(infos: Sequence[RunInfo]) -> str:
 @click.option(
     "--since", metavar="WHEN", help="Merge the label's runs since WHEN: 10m, 2h or 1d ago, or an ISO time."
 )
-@click.option(
+@rare_option(
     "--session",
     "sessions",
     multiple=True,

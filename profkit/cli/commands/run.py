@@ -93,7 +93,7 @@ def run_command(
     Python that runs the program.
 
     With --mode timer, callgrind or timer+callgrind, the program is executed repeatedly and measured instead.
-    The options from --processes on are for these modes. The exit code is then 0, or 3 if an execution fails.
+    --help-all has further options for these modes. The exit code is then 0, or 3 if an execution fails.
     """
     refuse_other_options(context, mode)
     if print_environment:

@@ -12,7 +12,7 @@ import click
 from IPython.core.error import UsageError as MagicUsageError
 
 from profkit.cli.measure_options import measuring_options
-from profkit.cli.options import sampling_options
+from profkit.cli.options import sampling_options, write_rare_options
 from profkit.cli.program_reports import report_options
 from profkit.errors import ProfkitError
 
@@ -73,6 +73,7 @@ def help_of(command: click.Command) -> str:
     context = click.Context(command, info_name=command.name, max_content_width=_HELP_WIDTH)
     formatter = context.make_formatter()
     command.format_options(context, formatter)
+    write_rare_options(context, formatter)
     return formatter.getvalue().rstrip()
 
 
