@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -50,13 +50,13 @@ _MODES_OF = {
 _STDIN = "-"
 
 
-def mode_option() -> Callable[[Command], Command]:
+def mode_option(
+    modes: Sequence[str] = MODES,
+    help: str = "Sample the program, track its memory, or execute it repeatedly and measure its time, its "
+    "instructions or both.",
+) -> Callable[[Command], Command]:
     """Add --mode to a command."""
-    return click.option(
-        "--mode", type=click.Choice(MODES), default=SAMPLES, show_default=True,
-        help="Sample the program, track its memory, or execute it repeatedly and measure its time, its "
-        "instructions or both.",
-    )  # fmt: skip
+    return click.option("--mode", type=click.Choice(modes), default=SAMPLES, show_default=True, help=help)
 
 
 def memory_option() -> Callable[[Command], Command]:
@@ -65,6 +65,16 @@ def memory_option() -> Callable[[Command], Command]:
         "--python-allocators", is_flag=True,
         help="Track each Python object, not only the arenas that Python allocates for them.",
     )  # fmt: skip
+
+
+def check_tracker() -> None:
+    """Raise TrackerMissing if this Python has no memray."""
+    from importlib.util import find_spec
+
+    if find_spec("memray") is None:
+        from profkit.samplers.memray.errors import TrackerMissing
+
+        raise TrackerMissing("No module named 'memray'")
 
 
 def program_options(mode: str, given: Mapping[str, object]) -> ProgramOptions:

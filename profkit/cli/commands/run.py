@@ -19,6 +19,7 @@ from profkit.cli.output import say, write, write_message
 from profkit.cli.program_arguments import CommandLine, ProgramCommand
 from profkit.cli.program_modes import (
     SAMPLES,
+    check_tracker,
     measured_program_options,
     memory_option,
     mode_option,
@@ -105,22 +106,12 @@ def run_command(
     line = cast(CommandLine, context.meta[ProgramCommand.COMMAND_LINE])
     shown, config = Output.of(name, output), cast(Config, context.obj)
     if mode in (SAMPLES, MEMORY):
-        if mode == MEMORY:
-            _check_tracker(line)
+        if mode == MEMORY and line.command[0] == sys.executable:
+            check_tracker()
         options = program_options(mode, given)
         return _profile(line, options, shown, config, quiet=quiet, compilations=torch_compile)
     _measure(line, mode, given, shown, config, quiet=quiet)
     return 0
-
-
-def _check_tracker(line: CommandLine) -> None:
-    """Raise TrackerMissing if this Python is to run the program, and has no memray."""
-    from importlib.util import find_spec
-
-    from profkit.samplers.memray.errors import TrackerMissing
-
-    if line.command[0] == sys.executable and find_spec("memray") is None:
-        raise TrackerMissing("No module named 'memray'")
 
 
 def _read_once(name: str, mode: str, otherwise: str) -> UsageError:
