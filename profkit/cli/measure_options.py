@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from profkit.cli.options import Command, rare_option, together
+from profkit.cli.options import Command, rare_option, read_by, together
 from profkit.units import parse_bytes, parse_duration
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions
 
-_T = TypeVar("_T")
 _MODES = ("timer", "callgrind", "timer+callgrind")
 _LANGUAGES = ("python", "c++")
 _LEVELS = ("function", "module")
-
-
-def _read_by(parse: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:
-    def convert(_context: click.Context, _option: click.Parameter, value: str | None) -> _T | None:
-        try:
-            return None if value is None else parse(value)
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from error
-
-    return convert
 
 
 def _counts(text: str) -> tuple[int, ...]:
@@ -73,7 +62,7 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
     "threads": partial(
         click.option,
         "--threads",
-        callback=_read_by(_counts),
+        callback=read_by(_counts),
         metavar="N,N",
         help="Numbers of threads, one order for each.  [default: 1]",
     ),
@@ -123,14 +112,14 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
     "min_run_time": partial(
         rare_option,
         "--min-run-time",
-        callback=_read_by(parse_duration),
+        callback=read_by(parse_duration),
         metavar="TIME",
         help="Minimum measuring time of all processes together.",
     ),
     "timeout": partial(
         rare_option,
         "--timeout",
-        callback=_read_by(parse_duration),
+        callback=read_by(parse_duration),
         metavar="TIME",
         help="Timeout per worker process.  [default: 10min]",
     ),
@@ -164,14 +153,14 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
     "imports": partial(
         rare_option,
         "--imports",
-        callback=_read_by(_words),
+        callback=read_by(_words),
         metavar="NAMES",
         help="Modules that zygotes import: torch, numpy or ''.",
     ),
     "simulate": partial(
         rare_option,
         "--simulate",
-        callback=_read_by(_words),
+        callback=read_by(_words),
         metavar="WHAT",
         help="Simulate cache, branch or both, to estimate cycles.",
     ),
@@ -192,7 +181,7 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
     "memory_limit": partial(
         rare_option,
         "--memory-limit",
-        callback=_read_by(parse_bytes),
+        callback=read_by(parse_bytes),
         metavar="SIZE",
         help="Memory limit of a worker process and its children, such as 2GiB.  "
         "[default: half of the machine's]",

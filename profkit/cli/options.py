@@ -15,6 +15,7 @@ from profkit.units import parse_percentage
 if TYPE_CHECKING:
     from profkit.calls.options import ProfilerOptions
 
+_T = TypeVar("_T")
 Command = TypeVar("Command", bound=Callable[..., object])
 
 rare_option = partial(click.option, hidden=True)
@@ -139,6 +140,18 @@ def profiler_options(given: Mapping[str, object]) -> ProfilerOptions:
         if given.get(name) is not None:
             options[name] = str(given[name])
     return options
+
+
+def read_by(parse: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:
+    """Return a callback for options whose values a function parses, which raises ValueError."""
+
+    def convert(_context: click.Context, _option: click.Parameter, value: str | None) -> _T | None:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return convert
 
 
 def percentage(_context: click.Context, _option: click.Parameter, value: str) -> float:

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from profkit.calls.options import MEMORY
 from profkit.cli.measure_options import asked_for, measuring_option
-from profkit.cli.options import Command, percentage, profiler_options, rare_option, together
+from profkit.cli.options import Command, percentage, profiler_options, rare_option, read_by, together
 from profkit.cli.program_arguments import CommandLine
 from profkit.errors import UsageError
 from profkit.program.environment import MODE, ProgramOptions
@@ -108,7 +108,7 @@ def measured_program_options() -> Callable[[Command], Command]:
             "min_run_time", help="Minimum measuring time of all executions together.  [default: 1s]"
         ),
         rare_option(
-            "--max-time", callback=_duration, metavar="TIME",
+            "--max-time", callback=read_by(parse_duration), metavar="TIME",
             help="Measuring time after which no further execution starts, once there are 6.  [default: 20s]",
         ),
         measuring_option("timeout", help="Timeout per execution.  [default: none]"),
@@ -126,13 +126,6 @@ def measured_program_options() -> Callable[[Command], Command]:
         measuring_option("simulate"),
         measuring_option("python_functions"),
     ])  # fmt: skip
-
-
-def _duration(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    try:
-        return None if value is None else parse_duration(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def refuse_other_options(context: click.Context, mode: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,24 @@ class Workspace:
         """Return the run with its samples or numbers, as `Store.load` does."""
         live = [run for run in self.recording if run.info.id == info.id]
         return live[0] if live else self.store.load(info.id, in_order=in_order, trace_file=trace_file)
+
+    def load_sampled(self, infos: Sequence[AnyInfo]) -> Iterator[Run]:
+        """Load sampled runs; damaged ones are reported and omitted, unless all are damaged."""
+        from profkit.model.run import Run
+
+        damages: list[DamagedFile] = []
+        for info in infos:
+            try:
+                run = self.load(info, in_order=False)
+            except DamagedFile as error:
+                damages.append(error)
+                continue
+            if isinstance(run, Run):
+                yield run
+        if len(damages) == len(infos):
+            raise damages[0]
+        for damage in damages:
+            say("warning", str(damage))
 
     def others_of_session(self, info: RunInfo) -> tuple[Run, ...]:
         """Return the other regions of a run's session, those with the most samples, up to a limit.

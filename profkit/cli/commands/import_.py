@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 import click
 
@@ -16,8 +15,6 @@ from profkit.config import Config
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
 from profkit.model.run import RunInfo
-
-_Command = TypeVar("_Command", bound=Callable[..., object])
 
 _SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _AMOUNT = re.compile(r"(\d{1,15})([KMGT]?)", re.IGNORECASE)
@@ -44,19 +41,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def limit_options(command: _Command) -> _Command:
-    """Add the options whose values `limits_of` takes."""
-    return together(_OPTIONS)(command)
-
-
-def limits_of(
-    max_bytes: int, max_depth: int, max_records: int, max_frames: int, max_seconds: float
-) -> ImportLimits:
-    """Return the limits that the options set."""
-    return ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
-
-
-_OPTIONS = (
+_LIMITS = (
     rare_option(
         "--max-bytes",
         type=_amount,
@@ -112,7 +97,7 @@ _OPTIONS = (
 )
 @click.option("--label", metavar="LABEL", help="Label of the runs.  [default: the file's name]")
 @click.option("--json", "as_json", is_flag=True, help="List the runs in the files as JSON.")
-@limit_options
+@together(_LIMITS)
 @click.pass_obj
 def import_command(
     config: Config,
@@ -134,7 +119,7 @@ def import_command(
     """
     from profkit.store.runs import open_store
 
-    limits = limits_of(max_bytes, max_depth, max_records, max_frames, max_seconds)
+    limits = ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
     with for_large_profiles():
         runs = [run for file in files for run in runs_of_file(file, name, label, limits, value)]
     with open_store(config.store_url) as store:

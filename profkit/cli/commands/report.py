@@ -19,7 +19,7 @@ from profkit.cli.report_output import Showing, merged_name, name_of, showing_opt
 from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
 from profkit.config import Config
-from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
+from profkit.errors import NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.profile import Value
 from profkit.model.run import Run, RunInfo
@@ -95,23 +95,6 @@ def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tupl
         raise NoRunsToMerge(named.label, f"with the code of run {named.id} {wanted}".rstrip(), _last(found))
     _mention_others(same[0], [info for info in found if info.region.version != version])
     return same
-
-
-def loaded_runs(workspace: Workspace, infos: Sequence[RunInfo]) -> Iterator[Run]:
-    """Load the runs; damaged ones are reported and omitted, unless all are damaged."""
-    damages: list[DamagedFile] = []
-    for info in infos:
-        try:
-            run = workspace.load(info, in_order=False)
-        except DamagedFile as error:
-            damages.append(error)
-            continue
-        if isinstance(run, Run):
-            yield run
-    if len(damages) == len(infos):
-        raise damages[0]
-    for damage in damages:
-        say("warning", str(damage))
 
 
 def _sampled(info: AnyInfo) -> RunInfo:
@@ -298,7 +281,7 @@ def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace
     """Render several sampled runs as one report."""
     from profkit.comparing.merged_runs import merge_runs
 
-    run = merge_runs(loaded_runs(workspace, infos))
+    run = merge_runs(workspace.load_sampled(infos))
     return SAMPLED.parts(showing.format, [run], _options(given), showing.terminal())
 
 
