@@ -195,7 +195,8 @@ class ServerConnection(Connection):
     """A connection to PostgreSQL."""
 
     blob = "BYTEA"
-    _has_table = "SELECT 1 WHERE to_regclass(CAST(? AS text)) IS NOT NULL"
+    # A query of the catalog sees tables that others have made while this transaction waited for the lock.
+    _has_table = "SELECT 1 FROM pg_catalog.pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
 
     def __init__(self, connection: sqlalchemy.Connection) -> None:
         self._connection = connection
