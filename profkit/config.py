@@ -8,6 +8,8 @@ that leads out of its folder.
 from __future__ import annotations
 
 import os
+import posix
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +21,13 @@ from profkit.project_file import (
     ProjectFile,
     as_text,
     find_project_file,
+    is_root,
     read_user_file,
     user_path,
 )
 
 HOME = ".profkit"
-"""Folder that profkit creates in the current folder; its `.gitignore` contains `*`."""
+"""Folder that profkit creates in the current folder if none above has it; its `.gitignore` contains `*`."""
 
 NOWHERE = Path("/dev/null/no-current-folder")
 """Placeholder for a deleted current folder; nothing can be created in it."""
@@ -103,7 +106,8 @@ def read_config(
     user_file: ProjectFile = NO_FILE,
 ) -> Config:
     """Return the configuration for an environment, a current folder (None if deleted), and files."""
-    home, files = (cwd or NOWHERE) / HOME, (_File(file, trusted=False), _File(user_file, trusted=True))
+    home = NOWHERE / HOME if cwd is None else find_home(cwd, environ.get("HOME", ""))
+    files = _File(file, trusted=False), _File(user_file, trusted=True)
     problems = [problem for one in files for problem in (one.content.error, *_problems(one)) if problem]
     found = {name: _setting(name, environ, files) for name in SETTINGS}
     text = {name: setting.value if isinstance(setting.value, str) else "" for name, setting in found.items()}
@@ -121,6 +125,39 @@ def read_config(
         profile=_profile_options(environ, user_file, file),
         problems=tuple(problems),
     )
+
+
+def find_home(folder: Path, user_home: str = "") -> Path:
+    """Return the `.profkit` of a folder, or of the nearest folder above that has one of this user.
+
+    Folders above the root of a project, on another file system, or from the user's home folder on, are not
+    searched. If none has one, it is that of the folder itself.
+    """
+    own = folder / HOME
+    if os.path.lexists(own):
+        return own
+    below, limit = folder, user_home.rstrip("/")
+    try:
+        device = posix.stat(folder).st_dev
+        for place in folder.parents:
+            if str(place) == limit or is_root(os.fspath(below)) or posix.stat(place).st_dev != device:
+                break
+            if _is_own_folder(place / HOME):
+                return place / HOME
+            below = place
+    except OSError:  # a folder that cannot be searched
+        pass
+    return own
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Return whether this is a folder of this user, no link, that others cannot change."""
+    try:
+        status = posix.lstat(path)
+    except OSError:
+        return False
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == posix.geteuid() and not status.st_mode & others
 
 
 def is_nowhere(path: Path) -> bool:

@@ -318,9 +318,9 @@ class StoreEmpty(RunNotFound):
         self.store, self.spool = store, spool
         ProfkitError.__init__(
             self,
-            f"there are no runs in {store}, and none in {spool}; run a program that uses "
-            "@profkit.profile() from this folder first, or set PROFKIT_STORE and PROFKIT_SPOOL to "
-            "the paths that it used",
+            f"there are no runs in {store}, and none in {spool}; profile a program first, by "
+            "`profkit run app.py` or with @profkit.profile() in it, or set PROFKIT_STORE and PROFKIT_SPOOL "
+            "to the places of runs that were made elsewhere",
         )
 
 

@@ -82,9 +82,14 @@ def _candidates(folder: Path | None) -> Iterator[tuple[Path, bytes, int, _Parse]
             if sign in content:
                 yield Path(path), content, owner, parse
         above = os.path.dirname(place)
-        if above == place or any(_exists(os.path.join(place, sign)) for sign in _ROOT_SIGNS):
+        if above == place or is_root(place):
             return
         place = above
+
+
+def is_root(folder: str) -> bool:
+    """Return whether a folder is the root of a project, as version control has it."""
+    return any(_exists(os.path.join(folder, sign)) for sign in _ROOT_SIGNS)
 
 
 def _content(path: str) -> tuple[bytes, int]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from profkit.cli.output import say
 from profkit.cli.workspace import Workspace
-from profkit.errors import DamagedFile, UsageError
+from profkit.errors import UsageError
 from profkit.model.compilations import Compilations
 from profkit.model.measurement import AnyInfo
 from profkit.model.region import RegionKind
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import RunInfo
 from profkit.transforms.compilations import sum_up
 
 _HOW = "profile them with `profkit run --torch-compile`, or torch_compile.enable()"
@@ -29,7 +26,7 @@ def find_compilations(workspace: Workspace, wanted: str | None) -> Compilations:
         raise UsageError(
             f"no compilation was profiled in the process of run {found.id} ({found.label})", _HOW
         )
-    return sum_up(_loaded(workspace, of_process))
+    return sum_up(tuple(workspace.load_sampled(of_process)))
 
 
 def of_launch(workspace: Workspace, launch: str) -> Compilations | None:
@@ -45,18 +42,3 @@ def _is_compilation(info: AnyInfo) -> bool:
 
 def _process(info: AnyInfo) -> tuple[str, int, int]:
     return info.process.host, info.process.pid, info.process.start_ticks
-
-
-def _loaded(workspace: Workspace, infos: Sequence[AnyInfo]) -> tuple[Run, ...]:
-    runs: list[Run] = []
-    damages: list[DamagedFile] = []
-    for info in infos:
-        try:
-            runs += [run for run in (workspace.load(info, in_order=False),) if isinstance(run, Run)]
-        except DamagedFile as error:
-            damages.append(error)
-    if not runs:
-        raise damages[0]
-    for damage in damages:
-        say("warning", str(damage))
-    return tuple(runs)

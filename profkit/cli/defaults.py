@@ -66,7 +66,7 @@ def options_of(command: click.Command) -> Mapping[str, click.Option]:
         for option in command.params
         if isinstance(option, click.Option)
         for text in option.opts
-        if text.startswith("--") and option.name != "help"
+        if text.startswith("--") and option.expose_value
     }
 
 

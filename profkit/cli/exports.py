@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from profkit.cli.files import WHOLE
 from profkit.cli.output import save, say, write_bytes
 from profkit.errors import UsageError
 from profkit.formats.registry import FORMATS, TimeSpan, lost_in
-from profkit.model.measurement import AnyRun, MeasuredRun
-from profkit.model.profile import Profile, Value
-from profkit.model.run import Run, RunInfo
-from profkit.transforms.values import run_with_value
 
+if TYPE_CHECKING:
+    from profkit.model.measurement import AnyRun
+    from profkit.model.profile import Profile, Value
+
+WHOLE = "profkit"
+"""Format of files with whole runs."""
 _COMPRESSED = ".gz"
 _ALL_VALUES = "pprof"
 """Format that can have several values of each sample."""
@@ -39,6 +41,9 @@ def export_runs(
     Only the whole format takes more than one run. `native_functions` is for counted runs, and `value` for
     runs of memory, of which pprof has all values if none is given. Raises UsageError.
     """
+    from profkit.model.run import Run
+    from profkit.transforms.values import run_with_value
+
     if name == _TRACE and (trace := _trace_file(runs[0])) is not None:
         _write(trace, file)
         return
@@ -60,12 +65,17 @@ def _write(data: bytes, file: Path | None) -> None:
 
 def _trace_file(run: AnyRun) -> bytes | None:
     """Return the file that torch.profiler wrote; None if there is none."""
+    from profkit.model.run import Run
+
     return gzip.decompress(run.trace_file) if isinstance(run, Run) and run.trace_file else None
 
 
-def format_of(file: Path | None) -> str:
-    """Return the format with the longest ending that matches a file's name; raises UsageError for none."""
-    endings = {ending: name for name in EXPORTS for ending in _endings(name)}
+def format_of(file: Path | None, reports: Mapping[str, str] | None = None) -> str:
+    """Return the format with the longest ending that matches a file's name; raises UsageError for none.
+
+    `reports` are formats of reports by ending, which are accepted as well.
+    """
+    endings = {ending: name for name in EXPORTS for ending in _endings(name)} | dict(reports or {})
     stem = "" if file is None else file.name.lower().removesuffix(_COMPRESSED)
     for ending in sorted(endings, key=len, reverse=True):
         if stem.endswith(ending):
@@ -112,6 +122,8 @@ def _encoded(profile: Profile, name: str, span: TimeSpan) -> bytes:
 
 def _span(run: AnyRun) -> TimeSpan:
     """Return when a run was recorded, and for how long it was sampled or measured."""
+    from profkit.model.run import RunInfo
+
     info = run.info
     duration_s = info.session_s or info.wall_s if isinstance(info, RunInfo) else info.duration_s
     return TimeSpan(info.started_ns, round(1e9 * duration_s))
@@ -119,12 +131,16 @@ def _span(run: AnyRun) -> TimeSpan:
 
 def has_python_functions(run: AnyRun) -> bool:
     """Return whether a run has instruction counts by Python function."""
+    from profkit.model.measurement import MeasuredRun
+
     counts = run.measurement.instructions if isinstance(run, MeasuredRun) and run.measurement else None
     return counts is not None and counts.python is not None and bool(counts.python.functions)
 
 
 def _profile(run: AnyRun, *, native_functions: bool) -> Profile:
     """Return the samples of a run, or its counted instructions; raises UsageError if it has neither."""
+    from profkit.model.measurement import MeasuredRun
+
     if not isinstance(run, MeasuredRun):
         if run.profile is None:
             from profkit.render.views.header import why_no_samples

@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from profkit.cli.exports import WHOLE
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats import pprof
@@ -132,9 +133,6 @@ def _pieces(file: BinaryIO, budget: Budget) -> Iterator[bytes]:
             return
         yield piece
 
-
-WHOLE = "profkit"
-"""Format for the export of whole runs."""
 
 _END_OF_TIME_NS = 253_402_300_800 * 10**9
 """End of Python's dates: the end of the year 9999."""

@@ -1,15 +1,17 @@
 """`profkit`: its commands, and the exit codes of their errors.
 
-A new command is one new file and one line in `COMMANDS`. Its module is imported when it is called, or when
-help lists it. Commands import their dependencies when they run: `profkit --help` loads no database.
+A new command is one new file and one line in `COMMANDS`. Its module is imported when it is called, and it
+imports its dependencies when it runs.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from keyword import iskeyword
 from pathlib import Path
 from typing import cast
 
@@ -25,24 +27,24 @@ from profkit.errors import UsageError
 from profkit.version import VERSION
 
 COMMANDS: Mapping[str, str] = {
-    "run": "run:run_command",
-    "attach": "attach:attach_command",
-    "dump": "dump:dump_command",
-    "top": "top:top_command",
-    "report": "report:report_command",
-    "measure": "measure:measure_command",
-    "compare": "compare:compare_command",
-    "gate": "gate:gate_command",
-    "history": "history:history_command",
-    "list": "list:list_command",
-    "export": "export:export_command",
-    "import": "import_:import_command",
-    "rm": "rm:rm_command",
-    "gc": "gc:gc_command",
-    "config": "config:config_command",
-    "doctor": "doctor:doctor_command",
+    "run": "Run a program and profile it from its first line to its last.",
+    "attach": "Profile a running process: all threads, until Ctrl-C, or for a while.",
+    "dump": "Show the stacks of all threads of a running process.",
+    "top": "Watch a process live: functions, flame graph, threads.",
+    "report": "Show where a run spent its time, or what was measured.",
+    "measure": "Measure the time or the instruction count of code.",
+    "compare": "Compare two sets of runs and report significant differences.",
+    "gate": "Fail if a run is slower than a baseline, and explain why.",
+    "history": "Show results for a label, commit by commit.",
+    "list": "List runs, newest first.",
+    "export": "Write a run in a format that other tools read.",
+    "import": "Store profiles of other tools, and exported runs.",
+    "rm": "Remove runs permanently.",
+    "gc": "Remove old runs permanently, and list them.",
+    "config": "Show all settings that hold in the current folder, and where each is from.",
+    "doctor": "Examine what profkit can do here, and how to fix what it cannot.",
 }
-"""Module and function of each command, the most used first."""
+"""Each command with the first sentence of its help, the most used first."""
 _ALWAYS = ("config", "doctor")
 """Commands that run even if the project's file is wrong, without defaults from it."""
 
@@ -58,22 +60,35 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return command_named(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        listed = {name: click.Command(name, help=text) for name, text in COMMANDS.items()}
+        listed.update(self.commands)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(width)) for name, one in listed.items()])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called; its defaults are from the project's file, if that has some."""
+        if not args[0].startswith("-") and args[0] not in (names := self.list_commands(ctx)):
+            raise click.UsageError(f"no such command {args[0]!r}{_suggestion(args[0], names)}", ctx)
         name, command, others = super().resolve_command(ctx, args)
         if name is not None and name in COMMANDS and command is not None and name not in _ALWAYS:
             ctx.default_map = {name: command_defaults(command, cast(Config, ctx.obj), COMMANDS)}
         return name, command, others
 
 
+@cache
 def command_named(name: str) -> click.Command:
-    """Import and return one of the commands; raises KeyError for others."""
-    module, _, function = COMMANDS[name].partition(":")
-    imported = importlib.import_module(f"profkit.cli.commands.{module}")
-    command = cast(click.Command, getattr(imported, function))
+    """Import and return one of the commands: `list_command` of `commands.list`."""
+    from profkit.cli.options import let_help_show_all
+
+    module = importlib.import_module(f"profkit.cli.commands.{name}{'_' if iskeyword(name) else ''}")
+    command = cast(click.Command, getattr(module, f"{name}_command"))
     let_variables_set(command)
+    let_help_show_all(command)
     return command
 
 
@@ -155,10 +170,20 @@ def _user_id(user: str) -> int:
         raise UsageError(f"there is no user {user!r}", "give a login name or a numeric id") from error
 
 
+def _suggestion(name: str, names: Iterable[str], start: str = "") -> str:
+    """Return a question for the nearest of some names; empty if none is near."""
+    from difflib import get_close_matches
+
+    if name.endswith(".py"):
+        return f"; to profile a program, write `profkit run {name}`"
+    near = get_close_matches(name, names, 1)
+    return f"; did you mean {start}{near[0]}?" if near else ""
+
+
 def _hint(error: click.NoSuchOption) -> str:
-    """Return what to write instead of an option that only other commands have; empty if there is nothing."""
+    """Return what to write instead of an option, after a semicolon; empty if there is nothing."""
     command = error.ctx.command if error.ctx is not None else None
-    if command is None or isinstance(command, click.Group):
+    if command is None:
         return ""
     name = error.option_name.lstrip("-")
     for option in command.params:
@@ -167,13 +192,12 @@ def _hint(error: click.NoSuchOption) -> str:
             and isinstance(option.type, click.Choice)
             and name in option.type.choices
         ):
-            return f"write --format {name}"
-    others = [
-        other
-        for other in COMMANDS
-        if any(error.option_name in option.opts for option in command_named(other).params)
-    ]
-    return f"`profkit {others[0]}` has it" if others else ""
+            return f"; write --format {name}"
+    for other in () if isinstance(command, click.Group) else COMMANDS:
+        if any(error.option_name in option.opts for option in command_named(other).params):
+            return f"; `profkit {other}` has it"
+    own = (text.lstrip("-") for option in command.params for text in option.opts)
+    return _suggestion(name, own, "--")
 
 
 def _variable(error: click.BadParameter) -> str:
@@ -188,10 +212,11 @@ def _variable(error: click.BadParameter) -> str:
 def _sentence(error: click.ClickException) -> str:
     """Return click's error as one line in profkit's style, with the command to run for help."""
     message = error.format_message().rstrip(".")
-    if isinstance(error, click.NoSuchOption) and (hint := _hint(error)):
-        message = f"no such option: {error.option_name}; {hint}"
+    if isinstance(error, click.NoSuchOption):
+        message = f"no such option: {error.option_name}{_hint(error)}"
     if isinstance(error, click.BadParameter) and (variable := _variable(error)):
         message = f"invalid value of {variable}: {error.message.rstrip('.')}"
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = context.command_path if context is not None else "profkit"
-    return f"{message[:1].lower()}{message[1:]}; see `{where} --help`"
+    end = "" if message.endswith("?") else f"; see `{where} --help`"
+    return f"{message[:1].lower()}{message[1:]}{end}"

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from profkit.cli.options import Command, together
+from profkit.cli.options import Command, rare_option, read_by, together
 from profkit.units import parse_bytes, parse_duration
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions
 
-_T = TypeVar("_T")
 _MODES = ("timer", "callgrind", "timer+callgrind")
 _LANGUAGES = ("python", "c++")
 _LEVELS = ("function", "module")
-
-
-def _read_by(parse: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:
-    def convert(_context: click.Context, _option: click.Parameter, value: str | None) -> _T | None:
-        try:
-            return None if value is None else parse(value)
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from error
-
-    return convert
 
 
 def _counts(text: str) -> tuple[int, ...]:
@@ -58,7 +47,7 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
         help="Code that runs once in each process; may be repeated.",
     ),
     "global_setup": partial(
-        click.option,
+        rare_option,
         "--global-setup",
         multiple=True,
         metavar="CODE",
@@ -73,7 +62,7 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
     "threads": partial(
         click.option,
         "--threads",
-        callback=_read_by(_counts),
+        callback=read_by(_counts),
         metavar="N,N",
         help="Numbers of threads, one order for each.  [default: 1]",
     ),
@@ -84,7 +73,7 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
         help="Language of the statement.  [default: python]",
     ),
     "level": partial(
-        click.option,
+        rare_option,
         "--level",
         type=click.Choice(_LEVELS),
         help="Scope of the statement's names.  [default: function]",
@@ -96,10 +85,10 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
         click.option, "--quick", is_flag=True, help="Use one zygote and few processes, for comparisons only."
     ),
     "number": partial(
-        click.option, "--number", type=click.IntRange(1), metavar="N", help="Number of executions per block."
+        rare_option, "--number", type=click.IntRange(1), metavar="N", help="Number of executions per block."
     ),
     "repeats": partial(
-        click.option,
+        rare_option,
         "--repeats",
         type=click.IntRange(1),
         metavar="N",
@@ -114,28 +103,28 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
         "[default: 10 for timing, or 3 with --quick; 1 to 4 for counting]",
     ),
     "runs": partial(
-        click.option,
+        rare_option,
         "--runs",
         type=click.IntRange(1),
         metavar="N",
         help="Maximum total number of executions, including warm-ups.",
     ),
     "min_run_time": partial(
-        click.option,
+        rare_option,
         "--min-run-time",
-        callback=_read_by(parse_duration),
+        callback=read_by(parse_duration),
         metavar="TIME",
         help="Minimum measuring time of all processes together.",
     ),
     "timeout": partial(
-        click.option,
+        rare_option,
         "--timeout",
-        callback=_read_by(parse_duration),
+        callback=read_by(parse_duration),
         metavar="TIME",
         help="Timeout per worker process.  [default: 10min]",
     ),
     "retries": partial(
-        click.option,
+        rare_option,
         "--retries",
         type=click.IntRange(0),
         metavar="N",
@@ -149,7 +138,7 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
         help="Python interpreter of the worker processes.",
     ),
     "source_cmd": partial(
-        click.option,
+        rare_option,
         "--source-cmd",
         metavar="WORDS",
         help="Command before `python` that selects another environment.",
@@ -162,37 +151,37 @@ _OPTIONS: Mapping[str, Callable[..., Callable[[Command], Command]]] = {
         help="Environment variable of the worker processes; may be repeated.",
     ),
     "imports": partial(
-        click.option,
+        rare_option,
         "--imports",
-        callback=_read_by(_words),
+        callback=read_by(_words),
         metavar="NAMES",
         help="Modules that zygotes import: torch, numpy or ''.",
     ),
     "simulate": partial(
-        click.option,
+        rare_option,
         "--simulate",
-        callback=_read_by(_words),
+        callback=read_by(_words),
         metavar="WHAT",
         help="Simulate cache, branch or both, to estimate cycles.",
     ),
     "python_functions": partial(
-        click.option,
+        rare_option,
         "--python-functions/--no-python-functions",
         default=None,
         help="Count instructions by Python function as well, in a run of its own (from Python 3.12), or do "
         "not.  [default: --python-functions]",
     ),
     "fresh": partial(
-        click.option,
+        rare_option,
         "--fresh/--shared",
         default=None,
         help="Give each execution its own arguments or setup, or share them.  "
         "[default: fresh if an execution changes them]",
     ),
     "memory_limit": partial(
-        click.option,
+        rare_option,
         "--memory-limit",
-        callback=_read_by(parse_bytes),
+        callback=read_by(parse_bytes),
         metavar="SIZE",
         help="Memory limit of a worker process and its children, such as 2GiB.  "
         "[default: half of the machine's]",
@@ -206,9 +195,9 @@ def measuring_options(*, without: Collection[str] = ()) -> Callable[[Command], C
     return together([option() for name, option in _OPTIONS.items() if name not in without])
 
 
-def measuring_option(name: str, help: str | None = None) -> Callable[[Command], Command]:
-    """Add one of these options to a command that measures something else, with a help text of its own."""
-    return _OPTIONS[name]() if help is None else _OPTIONS[name](help=help)
+def measuring_option(name: str, **changes: str | bool) -> Callable[[Command], Command]:
+    """Add one of these options to a command that measures something else, with changes such as its `help`."""
+    return _OPTIONS[name](**changes)
 
 
 _NAMES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import click
@@ -14,7 +15,11 @@ from profkit.units import parse_percentage
 if TYPE_CHECKING:
     from profkit.calls.options import ProfilerOptions
 
+_T = TypeVar("_T")
 Command = TypeVar("Command", bound=Callable[..., object])
+
+rare_option = partial(click.option, hidden=True)
+"""Add an option that most people never need, which only --help-all shows."""
 
 _FLAGS: tuple[Literal["native", "gil", "subprocesses", "async_stacks"], ...] = (
     "native",
@@ -35,6 +40,42 @@ def together(options: Sequence[Callable[[Command], Command]]) -> Callable[[Comma
     return decorate
 
 
+def let_help_show_all(command: click.Command) -> None:
+    """Add --help-all to a command that has options which --help does not show."""
+    if _rare_options(command):
+        command.params.append(
+            click.Option(
+                ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all,
+                help="Show all options and exit.",
+            )
+        )  # fmt: skip
+
+
+def _show_all(context: click.Context, _option: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        formatter = context.make_formatter()
+        context.command.format_help(context, formatter)
+        write_rare_options(context, formatter)
+        click.echo(formatter.getvalue().rstrip("\n"))
+        context.exit()
+
+
+def write_rare_options(context: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the help of a command's options that --help does not show."""
+    records = []
+    for option in _rare_options(context.command):
+        option.hidden = False
+        records.append(option.get_help_record(context))
+        option.hidden = True
+    if records:
+        with formatter.section("More options"):
+            formatter.write_dl([record for record in records if record is not None])
+
+
+def _rare_options(command: click.Command) -> list[click.Option]:
+    return [option for option in command.params if isinstance(option, click.Option) and option.hidden]
+
+
 def sampling_options(
     *,
     labelled: bool = True,
@@ -47,12 +88,12 @@ def sampling_options(
     """
     options = [
         click.option("-r", "--rate", type=float, metavar="HZ", help="Samples per second of each thread."),
-        click.option("--sampler", metavar="NAME", help="How to take samples.  [default: auto]"),
-        click.option("--nonblocking", is_flag=True, help="Never stop the program for a sample."),
+        rare_option("--sampler", metavar="NAME", help="How to take samples.  [default: auto]"),
+        rare_option("--nonblocking", is_flag=True, help="Never stop the program for a sample."),
         click.option("--native", is_flag=True, help="Show C, C++ and Rust functions, too."),
-        click.option("--gil", is_flag=True, help="Only sample threads that hold the GIL."),
+        rare_option("--gil", is_flag=True, help="Only sample threads that hold the GIL."),
         click.option("--subprocesses", is_flag=True, help=children),
-        click.option("--async-stacks", is_flag=True, help="Show the asyncio tasks that await a running one."),
+        rare_option("--async-stacks", is_flag=True, help="Show the asyncio tasks that await a running one."),
     ]
     if labelled:
         named = click.option("--label", metavar="TEXT", help=f"Label of the run.  [default: {label}]")
@@ -77,7 +118,7 @@ def activity_options() -> Callable[[Command], Command]:
 
 def value_option(explanation: str) -> Callable[[Command], Command]:
     """Add --value, which chooses one of the values of a memory run, to a command."""
-    return click.option(
+    return rare_option(
         "--value",
         type=click.Choice([value.value for value in Value]),
         callback=lambda _context, _option, name: None if name is None else Value(name),
@@ -99,6 +140,18 @@ def profiler_options(given: Mapping[str, object]) -> ProfilerOptions:
         if given.get(name) is not None:
             options[name] = str(given[name])
     return options
+
+
+def read_by(parse: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:
+    """Return a callback for options whose values a function parses, which raises ValueError."""
+
+    def convert(_context: click.Context, _option: click.Parameter, value: str | None) -> _T | None:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return convert
 
 
 def percentage(_context: click.Context, _option: click.Parameter, value: str) -> float:

@@ -1,26 +1,19 @@
-"""Output of commands: data to stdout or a file, messages to stderr; the options for it."""
+"""Output of commands: data to stdout or a file, messages to stderr."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import click
-
-from profkit.cli.options import Command, together
 from profkit.errors import UsageError
-from profkit.model.measurement import AnyInfo, MeasuredInfo
-from profkit.model.run import RunInfo
 from profkit.render.escape import visible
-from profkit.render.options import PIPE, Terminal, terminal_of
-from profkit.render.registry import FORMAT_OF_SUFFIX
-from profkit.store.files import check_link, file_mode
+
+if TYPE_CHECKING:
+    from profkit.render.options import Terminal
 
 # For terminals without Unicode: ASCII for the drawing characters of reports, one for each.
 _PLAIN = str.maketrans(
@@ -51,6 +44,8 @@ class ReaderGone(Exception):
 
 def terminal() -> Terminal:
     """Return the terminal layout for stdout."""
+    from profkit.render.options import terminal_of
+
     return terminal_of(sys.stdout, os.environ)
 
 
@@ -111,6 +106,8 @@ def save_parts(path: Path, content: Iterable[str | bytes]) -> None:
     Only its owner can read it, unless PROFKIT_FILES says otherwise. A file that is not regular, such as a
     pipe, is written to directly. A link is followed, unless another user has made it.
     """
+    from profkit.store.files import check_link
+
     pieces = (
         part if isinstance(part, bytes) else part.encode("utf-8", "backslashreplace") for part in content
     )
@@ -129,6 +126,8 @@ def save_parts(path: Path, content: Iterable[str | bytes]) -> None:
 
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
+    from profkit.store.files import file_mode
+
     unfinished = target.with_name(f".profkit-{os.getpid()}.unfinished")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with open(os.open(unfinished, flags, file_mode()), "wb") as file:
@@ -159,8 +158,6 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 
 STDOUT = "-"
-_LONGEST = 60
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 
 
 def deliver(parts: Iterable[str], target: Path | None, *, named: bool, opens: bool) -> None:
@@ -189,109 +186,3 @@ def _open(target: Path) -> None:
 
     if not webbrowser.open(target.resolve().as_uri()):
         say("warning", f"no browser was found; open {target} in one")
-
-
-def name_of(infos: Sequence[AnyInfo]) -> str:
-    """Return the label and the id of runs, or of their batch, in characters that a shell does not quote."""
-    first = infos[0]
-    labels = {info.label for info in infos}
-    label = first.label if len(labels) == 1 else f"{len(infos)} orders"
-    identity = first.batch if isinstance(first, MeasuredInfo) and len(infos) > 1 else first.id
-    return "-".join(filter(None, (_slug(label), _slug(identity))))
-
-
-def merged_name(infos: Sequence[RunInfo]) -> str:
-    """Return the label of merged runs, in the same characters."""
-    return "-".join(filter(None, (_slug(infos[0].label), "merged")))
-
-
-def _slug(text: str) -> str:
-    return _UNSAFE.sub("-", text)[:_LONGEST].strip("-.")
-
-
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """The format and the target of a report."""
-
-    format: str
-    output: str | None
-    opens: bool
-
-    @classmethod
-    def of(cls, given: dict[str, object], formats: Collection[str] = ("text", "json", "html")) -> Showing:
-        """Create it from a command's options, and remove them from `given`; raises UsageError for conflicts.
-
-        If no format is given, the ending of the file determines it.
-        """
-        chosen, output = given.pop("renderer", None), given.pop("output")
-        as_json, as_html = bool(given.pop("as_json")), bool(given.pop("as_html"))
-        opens = bool(given.pop("opens"))
-        asked = [name for name, wanted in (("json", as_json), ("html", as_html or opens)) if wanted]
-        asked += [str(chosen)] if chosen is not None and str(chosen) not in asked else []
-        if len(asked) > 1:
-            raise UsageError(f"{' and '.join(asked)} are different formats", "choose one")
-        if opens and output == STDOUT:
-            raise UsageError(
-                "--open needs a file, and -o - is stdout", "leave out --open, or name a file with -o"
-            )
-        file = None if output is None else str(output)
-        by_suffix = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
-        return cls(asked[0] if asked else by_suffix if by_suffix in formats else "text", file, opens)
-
-    def terminal(self) -> Terminal:
-        """Return the terminal layout for the text."""
-        return PIPE if self.target("") is not None else terminal()
-
-    def target(self, name: str) -> Path | None:
-        """Return the output file, None for stdout; `name` is for HTML without a given file."""
-        if self.output is None:
-            return Path(f"profkit-{name}.html") if self.format == "html" else None
-        return None if self.output == STDOUT else Path(self.output)
-
-    def show(self, text: str, name: str) -> None:
-        """Write the text; raises as `deliver`."""
-        self.show_parts([text], name)
-
-    def show_parts(self, parts: Iterable[str], name: str) -> None:
-        """Write a text in pieces; raises as `deliver`."""
-        deliver(parts, self.target(name), named=self.output is not None, opens=self.opens)
-
-
-def source_root_option() -> Callable[[Command], Command]:
-    """Add --source-root to a command, for reports that show source lines."""
-    return click.option(
-        "--source-root",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        metavar="DIR",
-        help="Also show source lines of files below DIR, for runs that were not recorded here.",
-    )
-
-
-def showing_options(formats: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Add the options of a `Showing` to a command; --format only if formats are named."""
-    options = [
-        click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs."),
-        click.option("--html", "as_html", is_flag=True, help="Write an HTML file, for a browser."),
-        click.option("-o", "--output", metavar="FILE", help="Output file; - is stdout."),
-        click.option("--open", "opens", is_flag=True, help="Open the HTML file in a browser."),
-    ]
-    if formats:
-        choice = click.Choice(list(formats))
-        shown = "Output format.  [default: by FILE's ending, or text]"
-        options.insert(0, click.option("--format", "renderer", type=choice, help=shown))
-
-    return together(options)
-
-
-def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:
-    """Write the runs as data, and their number as a message."""
-    if as_json:
-        from profkit.render.json.sampled import removed_json
-
-        write(removed_json(infos, dry_run=dry_run))
-    elif infos:
-        from profkit.render.registry import LISTED_RUNS
-
-        write(LISTED_RUNS.text(infos, terminal=terminal()))
-    runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
-    say("note", f"{runs} would be removed" if dry_run else f"{runs} removed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from profkit.calls.options import MEMORY
 from profkit.cli.measure_options import asked_for, measuring_option
-from profkit.cli.options import Command, percentage, profiler_options, together
+from profkit.cli.options import Command, percentage, profiler_options, rare_option, read_by, together
 from profkit.cli.program_arguments import CommandLine
 from profkit.errors import UsageError
 from profkit.program.environment import MODE, ProgramOptions
@@ -50,21 +50,31 @@ _MODES_OF = {
 _STDIN = "-"
 
 
-def mode_option() -> Callable[[Command], Command]:
+def mode_option(
+    modes: Sequence[str] = MODES,
+    help: str = "Sample the program, track its memory, or execute it repeatedly and measure its time, its "
+    "instructions or both.",
+) -> Callable[[Command], Command]:
     """Add --mode to a command."""
-    return click.option(
-        "--mode", type=click.Choice(MODES), default=SAMPLES, show_default=True,
-        help="Sample the program, track its memory, or execute it repeatedly and measure its time, its "
-        "instructions or both.",
-    )  # fmt: skip
+    return click.option("--mode", type=click.Choice(modes), default=SAMPLES, show_default=True, help=help)
 
 
 def memory_option() -> Callable[[Command], Command]:
     """Add the option that only --mode memory has to a command."""
-    return click.option(
+    return rare_option(
         "--python-allocators", is_flag=True,
         help="Track each Python object, not only the arenas that Python allocates for them.",
     )  # fmt: skip
+
+
+def check_tracker() -> None:
+    """Raise TrackerMissing if this Python has no memray."""
+    from importlib.util import find_spec
+
+    if find_spec("memray") is None:
+        from profkit.samplers.memray.tracker import TrackerMissing
+
+        raise TrackerMissing("No module named 'memray'")
 
 
 def program_options(mode: str, given: Mapping[str, object]) -> ProgramOptions:
@@ -82,10 +92,11 @@ def measured_program_options() -> Callable[[Command], Command]:
     return together([
         measuring_option(
             "processes",
-            "Number of measured executions.  [default: as many as --precision needs; 2 to 4 for counting]",
+            help="Number of measured executions.  "
+            "[default: as many as --precision needs; 2 to 4 for counting]",
         ),
-        measuring_option("runs"),
-        click.option(
+        measuring_option("runs", hidden=False),
+        rare_option(
             "--warmups", type=click.IntRange(0), metavar="N", default=1, show_default=True,
             help="Number of executions that come first and are not measured.",
         ),
@@ -93,33 +104,28 @@ def measured_program_options() -> Callable[[Command], Command]:
             "--precision", callback=percentage, default="1%", show_default=True, metavar="PERCENT",
             help="Stop when the median is known to plus or minus PERCENT.",
         ),
-        measuring_option("min_run_time", "Minimum measuring time of all executions together.  [default: 1s]"),
-        click.option(
-            "--max-time", callback=_duration, metavar="TIME",
+        measuring_option(
+            "min_run_time", help="Minimum measuring time of all executions together.  [default: 1s]"
+        ),
+        rare_option(
+            "--max-time", callback=read_by(parse_duration), metavar="TIME",
             help="Measuring time after which no further execution starts, once there are 6.  [default: 20s]",
         ),
-        measuring_option("timeout", "Timeout per execution.  [default: none]"),
-        measuring_option("env", "Environment variable of the program; may be repeated."),
+        measuring_option("timeout", help="Timeout per execution.  [default: none]"),
+        measuring_option("env", hidden=True, help="Environment variable of the program; may be repeated."),
         click.option(
             "--input", "stdin", metavar="FILE",
             help="File that each execution reads as stdin; - is the stdin of profkit.  [default: /dev/null]",
         ),
-        click.option(
+        rare_option(
             "--show-output", is_flag=True, help="Show the output of all executions, not only of the first."
         ),
-        click.option(
+        rare_option(
             "--ignore-failure", is_flag=True, help="Also measure executions with an exit code other than 0."
         ),
         measuring_option("simulate"),
         measuring_option("python_functions"),
     ])  # fmt: skip
-
-
-def _duration(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    try:
-        return None if value is None else parse_duration(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def refuse_other_options(context: click.Context, mode: str) -> None:

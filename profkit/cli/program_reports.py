@@ -7,21 +7,23 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.exports import EXPORTS, export_runs, format_of, refuse_terminal
-from profkit.cli.files import WHOLE
+from profkit.cli.exports import EXPORTS, WHOLE, export_runs, format_of, refuse_terminal
 from profkit.cli.options import Command, together
 from profkit.cli.output import STDOUT, deliver, say, write_message
-from profkit.cli.workspace import Workspace
 from profkit.errors import UsageError
-from profkit.model.compilations import Compilations
-from profkit.model.measurement import AnyRun, MeasuredRun
-from profkit.model.run import Run, RunInfo
 from profkit.render.escape import visible
 from profkit.render.options import PIPE, ReportOptions, terminal_of
 from profkit.render.registry import COMPILATIONS, FORMAT_OF_SUFFIX, IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
+
+if TYPE_CHECKING:
+    from profkit.cli.workspace import Workspace
+    from profkit.model.compilations import Compilations
+    from profkit.model.measurement import AnyRun
+    from profkit.model.run import Run, RunInfo
 
 _REPORTS = tuple(SAMPLED.formats)
 _NAMED = 3
@@ -79,7 +81,7 @@ def _format_of(file: Path | None) -> str:
     suffix = "" if file is None else file.suffix.lower()
     if file is None or suffix in ("", ".txt"):
         return "text"
-    return FORMAT_OF_SUFFIX.get(suffix) or format_of(file)
+    return FORMAT_OF_SUFFIX.get(suffix) or format_of(file, FORMAT_OF_SUFFIX)
 
 
 def write_report(info: RunInfo, output: Output, workspace: Workspace) -> None:
@@ -104,6 +106,8 @@ def write_run(run: AnyRun, output: Output, others: Sequence[Run] = ()) -> None:
 
 
 def _write_rendered(run: AnyRun, output: Output, others: Sequence[Run]) -> None:
+    from profkit.model.measurement import MeasuredRun
+
     terminal = terminal_of(sys.stderr, os.environ) if output.place is None else PIPE
     if isinstance(run, MeasuredRun):
         parts = MEASURED.parts(output.format, (run,), ReportOptions(), terminal)
@@ -117,6 +121,7 @@ def _write_rendered(run: AnyRun, output: Output, others: Sequence[Run]) -> None:
 
 def _headline(run: AnyRun) -> str:
     """Return the first sentence of a sampled run's report, and a line break; nothing of a measured run's."""
+    from profkit.model.measurement import MeasuredRun
     from profkit.render.views.header import why_no_samples
     from profkit.render.views.sampled import build_report
     from profkit.render.views.summary import summary

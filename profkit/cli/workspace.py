@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,10 @@ import click
 from profkit.cli.output import say
 from profkit.config import Config
 from profkit.errors import DamagedFile, ProfkitError, RunNotFound, StoreEmpty, UsageError
-from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo
-from profkit.model.run import Run, RunInfo
 
 if TYPE_CHECKING:
+    from profkit.model.measurement import AnyInfo, AnyRun
+    from profkit.model.run import Run, RunInfo
     from profkit.store.runs import Store
 
 
@@ -58,6 +58,8 @@ class Workspace:
 
         A label selects all with that label, None the whole batch, and an id only its run. Raises as `find`.
         """
+        from profkit.model.measurement import MeasuredInfo
+
         info = self.find(wanted)
         if not isinstance(info, MeasuredInfo) or wanted not in (None, info.label) or info.id == wanted:
             return (info,)
@@ -68,11 +70,31 @@ class Workspace:
         live = [run for run in self.recording if run.info.id == info.id]
         return live[0] if live else self.store.load(info.id, in_order=in_order, trace_file=trace_file)
 
+    def load_sampled(self, infos: Sequence[AnyInfo]) -> Iterator[Run]:
+        """Load sampled runs; damaged ones are reported and omitted, unless all are damaged."""
+        from profkit.model.run import Run
+
+        damages: list[DamagedFile] = []
+        for info in infos:
+            try:
+                run = self.load(info, in_order=False)
+            except DamagedFile as error:
+                damages.append(error)
+                continue
+            if isinstance(run, Run):
+                yield run
+        if len(damages) == len(infos):
+            raise damages[0]
+        for damage in damages:
+            say("warning", str(damage))
+
     def others_of_session(self, info: RunInfo) -> tuple[Run, ...]:
         """Return the other regions of a run's session, those with the most samples, up to a limit.
 
         Messages report what is omitted, also if it is damaged.
         """
+        from profkit.model.run import Run
+
         there = {one.id: one for one in self.store.session(info.session)}
         there |= {run.info.id: run.info for run in self.recording if run.info.session == info.session}
         others = [one for one in there.values() if one.id != info.id and one.samples]
@@ -169,6 +191,7 @@ def complete_thread(context: click.Context, _parameter: click.Parameter, incompl
     config = context.find_object(Config)
     if info is None or config is None:
         return []
+    from profkit.model.run import Run
     from profkit.store.runs import open_store
 
     try:

@@ -168,7 +168,7 @@ def torch_check(folder: Path | None, version: str | None, cuda: str | None) -> C
     """Return the check of torch, by its folder, its version and that of CUDA for which it is built."""
     cost = "no statements that use torch"
     if folder is None:
-        return Check(_GROUP, "torch", Status.SHORTFALL, "not installed", cost, "pip install torch")
+        return Check(_GROUP, "torch", Status.SHORTFALL, "not installed", cost, "pip install 'profkit[torch]'")
     if version is None:
         found = f"files in {folder} without a version: the installation is incomplete"
         return Check(_GROUP, "torch", Status.SHORTFALL, found, cost, _REINSTALL_TORCH)

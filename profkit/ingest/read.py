@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from profkit.errors import DamagedFile, SpoolUnavailable, UsageError
-from profkit.ingest.memory import read_memory
 from profkit.ingest.recovery import (
     NOTHING_RECOVERED,
     REST,
@@ -202,6 +201,8 @@ def _read_session(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
 
 def _memory_runs(folder: OwnedFolder, session: SpoolSession, live: bool) -> FolderRuns:
     manifest = session.manifest
+    from profkit.ingest.memory import read_memory
+
     memories, unread = read_memory(folder, session.regions, session.captures, live=live)
     damaged = (*session.damaged, *unread)
     data = _SessionData(session, _state(manifest, live))

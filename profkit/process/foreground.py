@@ -13,9 +13,10 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from resource import RLIMIT_CORE, setrlimit
+from threading import Thread, get_native_id
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -44,10 +45,13 @@ class CommandNotStarted(ProfkitError):
         super().__init__(f"{command!r} cannot be started: {reason}; give a program's name or path")
 
 
-def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
+def run_command(
+    command: Sequence[str], environ: Mapping[str, str], meanwhile: Callable[[], None] | None = None
+) -> int:
     """Run a command until it ends; return its exit code, or the negative number of the signal that ended it.
 
-    Call it in the main thread. Raises CommandNotStarted.
+    Call it in the main thread. A thread calls `meanwhile` with all signals blocked and the lowest priority.
+    Raises CommandNotStarted.
     """
     with _reaped_children(), _blocked_signals() as previous, ExitStack() as stack:
         try:
@@ -60,7 +64,15 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise CommandNotStarted(command[0], reason) from error
         witness.guard(pid)
+        if meanwhile is not None:
+            Thread(target=_at_lowest_priority, args=(meanwhile,), daemon=True).start()
         return os.waitstatus_to_exitcode(_await_end(pid, witness))
+
+
+def _at_lowest_priority(function: Callable[[], None]) -> None:
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), 19)
+    function()
 
 
 def end_as(exit_code: int) -> None:

@@ -12,7 +12,9 @@ class TorchMissing(ProfkitError):
 
     def __init__(self, purpose: str, detail: str) -> None:
         self.purpose, self.detail = purpose, detail
-        super().__init__(f"{purpose} needs torch: {detail}; install torch 2.6 or later")
+        super().__init__(
+            f"{purpose} needs torch: {detail}; install torch 2.6 or later: pip install 'profkit[torch]'"
+        )
 
 
 class ProfilerActive(ProfkitError):

@@ -18,25 +18,25 @@ from profkit.store.database import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import from_file, to_json
 
-Values = dict[str, object]
+Values = tuple[str | int | bytes, ...]
+"""Values of a row, in the order of the table's columns."""
 _T = TypeVar("_T")
 
 
 def rows_of(run: AnyRun) -> dict[str, Values]:
     """Return the run's rows by table name; tables without a row for it are omitted."""
     if isinstance(run, MeasuredRun):
-        rows = {RUNS.name: _run_row(run.info, run.info.batch, MEASURED_SCHEMA)}
+        rows = {RUNS: _run_row(run.info, run.info.batch, MEASURED_SCHEMA)}
         if run.measurement is not None:
-            rows[MEASUREMENTS.name] = {"run": run.info.id, "document": _compressed(run.measurement)}
+            rows[MEASUREMENTS] = (run.info.id, _compressed(run.measurement))
         return rows
-    rows = {RUNS.name: _run_row(run.info, run.info.session, RUN_SCHEMA)}
+    rows = {RUNS: _run_row(run.info, run.info.session, RUN_SCHEMA)}
     if run.profile is not None:
-        rows[PROFILES.name] = {"run": run.info.id, "pprof": pprof.encode(run.profile)}
+        rows[PROFILES] = (run.info.id, pprof.encode(run.profile))
     if run.resources:
-        rows[RESOURCES.name] = {"run": run.info.id, "points": _compressed(run.resources)}
+        rows[RESOURCES] = (run.info.id, _compressed(run.resources))
     if run.trace is not None:
-        document, file = _compressed(run.trace), run.trace_file or b""
-        rows[TRACES.name] = {"run": run.info.id, "document": document, "file": file}
+        rows[TRACES] = (run.info.id, _compressed(run.trace), run.trace_file or b"")
     return rows
 
 
@@ -85,14 +85,8 @@ def run_of(
 
 
 def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
-    return {
-        "id": info.id,
-        "session": searchable(session),
-        "label": searchable(info.label),
-        "started_ns": info.started_ns,
-        "schema": schema,
-        "document": json.dumps(to_json(info)),
-    }
+    document = json.dumps(to_json(info))
+    return info.id, searchable(session), searchable(info.label), info.started_ns, schema, document
 
 
 def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:

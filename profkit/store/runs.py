@@ -8,20 +8,19 @@ from dataclasses import replace
 from itertools import islice
 from typing import Self
 
-from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, func, insert, null, select
-
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, unsealed
 from profkit.model.run import RunInfo
+from profkit.store.connections import Connection, Database, Row, Value
 from profkit.store.database import (
     MEASUREMENTS,
+    PARTS,
     PROFILES,
     REMOVED,
     RESOURCES,
     RUNS,
     TRACES,
-    Database,
     open_database,
 )
 from profkit.store.rows import info_of, rows_of, run_of, searchable
@@ -86,18 +85,18 @@ class Store:
             _delete(connection, fuller)
             new = _unknown(connection, new, again)
             for batch in _batches(new if again else ()):
-                connection.execute(delete(REMOVED).where(REMOVED.c.run.in_(batch)))
-            for table in (RUNS, PROFILES, RESOURCES, MEASUREMENTS, TRACES):
-                values = [rows[run_id][table.name] for run_id in new if table.name in rows[run_id]]
-                if values:
-                    connection.execute(insert(table), values)
+                connection.execute(f"DELETE FROM {REMOVED} WHERE run IN {_places(batch)}", *batch)
+            for table in (RUNS, *PARTS):
+                if values := [rows[run_id][table] for run_id in new if table in rows[run_id]]:
+                    connection.execute_many(f"INSERT INTO {table} VALUES {_places(values[0])}", values)
         return tuple(given[run_id].info for run_id in new)
 
     def runs(self, label: str | None = None, limit: int | None = None) -> tuple[AnyInfo, ...]:
         """Return the runs of a label or all, newest first, at most `limit`."""
-        conditions = () if label is None else (RUNS.c.label == searchable(label),)
         with self._database.reading() as connection:
-            return self._readable(connection, *conditions, limit=limit)
+            if label is None:
+                return self._readable(connection, limit=limit)
+            return self._readable(connection, "label = ?", searchable(label), limit=limit)
 
     def find(self, wanted: str | None, recording: Collection[AnyInfo] = ()) -> AnyInfo:
         """Return the run of an id, else the newest of a label, else of an id prefix; None: the newest.
@@ -129,15 +128,21 @@ class Store:
         """
         text = searchable(run_id)
         with self._database.reading() as connection:
-            found = _newest(connection, RUNS.c.id == text)
-            samples = connection.scalar(select(PROFILES.c.pprof).where(PROFILES.c.run == text))
-            points = connection.scalar(select(RESOURCES.c.points).where(RESOURCES.c.run == text))
-            numbers = connection.scalar(select(MEASUREMENTS.c.document).where(MEASUREMENTS.c.run == text))
-            columns = TRACES.c.document, TRACES.c.file if trace_file else null()
-            trace = connection.execute(select(*columns).where(TRACES.c.run == text)).one_or_none()
+            found = _newest(connection, "id = ?", text)
+            parts = [
+                connection.execute(f"SELECT {columns} FROM {table} WHERE run = ?", text)
+                for table, columns in (
+                    (PROFILES, "pprof"),
+                    (RESOURCES, "points"),
+                    (MEASUREMENTS, "document"),
+                    (TRACES, f"document, {'file' if trace_file else 'NULL'}"),
+                )
+            ]
         if not found:
             raise RunNotFound(run_id)
-        return run_of(found[0], samples, points, numbers, trace and tuple(trace), in_order=in_order)
+        samples, points, numbers = (rows[0][0] if rows else None for rows in parts[:3])
+        trace = parts[3][0] if parts[3] else None
+        return run_of(found[0], samples, points, numbers, trace, in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """Return the runs that were measured together, in the order in which they started."""
@@ -149,29 +154,28 @@ class Store:
 
     def _of_session(self, session: str) -> list[AnyInfo]:
         with self._database.reading() as connection:
-            found = self._readable(connection, RUNS.c.session == searchable(session))
+            found = self._readable(connection, "session = ?", searchable(session))
         return sorted(found, key=lambda info: (info.started_ns, info.id))
 
     def older_than(self, unix_ns: int) -> tuple[str, ...]:
         """Return the ids of runs that started before a time, oldest first."""
-        query = select(RUNS.c.id).where(RUNS.c.started_ns < unix_ns).order_by(RUNS.c.started_ns, RUNS.c.id)
+        query = f"SELECT id FROM {RUNS} WHERE started_ns < ? ORDER BY started_ns, id"
         with self._database.reading() as connection:
-            return tuple(connection.scalars(query))
+            return tuple(run_id for (run_id,) in connection.execute(query, unix_ns))
 
     def remove(self, run_ids: Iterable[str]) -> int:
         """Remove runs permanently, and return their number; unknown ids are ignored."""
         wanted = dict.fromkeys(map(searchable, run_ids))
         with self._database.writing() as connection:
-            present = _present(connection, RUNS.c.id, wanted)
+            present = _present(connection, RUNS, "id", wanted)
             _delete(connection, present)
-            for batch in _batches(present):
-                connection.execute(insert(REMOVED), [{"run": run_id} for run_id in batch])
+            connection.execute_many(f"INSERT INTO {REMOVED} VALUES (?)", [(run_id,) for run_id in present])
         return len(present)
 
     def has(self, run_id: str) -> bool:
         """Return whether there is a run of exactly this id, readable or not."""
         with self._database.reading() as connection:
-            return bool(_present(connection, RUNS.c.id, [searchable(run_id)]))
+            return bool(_present(connection, RUNS, "id", [searchable(run_id)]))
 
     def _keepable(self, run: AnyRun) -> AnyRun:
         """Return the run, without its seal if other users could copy that to their runs."""
@@ -182,24 +186,24 @@ class Store:
         return replace(run, info=unsealed(run.info))
 
     def _readable(
-        self, connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
+        self, connection: Connection, condition: str = "", *values: Value, limit: int | None = None
     ) -> tuple[AnyInfo, ...]:
         infos = []
-        for row in _rows(connection, *conditions, limit=limit):
+        for run_id, schema, document in _rows(connection, condition, *values, limit=limit):
             try:
-                infos.append(info_of(row.id, row.schema, row.document))
+                infos.append(info_of(run_id, schema, document))
             except DamagedFile as damage:
                 if not self._skip_damaged:
                     raise
-                self._damaged[row.id] = damage
+                self._damaged[run_id] = damage
         return tuple(infos)
 
 
 def _unknown(connection: Connection, run_ids: Collection[str], again: bool) -> list[str]:
     """Return, in order, the ids that are not stored and, unless `again`, not removed."""
-    known = _present(connection, RUNS.c.id, run_ids)
+    known = _present(connection, RUNS, "id", run_ids)
     if not again:
-        known |= _present(connection, REMOVED.c.run, run_ids)
+        known |= _present(connection, REMOVED, "run", run_ids)
     return [run_id for run_id in run_ids if run_id not in known]
 
 
@@ -208,11 +212,11 @@ def _fuller(connection: Connection, given: Mapping[str, AnyRun]) -> list[str]:
     sampled = {run_id: run.info for run_id, run in given.items() if isinstance(run.info, RunInfo)}
     found: list[str] = []
     for batch in _batches(sampled):
-        for row in _rows(connection, RUNS.c.id.in_(batch), limit=None):
+        for run_id, schema, document in _rows(connection, f"id IN {_places(batch)}", *batch):
             with suppress(DamagedFile):
-                stored = info_of(row.id, row.schema, row.document)
-                if isinstance(stored, RunInfo) and _has_more(sampled[row.id], stored):
-                    found.append(row.id)
+                stored = info_of(run_id, schema, document)
+                if isinstance(stored, RunInfo) and _has_more(sampled[run_id], stored):
+                    found.append(run_id)
     return found
 
 
@@ -224,15 +228,22 @@ def _has_more(one: RunInfo, other: RunInfo) -> bool:
 
 def _delete(connection: Connection, run_ids: Iterable[str]) -> None:
     for batch in _batches(run_ids):
-        for column in (PROFILES.c.run, RESOURCES.c.run, MEASUREMENTS.c.run, TRACES.c.run, RUNS.c.id):
-            connection.execute(delete(column.table).where(column.in_(batch)))
+        for table in PARTS:
+            connection.execute(f"DELETE FROM {table} WHERE run IN {_places(batch)}", *batch)
+        connection.execute(f"DELETE FROM {RUNS} WHERE id IN {_places(batch)}", *batch)
 
 
-def _present(connection: Connection, column: Column[str], values: Iterable[str]) -> set[str]:
+def _present(connection: Connection, table: str, column: str, values: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for batch in _batches(values):
-        found.update(connection.scalars(select(column).where(column.in_(batch))))
+        query = f"SELECT {column} FROM {table} WHERE {column} IN {_places(batch)}"
+        found.update(value for (value,) in connection.execute(query, *batch))
     return found
+
+
+def _places(values: Collection[object]) -> str:
+    """Return the places of parameters, such as `(?, ?)`."""
+    return f"({', '.join('?' * len(values))})"
 
 
 def _batches(values: Iterable[str]) -> Iterator[list[str]]:
@@ -242,17 +253,17 @@ def _batches(values: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _newest(
-    connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
+    connection: Connection, condition: str = "", *values: Value, limit: int | None = None
 ) -> tuple[AnyInfo, ...]:
-    rows = _rows(connection, *conditions, limit=limit)
-    return tuple(info_of(row.id, row.schema, row.document) for row in rows)
+    return tuple(info_of(*row) for row in _rows(connection, condition, *values, limit=limit))
 
 
-def _rows(
-    connection: Connection, *conditions: ColumnElement[bool], limit: int | None
-) -> CursorResult[tuple[str, str, str]]:
-    query = select(RUNS.c.id, RUNS.c.schema, RUNS.c.document).where(*conditions)
-    return connection.execute(query.order_by(RUNS.c.started_ns.desc(), RUNS.c.id).limit(limit))
+def _rows(connection: Connection, condition: str = "", *values: Value, limit: int | None = None) -> list[Row]:
+    """Return the ids, schemas and documents of the runs that fulfil a condition, newest first."""
+    where = f" WHERE {condition}" if condition else ""
+    at_most = "" if limit is None else f" LIMIT {limit}"
+    query = f"SELECT id, schema, document FROM {RUNS}{where} ORDER BY started_ns DESC, id{at_most}"
+    return connection.execute(query, *values)
 
 
 _BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
@@ -289,14 +300,13 @@ def _rank(info: AnyInfo, wanted: str | None) -> int | None:
 def _matching(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
     """Return the stored runs that match best; of several ids with a prefix, some."""
     text = searchable(wanted)
-    exact = _newest(connection, RUNS.c.id == text, limit=1) or _newest(
-        connection, RUNS.c.label == text, limit=1
-    )
-    return exact or _newest(connection, RUNS.c.id.startswith(text, autoescape=True), limit=_SHOWN)
+    for column in ("id", "label"):
+        if exact := _newest(connection, f"{column} = ?", text, limit=1):
+            return exact
+    beginning = "".join(f"/{character}" if character in "/%_" else character for character in text)
+    return _newest(connection, "id LIKE ? ESCAPE '/'", f"{beginning}%", limit=_SHOWN)
 
 
 def _latest_labels(connection: Connection) -> tuple[str, ...]:
-    latest = func.max(RUNS.c.started_ns).desc()
-    return tuple(
-        connection.scalars(select(RUNS.c.label).group_by(RUNS.c.label).order_by(latest).limit(_SHOWN))
-    )
+    query = f"SELECT label FROM {RUNS} GROUP BY label ORDER BY max(started_ns) DESC LIMIT {_SHOWN}"
+    return tuple(label for (label,) in connection.execute(query))

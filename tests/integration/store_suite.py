@@ -15,7 +15,7 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
-from profkit.store.database import METADATA, MIGRATIONS
+from profkit.store.database import MIGRATIONS
 from profkit.store.runs import Store, open_store
 from tests.support.example_measured_runs import failed_run, measured_run
 from tests.support.example_measurements import COUNTS
@@ -23,6 +23,22 @@ from tests.support.example_runs import INFO, made_run
 
 ODD_LABEL = "sur\udc80 \0 % _ \\ é 日"
 
+
+RUN = {"run": "TEXT"}
+TABLES = {
+    "profkit_migrations": {"name": "TEXT", "applied_ns": "BIGINT"},
+    "profkit_runs": {
+        "id": "TEXT", "session": "TEXT", "label": "TEXT", "started_ns": "BIGINT", "schema": "TEXT",
+        "document": "TEXT",
+    },
+    "profkit_profiles": {**RUN, "pprof": "BLOB"},
+    "profkit_resources": {**RUN, "points": "BLOB"},
+    "profkit_measurements": {**RUN, "document": "BLOB"},
+    "profkit_traces": {**RUN, "document": "BLOB", "file": "BLOB"},
+    "profkit_removed": RUN,
+}  # fmt: skip
+"""Columns of each table, and their types."""
+INDEXED = {("session",), ("label",), ("started_ns",)}
 
 Made = Callable[..., AnyRun]
 """From an id, a label, a start, and a session or batch."""
@@ -281,21 +297,21 @@ class StoreSuite:
         with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'.*; upgrade profkit"):
             store.runs()
 
-    def test_the_migrated_tables_are_those_of_the_schema(self, store: Store, url: str) -> None:
+    def test_the_tables_have_their_columns_keys_and_indexes(self, store: Store, url: str) -> None:
         engine = create_engine(url)
         found = inspect(engine)
-        for table in METADATA.tables.values():
-            columns = {column["name"]: column for column in found.get_columns(table.name)}
-            assert list(columns) == [column.name for column in table.columns]
-            for column in table.columns:
-                there = columns[column.name]
-                assert there["nullable"] == column.nullable
-                wanted = column.type.compile(engine.dialect)
-                assert there["type"].compile(engine.dialect) == wanted
-            indexed = {tuple(index["column_names"]) for index in found.get_indexes(table.name)}
-            assert indexed == {tuple(c.name for c in index.columns) for index in table.indexes}
-            keys = found.get_pk_constraint(table.name)["constrained_columns"]
-            assert keys == [column.name for column in table.primary_key]
+        blob = "BLOB" if url.startswith("sqlite") else "BYTEA"
+        assert set(found.get_table_names()) == set(TABLES)
+        for table, wanted in TABLES.items():
+            columns = found.get_columns(table)
+            assert not any(column["nullable"] for column in columns)
+            types = {column["name"]: column["type"].compile(engine.dialect) for column in columns}
+            assert types == {name: blob if kind == "BLOB" else kind for name, kind in wanted.items()}
+            assert found.get_pk_constraint(table)["constrained_columns"] == [columns[0]["name"]]
+            indexed = {tuple(index["column_names"]) for index in found.get_indexes(table)}
+            assert indexed == (INDEXED if table == "profkit_runs" else set())
+            keys = [key["referred_table"] for key in found.get_foreign_keys(table)]
+            assert keys == (["profkit_runs"] if "run" in wanted and len(wanted) > 1 else [])
         engine.dispose()
 
     def test_migrations_are_recorded_once(self, url: str) -> None:

@@ -194,6 +194,6 @@ def test_the_shell_is_offered_labels_and_ids(tmp_path: Path) -> None:
     assert offered("profkit rm 3f", tmp_path) == ["plain,3f2a91c0de"]
     assert offered("profkit list --label t", tmp_path) == ["plain,train_step"]
     nothing = tmp_path / "nothing"
-    nothing.mkdir()
+    (nothing / ".git").mkdir(parents=True)  # a project of its own
     assert offered("profkit report t", nothing) == []
-    assert list(nothing.iterdir()) == []
+    assert list(nothing.iterdir()) == [nothing / ".git"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import environment, listed, profkit, reported, run_program
+from tests.integration.harness import environment, listed, reported, run_program
 from tests.support.seccomp_filters import PTRACE, READ, launcher
 
 pytestmark = pytest.mark.sampler
@@ -207,7 +207,7 @@ def test_an_invalid_mark_is_an_error_of_its_test(tmp_path: Path, mark: str, says
 
 
 @pytest.mark.parametrize(
-    "options", [["--profkit-rate=-1"], ["--profkit-limit=x"], ["--profkit-markdown=no/x.md"]]
+    "options", [["--profkit-rate=-1"], ["--profkit-max-slowdown=x"], ["--profkit-output=no/x.md"]]
 )
 @pytest.mark.full
 def test_invalid_options(tmp_path: Path, options: list[str]) -> None:
@@ -298,8 +298,8 @@ def test_counts_and_their_limits(tmp_path: Path) -> None:
     )
     said = run_pytest(tmp_path, N="1000")
     assert re.search(r"^test_it.py::test_it: [\d,]+ instructions", said, re.MULTILINE)
-    markdown = ["--profkit-markdown", "summary.md"]
-    said = run_pytest(tmp_path, "--profkit-compare", "test_it", *markdown, N="3000", code=1)
+    markdown = ["--profkit-output", "summary.md"]
+    said = run_pytest(tmp_path, "--profkit-baseline", "test_it", *markdown, N="3000", code=1)
     assert "Compared with test_it" in said
     assert "1 of 1 test is slower than its limit." in said
     assert re.search(r"regression +\S.* instructions +test_it.py::test_it", said)
@@ -329,8 +329,10 @@ def test_a_slower_test_fails_the_run(tmp_path: Path) -> None:
 def test_bases_that_are_files_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(f"{SLEEPING}def test_other(): pass\n")
     run_pytest(tmp_path, *TIMES_ONLY, S="0.1")
-    profkit(tmp_path, "export", "test_it.py::test_slept", "-o", "base.profkit.json")
-    said = run_pytest(tmp_path, *TIMES_ONLY, "--profkit-compare", "base.profkit.json", S="1.5", code=1)
+    exporting = ["-m", "profkit", "export", "test_it.py::test_slept", "-o", "base.profkit.json"]
+    exported = run_program(tmp_path, exporting)
+    assert exported.returncode == 0, exported.stderr
+    said = run_pytest(tmp_path, *TIMES_ONLY, "--profkit-baseline", "base.profkit.json", S="1.5", code=1)
     assert "1 test without a baseline." in said
     said = run_pytest(tmp_path, *TIMES_ONLY, "--profkit-compare", "nowhere", S="0.01")
     assert "No test has a baseline 'nowhere'" in said

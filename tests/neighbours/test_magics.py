@@ -167,6 +167,9 @@ def test_what_was_asked_wrongly_is_one_line(kernel: Kernel) -> None:
     for cell, said in {
         "%%profiled --rat\nran = 1": "No such option '--rat'",
         "%%profiled --rate -1\nran = 1": "rate=-1.0",
+        "%%profiled --mode timer\nran = 1": "'timer' is not one of 'samples', 'memory'",
+        "%%profiled --mode memory --rate 9\nran = 1": "rate cannot be combined with --mode memory",
+        "%%profiled --python-allocators\nran = 1": "add --mode memory",
         "%%profiled ran = 1\nran = 1": "put 'ran = 1' on the next line",
         "%%profiled -o nowhere/x.html\nran = 1": "there is no folder nowhere",
         "%%profiled -o -\nran = 1": "-o needs a file",
@@ -187,6 +190,15 @@ def test_what_was_asked_wrongly_is_one_line(kernel: Kernel) -> None:
         assert ran.error == ""
     assert "NameError" in kernel.run("ran").error
     assert kernel.run("%profiled -q -- -1").value == "-1"
+
+
+@pytest.mark.parametrize("code", ["%%profiled --mode memory\n{}", "%profiled --mode memory {}"])
+def test_memory_of_a_cell_or_statement(kernel: Kernel, code: str) -> None:
+    ran = kernel.run(code.format("kept = [bytes(1000) for _ in range(5000)]"))
+    assert (ran.err, ran.error) == ("", "")
+    assert re.search(r"\n +peak +[45]\.\d+ MiB\n", ran.report)
+    assert kernel.run("4.9e6 < _profkit.info.memory.peaks_bytes[0] < 6e6").value == "True"
+    assert kernel.run("del kept").error == ""
 
 
 @pytest.mark.full

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.config import DEFAULT, Setting, read_config
+from profkit.config import DEFAULT, HOME, Setting, find_home, read_config
 from profkit.errors import SpoolUnavailable
 from profkit.project_file import NO_FILE, ProjectFile
 from profkit.store.files import make_folder
@@ -36,6 +36,52 @@ def test_everything_is_in_the_current_folder_unless_the_environment_says_more() 
     given = read_config({"PROFKIT_SPOOL": "there", "PROFKIT_STORE": "postgresql:///x"}, HERE)
     assert (given.spool, given.store_url) == (HERE / "there", "postgresql:///x")
     assert read_config({"PROFKIT_SPOOL": "/there"}, None).spool == Path("/there")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A folder with a `.profkit`, and two folders inside each other."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / HOME).mkdir(mode=0o700)
+    return tmp_path
+
+
+def test_the_folder_of_runs_is_found_from_below(tree: Path) -> None:
+    for below in (tree, tree / "a", tree / "a" / "b"):
+        assert find_home(below) == tree / HOME
+        assert read_config({"HOME": "/home/ann"}, below).spool == tree / HOME / "spool"
+    (tree / "a" / HOME).mkdir()
+    assert find_home(tree / "a" / "b") == tree / "a" / HOME
+
+
+def test_no_folder_of_runs_is_above_the_project_or_in_the_home_folder(tree: Path) -> None:
+    below = tree / "a" / "b"
+    assert find_home(below, user_home=f"{tree}/") == below / HOME
+    assert find_home(tree, user_home=str(tree)) == tree / HOME
+    (tree / "a" / ".git").mkdir()
+    assert find_home(below) == below / HOME
+
+
+@pytest.mark.parametrize("change", ["writable", "file", "link", "owner"])
+def test_a_folder_that_others_can_change_is_passed_over(
+    tree: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, below = tree / HOME, tree / "a"
+    if change == "writable":
+        home.chmod(0o777)
+    elif change == "owner":
+        monkeypatch.setattr("profkit.config.posix.geteuid", lambda: os.geteuid() + 1)
+    else:
+        home.rename(tree / "other")
+        home.touch() if change == "file" else home.symlink_to(tree / "other")
+    assert find_home(below) == below / HOME
+    assert find_home(tree) == home, "commands say what is wrong with that of the current folder"
+
+
+def test_another_file_system_is_not_searched() -> None:
+    shared_memory = Path("/dev/shm")
+    assert os.stat(shared_memory).st_dev != os.stat("/").st_dev
+    assert find_home(shared_memory) == shared_memory / HOME
 
 
 @pytest.mark.parametrize(

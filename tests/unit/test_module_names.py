@@ -124,8 +124,10 @@ def test_each_format_has_its_functions(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_has_its_name(name: str) -> None:
-    assert command_named(name).name == name
+def test_each_command_has_its_name_and_help(name: str) -> None:
+    command = command_named(name)
+    assert command.name == name
+    assert (command.help or "").partition("\n\n")[0] == COMMANDS[name]
 
 
 def test_each_sampler_has_its_name() -> None:

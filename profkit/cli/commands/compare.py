@@ -14,7 +14,8 @@ import click
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import value_option
-from profkit.cli.output import Showing, showing_options, source_root_option, write_message
+from profkit.cli.output import write_message
+from profkit.cli.report_output import Showing, showing_options, source_root_option
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config
@@ -133,9 +134,6 @@ def refuse_language(options: MeasureOptions) -> None:
         raise UsageError("a C++ statement uses nothing of a checkout", "leave out --language")
 
 
-_FORMATS = ("text", "json", "markdown", "html")
-
-
 @click.command("compare")
 @click.argument("sides", nargs=-1, metavar="[A B | -- STMT]", shell_complete=complete_run)
 @click.option(
@@ -144,7 +142,7 @@ _FORMATS = ("text", "json", "markdown", "html")
 @click.option(
     "--git", nargs=2, metavar="REV REV", help="Measure STMT at two commits, alternating, and compare them."
 )
-@showing_options(_FORMATS)
+@showing_options(SAMPLED_COMPARISON.formats)
 @source_root_option()
 @value_option("Value of memory runs by which functions are compared.  [default: peak]")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
@@ -172,7 +170,7 @@ def compare_command(
     options from --setup on apply to this. --git measures each commit in a work tree of its own; your checkout
     does not change.
     """
-    showing = Showing.of(given, _FORMATS)
+    showing = Showing.of(given, SAMPLED_COMPARISON.formats)
     shown = ReportOptions(limit=limit, source_root=source_root, value=value)
     if source_root is not None and (showing.format != "html" or ab is not None or git is not None):
         raise UsageError(

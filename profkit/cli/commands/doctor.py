@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import terminal, write
+from profkit.cli.report_output import Showing, showing_options
 from profkit.config import Config
 from profkit.errors import SamplerError, SpoolUnavailable
 from profkit.model.checkup import Checkup, Group, has_failed
@@ -13,9 +13,9 @@ from profkit.render.registry import CHECKUP
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
+@showing_options(CHECKUP.formats)
 @click.pass_obj
-def doctor_command(config: Config, as_json: bool) -> int:
+def doctor_command(config: Config, /, **given: object) -> int:
     """Examine what profkit can do here, and how to fix what it cannot.
 
     Tries each sampler on a program of its own, and times a statement in an isolated worker. Takes a few
@@ -25,8 +25,9 @@ def doctor_command(config: Config, as_json: bool) -> int:
     """
     from profkit.doctor.examination import examine
 
+    showing = Showing.of(given, CHECKUP.formats)
     checkup = examine(config)
-    write(CHECKUP.renderer("json" if as_json else "text")(checkup, DEFAULTS, terminal()))
+    showing.show(CHECKUP.renderer(showing.format)(checkup, DEFAULTS, showing.terminal()), "checkup")
     return exit_code(checkup)
 
 

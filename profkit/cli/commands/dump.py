@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from profkit.cli.options import profiler_options, sampling_options
-from profkit.cli.output import say, terminal, write
+from profkit.cli.output import say
+from profkit.cli.report_output import Showing, showing_options
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
 from profkit.errors import SamplerFailed
@@ -24,16 +25,17 @@ _DURATION_S = 0.2
 @click.command("dump")
 @click.argument("pid", type=click.IntRange(1))
 @sampling_options(labelled=False)
-@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
+@showing_options(STACKS.formats)
 @click.pass_obj
-def dump_command(config: Config, /, pid: int, *, as_json: bool, **given: object) -> None:
+def dump_command(config: Config, /, pid: int, **given: object) -> None:
     """Show the stacks of all threads of a running process.
 
     The process is sampled for a fifth of a second. The newest whole stack of each thread is shown, innermost
     call first, and whether the thread works or waits. Nothing is kept.
     """
+    showing = Showing.of(given, STACKS.formats)
     run = _newest(pid, given, config)
-    write(STACKS.renderer("json" if as_json else "text")(run, DEFAULTS, terminal()))
+    showing.show(STACKS.renderer(showing.format)(run, DEFAULTS, showing.terminal()), "stacks")
 
 
 def _pause(duration_s: float) -> bool:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.exports import EXPORTS, export_runs, format_of, has_python_functions, refuse_terminal
-from profkit.cli.files import WHOLE
-from profkit.cli.options import value_option
-from profkit.cli.scrubbing import scrubbed
+from profkit.cli.exports import EXPORTS, WHOLE, export_runs, format_of, has_python_functions, refuse_terminal
+from profkit.cli.options import rare_option, value_option
 from profkit.cli.workspace import complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError
-from profkit.model.measurement import AnyRun
-from profkit.model.profile import Value
+
+if TYPE_CHECKING:
+    from profkit.model.measurement import AnyRun
+    from profkit.model.profile import Value
 
 _STDOUT = "-"
 
@@ -31,7 +32,7 @@ _STDOUT = "-"
 @click.option(
     "--scrub", is_flag=True, help="Remove paths, host, user, arguments and environment, for sharing."
 )
-@click.option(
+@rare_option(
     "--native-functions",
     is_flag=True,
     help="Write native functions of a counted run, not Python functions.",
@@ -72,6 +73,8 @@ def export_command(
             )
         runs: tuple[AnyRun, ...] = tuple(workspace.load(info, trace_file=True) for info in infos)
     if scrub:
+        from profkit.cli.scrubbing import scrubbed
+
         runs = scrubbed(runs)
     if native_functions and (chosen == WHOLE or not has_python_functions(runs[0])):
         raise UsageError(

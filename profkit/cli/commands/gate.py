@@ -10,6 +10,7 @@ import click
 
 from profkit.cli.options import percentage
 from profkit.cli.output import STDOUT, save, terminal, write
+from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.sides import Side, Sides
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import match_orders
@@ -19,7 +20,7 @@ from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.model.measurement import AnyRun, MeasuredRun
 from profkit.model.notes import Finding
 from profkit.process.git import commit_of
-from profkit.render.options import ReportOptions
+from profkit.render.options import PIPE, ReportOptions
 from profkit.render.registry import GATE, MEASURED
 from profkit.render.views.header import mode_word
 
@@ -113,19 +114,24 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
     help="Maximum slowdown, or growth of the peak of memory.",
 )
 @click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
-@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request to FILE; - is stdout.")
+@showing_options(
+    GATE.formats, "Also write the report to FILE, in the format of its ending; - is stdout instead."
+)
+@click.option(
+    "--markdown", metavar="FILE", hidden=True, help="Also write the report to FILE, as Markdown; - is stdout."
+)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
 @click.pass_obj
 def gate_command(
     config: Config,
+    /,
     run: str | None,
     baseline: str,
     max_slowdown: float,
     fail_if_faster: bool,
     markdown: str | None,
     limit: int | None,
-    as_json: bool,
+    **given: object,
 ) -> int:
     """Fail if a run is slower than a baseline, and explain why.
 
@@ -136,7 +142,7 @@ def gate_command(
     """
     from profkit.cli.sides import open_sides
 
-    shown = ReportOptions(limit=limit)
+    showing, shown = Showing.of(given, GATE.formats), ReportOptions(limit=limit)
     with open_sides(config) as found:
         current = _current(found, run, baseline)
         before = baseline_of(found, baseline, current)
@@ -144,7 +150,10 @@ def gate_command(
         report = held(before, current, max_slowdown, fail_if_faster)
         if markdown is not None and markdown != STDOUT:
             save(Path(markdown), f"{GATE.markdown(report, shown)}\n")
-        format = "json" if as_json else "markdown" if markdown == STDOUT else "text"
+        format = "markdown" if markdown == STDOUT else showing.format
+        if showing.target("gate") is not None:
+            showing.show(GATE.renderer(format)(report, shown, PIPE), "gate")
+            format = "text"
         write(GATE.renderer(format)(report, shown, terminal()))
     return report.exit_code
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from profkit.cli.output import write_removed
+from profkit.cli.options import read_by
+from profkit.cli.report_output import write_removed
 from profkit.cli.workspace import open_workspace
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
@@ -17,17 +18,11 @@ from profkit.units import parse_duration
 _OLDER_THAN_S = 30 * 86400.0
 
 
-def _seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    try:
-        return None if value is None else parse_duration(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
-
 @click.command("gc")
 @click.option(
-    "--older-than", callback=_seconds, metavar="AGE", help="Remove runs older than AGE, such as 30d or 12h."
-)
+    "--older-than", callback=read_by(parse_duration), metavar="AGE",
+    help="Remove runs older than AGE, such as 30d or 12h.",
+)  # fmt: skip
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N runs of each label.")
 @click.option("--dry-run", is_flag=True, help="Only list the runs that would be removed.")
 @click.option("--json", "as_json", is_flag=True, help="List the removed runs as JSON.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import Showing, showing_options
+from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.workspace import complete_label, current_folder, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError
@@ -17,7 +17,7 @@ from profkit.render.registry import HISTORY
 
 @click.command("history")
 @click.argument("label", shell_complete=complete_label)
-@showing_options()
+@showing_options(HISTORY.formats)
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
@@ -34,7 +34,7 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     """
     from profkit.comparing.history import history_of
 
-    showing = Showing.of(given)
+    showing = Showing.of(given, HISTORY.formats)
     with open_workspace(config) as workspace:
         infos = workspace.runs(label, None)
         if not infos:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 import click
 
 from profkit.cli.files import import_formats, runs_of_file
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import together
+from profkit.cli.options import rare_option, together
 from profkit.cli.output import say, terminal, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
 from profkit.model.run import RunInfo
-
-_Command = TypeVar("_Command", bound=Callable[..., object])
 
 _SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _AMOUNT = re.compile(r"(\d{1,15})([KMGT]?)", re.IGNORECASE)
@@ -44,34 +41,22 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def limit_options(command: _Command) -> _Command:
-    """Add the options whose values `limits_of` takes."""
-    return together(_OPTIONS)(command)
-
-
-def limits_of(
-    max_bytes: int, max_depth: int, max_records: int, max_frames: int, max_seconds: float
-) -> ImportLimits:
-    """Return the limits that the options set."""
-    return ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
-
-
-_OPTIONS = (
-    click.option(
+_LIMITS = (
+    rare_option(
         "--max-bytes",
         type=_amount,
         default=_DEFAULTS.max_bytes,
         metavar="SIZE",
         help="Size limit per file after decompression; K, M, G and T are units.  [default: 1G]",
     ),
-    click.option(
+    rare_option(
         "--max-depth",
         type=_amount,
         default=_DEFAULTS.max_depth,
         metavar="N",
         help=f"Limit on the frames of one stack.  [default: {_DEFAULTS.max_depth}]",
     ),
-    click.option(
+    rare_option(
         "--max-records",
         type=_amount,
         default=_DEFAULTS.max_records,
@@ -79,7 +64,7 @@ _OPTIONS = (
         help="Limit on the total of samples, events, functions and JSON objects.  "
         f"[default: {_DEFAULTS.max_records}]",
     ),
-    click.option(
+    rare_option(
         "--max-frames",
         type=_amount,
         default=_DEFAULTS.max_frames,
@@ -87,7 +72,7 @@ _OPTIONS = (
         help="Limit on the frames of all distinct stacks, 8 bytes of memory each.  "
         f"[default: {_DEFAULTS.max_frames}]",
     ),
-    click.option(
+    rare_option(
         "--max-seconds",
         type=_seconds,
         default=_DEFAULTS.max_seconds,
@@ -112,7 +97,7 @@ _OPTIONS = (
 )
 @click.option("--label", metavar="LABEL", help="Label of the runs.  [default: the file's name]")
 @click.option("--json", "as_json", is_flag=True, help="List the runs in the files as JSON.")
-@limit_options
+@together(_LIMITS)
 @click.pass_obj
 def import_command(
     config: Config,
@@ -134,7 +119,7 @@ def import_command(
     """
     from profkit.store.runs import open_store
 
-    limits = limits_of(max_bytes, max_depth, max_records, max_frames, max_seconds)
+    limits = ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
     with for_large_profiles():
         runs = [run for file in files for run in runs_of_file(file, name, label, limits, value)]
     with open_store(config.store_url) as store:

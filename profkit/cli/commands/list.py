@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import say, terminal, write
+from profkit.cli.output import say
+from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.versions import several_regions
 from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
@@ -13,6 +14,7 @@ from profkit.model.session import UnprofiledGroup, grouped
 from profkit.render.views.processes import unprofiled_notes
 
 _LIMIT = 20
+_FORMATS = ("text", "json")
 
 
 @click.command("list")
@@ -23,19 +25,21 @@ _LIMIT = 20
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Maximum number of runs, newest first.  [default: 20]",
+    help="Maximum number of runs, newest first.  [default: 20, in JSON all]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON: all runs, unless limited.")
+@showing_options(_FORMATS)
 @click.pass_obj
-def list_command(config: Config, label: str | None, limit: int | None, as_json: bool) -> None:
+def list_command(config: Config, /, label: str | None, limit: int | None, **given: object) -> None:
     """List runs, newest first.
 
     Sessions that are still being recorded come first; `profkit report` shows their samples so far. Notes
     below the list say which processes of the last seven days were not profiled, and how to change that.
     """
+    showing = Showing.of(given, _FORMATS)
     unprofiled = _unprofiled(config)
     try:
-        _list(config, label, limit if limit is not None or as_json else _LIMIT, as_json, unprofiled)
+        shown = _LIMIT if limit is None and showing.format == "text" else limit
+        _list(config, label, shown, showing, unprofiled)
     finally:
         for note in unprofiled_notes(unprofiled):
             say("note", note)
@@ -45,21 +49,22 @@ def _list(
     config: Config,
     label: str | None,
     shown: int | None,
-    as_json: bool,
+    showing: Showing,
     unprofiled: tuple[UnprofiledGroup, ...],
 ) -> None:
     with open_workspace(config) as workspace:
         infos = workspace.runs(label, None if shown is None else shown + 1)
         if not infos:
             raise workspace.not_found(label)
-        if as_json:
+        if showing.format == "json":
             from profkit.render.json.sampled import runs_json
 
-            write(runs_json(infos[:shown], unprofiled))
+            text = runs_json(infos[:shown], unprofiled)
         else:
             from profkit.render.registry import LISTED_RUNS
 
-            write(LISTED_RUNS.text(infos[:shown], terminal=terminal()))
+            text = LISTED_RUNS.text(infos[:shown], terminal=showing.terminal())
+        showing.show(text, "runs")
     if shown is not None and len(infos) > shown:
         say("note", "there are older runs; raise --limit to list them")
     for name, phrase in several_regions(infos[:shown]).items():

@@ -16,7 +16,9 @@ import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.measured_spool import MeasuredSpool
-from profkit.cli.output import terminal, write, write_message
+from profkit.cli.options import rare_option
+from profkit.cli.output import write_message
+from profkit.cli.report_output import Showing, name_of, showing_options
 from profkit.cli.workspace import current_folder
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
@@ -109,7 +111,7 @@ def _received(channel: socket.socket, receive: Callable[[socket.socket], list[in
 @click.command("measure")
 @click.argument("what")
 @measuring_options()
-@click.option(
+@rare_option(
     "--workers",
     type=click.IntRange(1),
     metavar="N",
@@ -126,8 +128,8 @@ def _received(channel: socket.socket, receive: Callable[[socket.socket], list[in
     metavar="N",
     help="Maximum number of functions shown.  [default: 15]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs; without functions.")
-@click.option("--functions", is_flag=True, help="Include the counted functions in the JSON.")
+@showing_options(MEASURED.formats)
+@rare_option("--functions", is_flag=True, help="Include the counted functions in the JSON.")
 @click.pass_obj
 def measure_command(config: Config, /, what: str, **given: object) -> int:
     """Measure the time or the instruction count of code.
@@ -138,8 +140,9 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     from profkit.measuring.api import measure_packed
     from profkit.measuring.runner.progress import ProgressLine
 
-    if given["functions"] and not given["as_json"]:
-        raise UsageError("--functions applies only to --json", "add --json, or leave out --functions")
+    showing = Showing.of(given, MEASURED.formats)
+    if given["functions"] and showing.format != "json":
+        raise UsageError("--functions applies only to JSON", "add --format json, or leave out --functions")
     threads = cast("tuple[int, ...] | None", given["threads"])
     spool = MeasuredSpool(config.spool)
     runs = measure_packed(
@@ -150,7 +153,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
         keep=None if given["no_keep"] else spool.keep,
     )
     shown = ReportOptions(limit=cast("int | None", given["limit"]), functions=bool(given["functions"]))
-    render = MEASURED.renderer("json" if given["as_json"] else "text")
-    write(render(runs, shown, terminal()))
+    text = MEASURED.renderer(showing.format)(runs, shown, showing.terminal())
+    showing.show(text, name_of([run.info for run in runs]))
     spool.check(len(runs))
     return MeasuringError.exit_code if any(run.info.error for run in runs) else 0

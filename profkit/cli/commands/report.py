@@ -13,19 +13,13 @@ import click
 
 from profkit.cli.compilations import find_compilations
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import activity_options, value_option
-from profkit.cli.output import (
-    Showing,
-    merged_name,
-    name_of,
-    say,
-    showing_options,
-    source_root_option,
-)
+from profkit.cli.options import activity_options, rare_option, value_option
+from profkit.cli.output import say
+from profkit.cli.report_output import Showing, merged_name, name_of, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
 from profkit.config import Config
-from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
+from profkit.errors import NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.profile import Value
 from profkit.model.region import MEMRAY
@@ -103,23 +97,6 @@ def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tupl
     return same
 
 
-def loaded_runs(workspace: Workspace, infos: Sequence[RunInfo]) -> Iterator[Run]:
-    """Load the runs; damaged ones are reported and omitted, unless all are damaged."""
-    damages: list[DamagedFile] = []
-    for info in infos:
-        try:
-            run = workspace.load(info, in_order=False)
-        except DamagedFile as error:
-            damages.append(error)
-            continue
-        if isinstance(run, Run):
-            yield run
-    if len(damages) == len(infos):
-        raise damages[0]
-    for damage in damages:
-        say("warning", str(damage))
-
-
 def _sampled(info: AnyInfo) -> RunInfo:
     if isinstance(info, MeasuredInfo):
         problem = f"run {info.id} ({info.label}) was measured, and only sampled runs can be merged"
@@ -171,13 +148,13 @@ def _last(infos: Sequence[RunInfo]) -> str:
     metavar="N",
     help="Maximum number of rows per table.  [default: 15]",
 )
-@click.option(
+@rare_option(
     "--min-share",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
     help="Minimum share of a call in the tree; smaller calls are summed up.  [default: 1]",
 )
-@click.option(
+@rare_option(
     "--depth",
     type=click.IntRange(1, 200),
     metavar="N",
@@ -197,7 +174,7 @@ def _last(infos: Sequence[RunInfo]) -> str:
 @click.option(
     "--since", metavar="WHEN", help="Merge the label's runs since WHEN: 10m, 2h or 1d ago, or an ISO time."
 )
-@click.option(
+@rare_option(
     "--session",
     "sessions",
     multiple=True,
@@ -304,7 +281,7 @@ def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace
     """Render several sampled runs as one report."""
     from profkit.comparing.merged_runs import merge_runs
 
-    run = merge_runs(loaded_runs(workspace, infos))
+    run = merge_runs(workspace.load_sampled(infos))
     return SAMPLED.parts(showing.format, [run], _options(given), showing.terminal())
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import say, write_removed
+from profkit.cli.output import say
+from profkit.cli.report_output import write_removed
 from profkit.cli.workspace import Workspace, complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError

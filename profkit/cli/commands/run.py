@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from profkit.calls.options import MEMORY
-from profkit.cli.compilations import of_launch
 from profkit.cli.failures import FAILURES, report_failure
-from profkit.cli.measured_spool import MeasuredSpool
-from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import sampling_options
 from profkit.cli.output import say, write, write_message
 from profkit.cli.program_arguments import CommandLine, ProgramCommand
 from profkit.cli.program_modes import (
     SAMPLES,
+    check_tracker,
     measured_program_options,
     memory_option,
     mode_option,
@@ -37,15 +36,15 @@ from profkit.cli.program_reports import (
     write_report,
     write_run,
 )
-from profkit.cli.workspace import Workspace, open_workspace
 from profkit.config import Config
 from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.program.environment import MODE
-from profkit.samplers.memray.tracker import TrackerMissing
 
 if TYPE_CHECKING:
+    from profkit.cli.workspace import Workspace
+    from profkit.model.run import RunInfo
     from profkit.program.environment import ProgramOptions
 
 _SEARCHED = 1000
@@ -98,7 +97,7 @@ def run_command(
     Python that runs the program.
 
     With --mode timer, callgrind or timer+callgrind, the program is executed repeatedly and measured instead.
-    The options from --processes on are for these modes. The exit code is then 0, or 3 if an execution fails.
+    --help-all has further options for these modes. The exit code is then 0, or 3 if an execution fails.
     """
     refuse_other_options(context, mode)
     if print_environment:
@@ -110,20 +109,12 @@ def run_command(
     line = cast(CommandLine, context.meta[ProgramCommand.COMMAND_LINE])
     shown, config = Output.of(name, output), cast(Config, context.obj)
     if mode in (SAMPLES, MEMORY):
-        if mode == MEMORY:
-            _check_tracker(line)
+        if mode == MEMORY and line.command[0] == sys.executable:
+            check_tracker()
         options = program_options(mode, given)
         return _profile(line, options, shown, config, quiet=quiet, compilations=torch_compile)
     _measure(line, mode, given, shown, config, quiet=quiet)
     return 0
-
-
-def _check_tracker(line: CommandLine) -> None:
-    """Raise TrackerMissing if this Python is to run the program, and has no memray."""
-    from importlib.util import find_spec
-
-    if line.command[0] == sys.executable and find_spec("memray") is None:
-        raise TrackerMissing("No module named 'memray'")
 
 
 def _read_once(name: str, mode: str, otherwise: str) -> UsageError:
@@ -137,6 +128,7 @@ def _measure(
     line: CommandLine, mode: str, given: Mapping[str, object], shown: Output, config: Config, *, quiet: bool
 ) -> None:
     """Measure a program, and keep and show its run."""
+    from profkit.cli.measured_spool import MeasuredSpool
     from profkit.measuring.errors import ProgramFailed, ProgramTimeout
     from profkit.measuring.programs.run import measure_program
     from profkit.measuring.runner.progress import ProgressLine
@@ -175,10 +167,11 @@ def _profile(
     from profkit.process.foreground import run_command as run_in_terminal
     from profkit.program.environment import launching
 
-    launch = secrets.token_hex(8)
+    launch = os.urandom(8).hex()
     environ = launching(os.environ, options, launch, compilations=compilations)
-    exit_code = run_in_terminal(line.command, environ)
-    if not quiet and not line.is_missing:
+    shows = not quiet and not line.is_missing
+    exit_code = run_in_terminal(line.command, environ, partial(_prepare, shown.format) if shows else None)
+    if shows:
         why_not = _WHY_NOT_TRACKED if options.get(MODE) == MEMORY else _WHY_NOT
         try:
             _show(launch, shown, config, why_not, compilations=compilations)
@@ -188,8 +181,23 @@ def _profile(
     return exit_code
 
 
+def _prepare(format: str) -> None:
+    """Import what the report needs while the program runs."""
+    with suppress(Exception):  # the report will fail, and say why
+        from profkit.cli import workspace  # noqa: F401
+        from profkit.ingest import keep  # noqa: F401
+        from profkit.render.registry import SAMPLED
+        from profkit.store import runs  # noqa: F401
+
+        if format in SAMPLED.formats:
+            SAMPLED.renderer(format)
+
+
 def _show(launch: str, output: Output, config: Config, why_not: str, *, compilations: bool) -> None:
     """Show the program's run, or why there is none; raises as `write_report`."""
+    from profkit.cli.memory import for_large_profiles
+    from profkit.cli.workspace import open_workspace
+
     try:
         with open_workspace(config) as workspace, for_large_profiles():
             infos = _of_launch(launch, workspace)
@@ -206,6 +214,8 @@ def _show(launch: str, output: Output, config: Config, why_not: str, *, compilat
 
 def _show_compilations(launch: str, output: Output, workspace: Workspace) -> None:
     """Show what the program compiled below its report, or how to see it if that is in a file."""
+    from profkit.cli.compilations import of_launch
+
     found = of_launch(workspace, launch)
     if found is None:
         say("note", "torch compiled nothing")
@@ -217,6 +227,8 @@ def _show_compilations(launch: str, output: Output, workspace: Workspace) -> Non
 
 def _of_launch(launch: str, workspace: Workspace) -> list[RunInfo]:
     """Return the runs of the programs that a launch started, the longest first."""
+    from profkit.model.run import RunInfo
+
     infos = (info for info in workspace.runs(None, _SEARCHED) if isinstance(info, RunInfo))
     programs = (info for info in infos if info.region.kind is RegionKind.PROGRAM)
     found = (info for info in programs if info.process.launch == launch)

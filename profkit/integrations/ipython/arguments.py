@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import click
 from IPython.core.error import UsageError as MagicUsageError
 
+from profkit.calls.options import MEMORY
 from profkit.cli.measure_options import measuring_options
-from profkit.cli.options import sampling_options
+from profkit.cli.options import sampling_options, write_rare_options
+from profkit.cli.program_modes import SAMPLES, memory_option, mode_option
 from profkit.cli.program_reports import report_options
 from profkit.errors import ProfkitError
 
@@ -33,6 +35,8 @@ class Given:
 @click.command("%profiled", add_help_option=False)
 @sampling_options(label="the code's first line")
 @click.option("--threads", is_flag=True, help="Sample all threads.")
+@mode_option((SAMPLES, MEMORY), "Sample the code, or track the memory that it allocates.")
+@memory_option()
 @report_options("Also write the report to a file.")
 def profiled_options() -> None:
     """Options of `%profiled`, as a command that is only parsed."""
@@ -73,6 +77,7 @@ def help_of(command: click.Command) -> str:
     context = click.Context(command, info_name=command.name, max_content_width=_HELP_WIDTH)
     formatter = context.make_formatter()
     command.format_options(context, formatter)
+    write_rare_options(context, formatter)
     return formatter.getvalue().rstrip()
 
 

@@ -6,14 +6,16 @@ import hashlib
 import sys
 from dataclasses import dataclass
 from types import FrameType
+from typing import cast
 
-from profkit.calls.options import ProfilerOptions, Settings, settings
+from profkit.calls.options import MEMORY, ProfilerOptions, Settings, memory_settings, settings
 from profkit.calls.slow_path import enter, leave, results_of
 from profkit.config import CONFIG
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
 from profkit.originals import REAL
 from profkit.process.redaction import secret_rule
+from profkit.program.environment import MODE, ProgramOptions, memory_options
 from profkit.session.activity import OPEN_BLOCKS, calls_under_way
 from profkit.session.counters import Counters
 
@@ -55,9 +57,9 @@ class CodeBlock:
 
     __slots__ = ("_joined", "_start_ns", "_tid", "counters", "frame_id")
 
-    def __init__(self, code: Code, options: ProfilerOptions) -> None:
+    def __init__(self, code: Code, options: ProgramOptions) -> None:
         """Raise `UsageError` for invalid options."""
-        chosen = settings(options)
+        chosen = program_settings(options)
         self.counters = Counters(_region(code, chosen), chosen.sampler, chosen.policy)
         self.frame_id = 0
         self._joined, self._start_ns = False, 0
@@ -72,7 +74,7 @@ class CodeBlock:
         """Begin to sample; `frame` is of the thread that runs the code."""
         from profkit.session.manager import MANAGER
 
-        if not calls_under_way():
+        if not (calls_under_way() or self.counters.options.tracks_memory):
             MANAGER.end_session()
         # All that this thread runs until the end is part of the block, also what its event loop runs.
         self.frame_id = id(_outermost(frame))
@@ -97,9 +99,9 @@ class CodeBlock:
         self.counters.durations.append(wall_ns)
         if raised:
             self.counters.raised.append(None)
-        if not calls_under_way():
+        if not (calls_under_way() or self.counters.options.tracks_memory):
             MANAGER.end_session()
-        if self.counters.owns_segments:
+        if self.counters.owns_segments or self.counters.leaves:
             leave(self.counters, self._tid)
 
     @property
@@ -113,6 +115,13 @@ def why_off() -> str | None:
     if sys.platform != "linux":
         return f"profkit profiles on Linux, and this is {sys.platform}"
     return "PROFKIT_DISABLE is set" if CONFIG.disabled else None
+
+
+def program_settings(options: ProgramOptions) -> Settings:
+    """Return the settings for the options of a cell; raises `UsageError`."""
+    if options.get(MODE) == MEMORY:
+        return memory_settings(memory_options(options))
+    return settings(cast(ProfilerOptions, options))
 
 
 def _region(code: Code, chosen: Settings) -> Region:

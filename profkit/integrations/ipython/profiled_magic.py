@@ -10,14 +10,18 @@ from typing import NamedTuple, cast
 
 from IPython.core.error import UsageError as MagicUsageError
 
+from profkit.calls.options import MEMORY
 from profkit.cli.options import profiler_options
 from profkit.cli.output import say
+from profkit.cli.program_modes import SAMPLES, check_tracker, program_options
 from profkit.cli.program_reports import Output, write_run
+from profkit.errors import UsageError
 from profkit.integrations.ipython.arguments import PROFILED, Given, parse, usage_errors
 from profkit.integrations.ipython.blocks import Code, CodeBlock, why_off
 from profkit.integrations.ipython.cells import RecordedCells
 from profkit.integrations.ipython.display import show_run
 from profkit.integrations.ipython.shell import Execution, Namespace, Shell
+from profkit.program.environment import ProgramOptions
 
 _MAGIC = "%%"
 
@@ -123,12 +127,28 @@ def _opened(context: Context, given: Given, code: Code, frame: FrameType) -> Ope
         say("note", f"{code.label!r} is not profiled: {why}")
         return None
     with usage_errors():
-        options = profiler_options(given.options)
-        if given.options["threads"]:
-            options["threads"] = True
-        opened = OpenCell(context, CodeBlock(code, options), Reporting.of(given.options))
+        block = CodeBlock(code, _options(given.options))
+        opened = OpenCell(context, block, Reporting.of(given.options))
         opened.block.start(frame)
     return opened
+
+
+def _options(given: Mapping[str, object]) -> ProgramOptions:
+    """Return the options of a cell; raises UsageError for those of samples with --mode memory."""
+    sampling = profiler_options(given)
+    if given["threads"]:
+        sampling["threads"] = True
+    if given["mode"] == SAMPLES:
+        if given["python_allocators"]:
+            raise UsageError("--python-allocators does not apply to --mode samples", "add --mode memory")
+        return dict(sampling)
+    if wrong := sampling.keys() - {"label"}:
+        names = " and ".join(sorted(wrong))
+        raise UsageError(
+            f"{names} cannot be combined with --mode memory, which takes no samples", "leave it out"
+        )
+    check_tracker()
+    return program_options(MEMORY, given)
 
 
 class _Steps(NamedTuple):

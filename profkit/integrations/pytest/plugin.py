@@ -8,6 +8,7 @@ PYTEST_DONT_REWRITE: there is no assertion here that pytest needs to rewrite.
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,8 +25,16 @@ RECORD = "profkit_record"
 _MARKER_HELP = (
     'profkit(mode="sample", limit=None, **options): sample this test, or measure it or what its fixture '
     '`measure` is given: mode="timer", "callgrind" or "timer+callgrind". limit="5%" is its largest slowdown '
-    "with --profkit-compare. The other options are those of @profkit.profile or profkit.measure."
+    "with --profkit-baseline. The other options are those of @profkit.profile or profkit.measure."
 )
+
+
+_OLD_NAMES = {
+    "--profkit-compare": "profkit_baseline",
+    "--profkit-limit": "profkit_max_slowdown",
+    "--profkit-markdown": "profkit_output",
+}
+"""Earlier names of options, which still work."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,18 +63,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--profkit-native", action="store_true", help="Show C, C++ and Rust functions in samples, too."
     )
     group.addoption(
-        "--profkit-compare",
+        "--profkit-baseline",
         metavar="BASE",
         help="Compare each profiled test with BASE, and fail if one is slower than its limit: a commit, a "
         "run, a file, or the beginning of labels, whose last runs are taken then.",
     )
     group.addoption(
-        "--profkit-limit",
+        "--profkit-max-slowdown",
         default="3%",
         metavar="PERCENT",
         help="Largest slowdown of a test that passes.",
     )
-    group.addoption("--profkit-markdown", metavar="FILE", help="Write the summary to FILE as Markdown.")
+    group.addoption("--profkit-output", metavar="FILE", help="Write the summary to FILE as Markdown.")
+    for old, name in _OLD_NAMES.items():
+        group.addoption(old, dest=name, default=SUPPRESS, help=SUPPRESS)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,7 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
     chosen = config.option
     if chosen.profkit_off:
         return
-    if chosen.profkit or chosen.profkit_compare or chosen.profkit_markdown:
+    if chosen.profkit or chosen.profkit_baseline or chosen.profkit_output:
         profiling_of(config)
     else:
         config.pluginmanager.register(_Waiting(config), "profkit-waiting")

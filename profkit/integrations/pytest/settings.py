@@ -67,7 +67,7 @@ def run_settings(config: pytest.Config) -> RunSettings:
         sampling["native"] = True
     try:
         settings(sampling)
-        limit = limit_of("--profkit-limit", given.profkit_limit)
+        limit = limit_of("--profkit-max-slowdown", given.profkit_max_slowdown)
         for name in ("tests", "functions"):
             if getattr(given, f"profkit_{name}") < 0:
                 raise InvalidOption(f"--profkit-{name}", getattr(given, f"profkit_{name}"), "give 0 or more")
@@ -78,9 +78,9 @@ def run_settings(config: pytest.Config) -> RunSettings:
         tests=given.profkit_tests,
         functions=given.profkit_functions,
         sampling=sampling,
-        base=given.profkit_compare,
+        base=given.profkit_baseline,
         limit=limit,
-        markdown=_file(config, given.profkit_markdown),
+        markdown=_file(config, given.profkit_output),
     )
 
 

@@ -48,7 +48,10 @@ def torch_build(order: WorkOrder) -> TorchBuild:
     is_elsewhere = order.source_cmd or order.env or order.python
     root = _root_of_interpreter(interpreter(order), order.env) if is_elsewhere else _own_root()
     if root is None:
-        raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement uses")
+        raise CompileFailed(
+            order.label,
+            f"{interpreter(order)[-1]} has no torch, which this statement uses; pip install 'profkit[torch]'",
+        )
     try:
         return read_build(root)
     except OSError as error:

@@ -10,11 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from profkit import errors
+from profkit.cli.defaults import options_of
 from profkit.cli.failures import EXIT_INTERRUPTED, EXIT_READER_GONE
-from profkit.cli.main import COMMANDS, EXIT_USAGE
+from profkit.cli.main import COMMANDS, EXIT_USAGE, command_named
 from profkit.comparing.gate import check_calls
 from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured
@@ -185,8 +187,29 @@ def test_every_group_and_status_of_a_checkup_is_explained() -> None:
         assert f"`{word.value}`" in section
 
 
-def test_every_command_that_prints_data_has_json(profkit: Profkit) -> None:
+def test_every_command_that_prints_data_has_json() -> None:
     for name in COMMANDS:
         if name in ("attach", "export", "run", "top"):  # they have formats of their own, or a screen
             continue
-        assert "--json" in profkit(name, "--help").out
+        assert "json" in options_of(command_named(name)), name
+
+
+@pytest.mark.parametrize(
+    "name", ["run", "attach", "dump", "report", "measure", "compare", "gate", "history", "list", "doctor"]
+)
+def test_every_report_has_a_file_and_a_format(name: str) -> None:
+    options = options_of(command_named(name))
+    assert not options["output"].hidden
+    assert not options["format"].hidden
+    assert all(options[old].hidden for old in ("json", "html", "markdown") if old in options)
+
+
+def test_help_shows_few_options_and_help_all_the_others(profkit: Profkit) -> None:
+    params = [param for name in COMMANDS for param in command_named(name).params]
+    assert sum(isinstance(param, click.Option) and not param.hidden for param in params) <= 120
+    for name in COMMANDS:
+        rare = [text for text, option in options_of(command_named(name)).items() if option.hidden]
+        said = profkit(name, "--help-all" if rare else "--help").out
+        assert [text for text in rare if f"--{text}" not in said] == []
+        assert ("More options:" in said) is bool(rare)
+        assert all(option.hidden for text, option in options_of(command_named(name)).items() if text in rare)

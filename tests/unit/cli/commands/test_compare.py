@@ -282,11 +282,21 @@ def test_a_batch_is_a_side(profkit: Profkit, config: Config) -> None:
     assert compared(profkit, "aa", "bb") == [(["a0"], ["b0"]), (["a1"], ["b1"])]
 
 
-def test_a_summary_goes_into_a_file_as_well(profkit: Profkit, config: Config, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "name", "begins"),
+    [
+        ("--markdown", "summary.md", "# ✅ No regression\n"),
+        ("-o", "summary.md", "# ✅ No regression\n"),
+        ("-o", "summary.json", '{"schema": "profkit.gate/1"'),
+    ],
+)
+def test_a_summary_goes_into_a_file_as_well(
+    profkit: Profkit, config: Config, tmp_path: Path, option: str, name: str, begins: str
+) -> None:
     keep(config, run("a1"), run("b1", batch="b2", day=1))
-    said = profkit("gate", "b1", "--baseline", "a1", "--markdown", str(tmp_path / "summary.md"))
+    said = profkit("gate", "b1", "--baseline", "a1", option, str(tmp_path / name))
     assert (said.code, said.out.splitlines()[0]) == (0, "No regression")
-    assert (tmp_path / "summary.md").read_text().startswith("# ✅ No regression\n")
+    assert (tmp_path / name).read_text().startswith(begins)
 
 
 @pytest.mark.parametrize("value", ["x", "-1%", "%"])

@@ -95,7 +95,7 @@ def test_wrong_use(profkit: Profkit, arguments: tuple[str, ...], code: int, word
 def test_where_nothing_was_recorded_nothing_is_made(profkit: Profkit, tmp_path: Path, command: str) -> None:
     said = profkit(command)
     assert (said.code, said.out) == (6, "")
-    assert "run a program that uses @profkit.profile() from this folder first" in said.err
+    assert "profile a program first, by `profkit run app.py` or with @profkit.profile() in it" in said.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -200,7 +200,12 @@ def test_names_in_errors_are_escaped(profkit: Profkit, config: Config) -> None:
         ),
         (("compare", "--markdown", "a", "b"), "no such option: --markdown; write --format markdown"),
         (("report", "--baseline", "x"), "no such option: --baseline; `profkit gate` has it"),
-        (("report", "--zzz"), "no such option '--zzz'; see `profkit report --help`"),
+        (("report", "--zzz"), "no such option: --zzz; see `profkit report --help`"),
+        (("report", "--limt", "3"), "no such option: --limt; did you mean --limit?"),
+        (("--versoin",), "no such option: --versoin; did you mean --version?"),
+        (("reprot",), "no such command 'reprot'; did you mean report?"),
+        (("app.py",), "no such command 'app.py'; to profile a program, write `profkit run app.py`"),
+        (("xyzzy",), "no such command 'xyzzy'; see `profkit --help`"),
     ],
 )
 def test_an_option_of_another_command_is_named(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
 from profkit.cli.commands.report import parse_moment
 from profkit.cli.versions import Relation, relation_of, several_regions
@@ -16,7 +15,6 @@ from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
-from profkit.store.database import PROFILES
 from profkit.store.runs import open_store
 from tests.support.cli_runs import Profkit, finished_session, keep, live_session
 from tests.support.example_measured_runs import measured_run
@@ -208,7 +206,7 @@ def test_runs_without_samples_cannot_be_merged(profkit: Profkit, config: Config)
 def test_a_damaged_run_is_named_and_left_out(profkit: Profkit, config: Config) -> None:
     keep(config, *WORKERS)
     with open_store(config.store_url) as store, store._database.writing() as connection:
-        connection.execute(update(PROFILES).where(PROFILES.c.run == WORKERS[1].info.id).values(pprof=b"no"))
+        connection.execute("UPDATE profkit_profiles SET pprof = ? WHERE run = ?", b"no", WORKERS[1].info.id)
     said = profkit("report", "handler", "--all")
     assert said.code == 0
     assert "2 runs, merged" in said.out
