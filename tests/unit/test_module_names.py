@@ -29,7 +29,7 @@ _FILE = re.compile(r"(\w+/)+(\w+\.py)?|\w+\.py")
 ALLOWED_FILES = {
     "measuring/pool/command.py": {"__main__.py"},
     "measuring/cpp/toolchain.py": {"version.py", "utils/cpp_extension.py"},  # torch's
-    "measuring/cpp/compilations.py": {"model.py"},  # TorchScript's, in a folder of its own
+    "measuring/cpp/building.py": {"model.py"},  # TorchScript's, in a folder of its own
     "doctor/tools.py": {"version.py"},  # torch's
     "disabled.py": {"os.py"},
     "samplers/helper/tasks.py": {"base_events.py", "events.py", "runners.py"},  # asyncio's
@@ -141,11 +141,20 @@ def test_each_role_of_the_worker_has_a_program() -> None:
         assert callable(import_module(f"profkit.measuring.worker.{module}").main)
 
 
+KINDS = [kind for kind in vars(render_registry).values() if isinstance(kind, Kind)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_each_kind_has_a_view(kind: Kind[object]) -> None:
+    module, _, name = kind.view.partition(":")
+    assert list(inspect.signature(getattr(import_module(f"profkit.render.{module}"), name)).parameters)[1:]
+
+
 @pytest.mark.parametrize("key", RENDERERS, ids=" as ".join)
 def test_each_renderer_takes_what_its_kind_shows(key: tuple[str, str]) -> None:
     module, _, name = RENDERERS[key].partition(":")
     function = getattr(import_module(f"profkit.render.{module}"), name)
-    kind = next(one for one in vars(render_registry).values() if isinstance(one, Kind) and one.name == key[0])
+    kind = next(one for one in KINDS if one.name == key[0])
     assert kind.renderer(key[1]) is function
     assert key[1] in kind.formats
     parameters = list(inspect.signature(function).parameters.values())

@@ -213,7 +213,7 @@ REINSTALL_TORCH = "pip install --force-reinstall torch"
             *(Path("/lib/torch"), None, None, Status.SHORTFALL),
             *("files in /lib/torch without a version: the installation is incomplete", REINSTALL_TORCH),
         ),
-        (None, None, None, Status.SHORTFALL, "not installed", "pip install torch"),
+        (None, None, None, Status.SHORTFALL, "not installed", "pip install 'profkit[torch]'"),
     ],
 )
 def test_torch(
