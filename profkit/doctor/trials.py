@@ -117,9 +117,10 @@ def auto_order() -> tuple[Candidate, ...]:
     """Return the candidates that `auto` takes with this Python, in its order of preference."""
     return tuple(
         candidate
-        for rung in registry.rungs(SamplerOptions())
-        for candidate in _candidates_of(rung.sampler)
-        if rung.missing is not None or candidate.blocking in (None, rung.options.blocking is not False)
+        for fallback in registry.list_fallbacks(SamplerOptions())
+        for candidate in _candidates_of(fallback.sampler)
+        if fallback.missing is not None
+        or candidate.blocking in (None, fallback.options.blocking is not False)
     )
 
 

@@ -21,7 +21,7 @@ from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
 from profkit.program.attached import live_stacks_of
-from profkit.program.target import Target, rungs_for
+from profkit.program.target import Target, fallbacks_for
 from profkit.samplers.options import SamplerOptions
 from profkit.session.fallbacks import Fallbacks, RecentFailures
 from profkit.session.resources import resources_of
@@ -72,7 +72,10 @@ class LiveSource:
         self.target, self._folder, self._clock = target, folder, clock
         self.options = replace(options, max_duration_s=_FOLLOWED_S + _MARGIN_S)
         self._fallbacks = Fallbacks(
-            lambda wanted: rungs_for(target, wanted), self.options, RecentFailures(clock, say), strict=True
+            lambda wanted: fallbacks_for(target, wanted),
+            self.options,
+            RecentFailures(clock, say),
+            strict=True,
         )
         self._live = live_facts(SocketWatch(clock=clock), live_stacks_of(target))
         self._segment: OpenSegment | None = None

@@ -13,7 +13,7 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
-from profkit.program.target import Target, rungs_for
+from profkit.program.target import Target, fallbacks_for
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
 from profkit.session.fallbacks import Fallbacks, RecentFailures
@@ -58,7 +58,7 @@ class AttachedProgram:
         self._counters = Counters(region, options, self._policy)
         keep_within(config.spool, config.spool_limit, say, clock)
         fallbacks = Fallbacks(
-            lambda wanted: rungs_for(target, wanted), options, RecentFailures(clock, say), strict=True
+            lambda wanted: fallbacks_for(target, wanted), options, RecentFailures(clock, say), strict=True
         )
         sockets = SocketWatch(clock=clock)
         live = live_facts(sockets, live_stacks_of(target))

@@ -17,7 +17,7 @@ from profkit.process.redaction import secret_rule
 from profkit.samplers.base import Sampler
 from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.registry import AUTO, Rung, resolve, rungs_of
+from profkit.samplers.registry import AUTO, Fallback, fallbacks_of, resolve
 from profkit.version import VERSION
 
 _PROBE = (
@@ -70,7 +70,7 @@ def find_target(pid: int) -> Target:
     return Target(sealed(process, key_file()), script, name, reader)
 
 
-def rungs_for(target: Target, options: SamplerOptions) -> tuple[Rung, ...]:
+def fallbacks_for(target: Target, options: SamplerOptions) -> tuple[Fallback, ...]:
     """Return the ways to sample a process, best first; raises UsageError if the options allow none."""
     if options.sampler not in (AUTO, "cpython", "pyspy"):
         raise UsageError(
@@ -84,7 +84,7 @@ def rungs_for(target: Target, options: SamplerOptions) -> tuple[Rung, ...]:
     if not samplers:
         needed = "a reader of the process's own Python, 3.15 or later"
         raise SamplerMissing("cpython", needed, "use --sampler pyspy")
-    found = tuple(rung for sampler in samplers for rung in rungs_of(sampler, options))
+    found = tuple(fallback for sampler in samplers for fallback in fallbacks_of(sampler, options))
     if not found:
         samplers[-1].check(options)
     return found

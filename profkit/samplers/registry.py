@@ -60,7 +60,7 @@ _SAMPLERS: dict[str, Sampler] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class Fallback:
     """One way to sample: a sampler, and options that it supports."""
 
     sampler: Sampler
@@ -114,16 +114,18 @@ def check(options: SamplerOptions) -> None:
     raise next(iter(errors.values()))
 
 
-def rungs(options: SamplerOptions) -> tuple[Rung, ...]:
+def list_fallbacks(options: SamplerOptions) -> tuple[Fallback, ...]:
     """Return the ways to sample with these options, best first: several for `auto`, else one.
 
     Raises `UsageError` if no sampler supports the options.
     """
     check(options)
-    return tuple(rung for name in _candidates(options) for rung in rungs_of(resolve(name), options))
+    return tuple(
+        fallback for name in _candidates(options) for fallback in fallbacks_of(resolve(name), options)
+    )
 
 
-def rungs_of(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:
+def fallbacks_of(sampler: Sampler, options: SamplerOptions) -> Iterator[Fallback]:
     """Yield the ways to sample with one sampler, best first; none if it does not support the options."""
     try:
         sampler.check(options)
@@ -131,7 +133,7 @@ def rungs_of(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:
     except UsageError:
         return
     except SamplerMissing as error:
-        yield Rung(sampler, options, missing=error)
+        yield Fallback(sampler, options, missing=error)
     else:
         yield from _ways(sampler, options)
 
@@ -157,12 +159,12 @@ def _of_this_python() -> tuple[str, ...]:
     return "cpython", "pyspy", "inprocess"
 
 
-def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Rung]:
+def _ways(sampler: Sampler, options: SamplerOptions) -> Iterator[Fallback]:
     """Yield the options with a sampler; under `auto`, also without stops, which need another permission."""
     if sampler.name != "pyspy":
-        yield Rung(sampler, options)
+        yield Fallback(sampler, options)
         return
     needs = frozenset({READ}) if options.blocking is False else frozenset({READ, PTRACE})
-    yield Rung(sampler, options, needs)
+    yield Fallback(sampler, options, needs)
     if options.sampler == AUTO and options.blocking == "auto" and not options.native:
-        yield Rung(sampler, replace(options, blocking=False), frozenset({READ}))
+        yield Fallback(sampler, replace(options, blocking=False), frozenset({READ}))

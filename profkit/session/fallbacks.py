@@ -20,10 +20,10 @@ from profkit.samplers.base import LiveStacks, Sampler
 from profkit.samplers.calls_only import CallsOnlySampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.process_attachment import folder_problem
-from profkit.samplers.registry import AUTO, Rung
+from profkit.samplers.registry import AUTO, Fallback
 from profkit.session.failures import RETRY_AFTER_S
 
-Rungs = Callable[[SamplerOptions], Sequence[Rung]]
+ListFallbacks = Callable[[SamplerOptions], Sequence[Fallback]]
 """Function that returns the samplers to try, best first; raises UsageError."""
 
 LONGEST_WAIT_S = 3600.0
@@ -41,19 +41,19 @@ class RecentFailures:
         self._seen: dict[_Key, tuple[float, float, SamplerError]] = {}
         """When each may be tried again, the wait until then, and why."""
 
-    def note(self, rung: Rung, error: SamplerError) -> None:
+    def note(self, fallback: Fallback, error: SamplerError) -> None:
         """Remember why a sampler failed."""
-        _, waited_s, _ = self._seen.get(_key(rung), (0.0, RETRY_AFTER_S / 2, error))
+        _, waited_s, _ = self._seen.get(_key(fallback), (0.0, RETRY_AFTER_S / 2, error))
         wait_s = min(LONGEST_WAIT_S, 2 * waited_s)
-        self._seen[_key(rung)] = self._clock.monotonic_s() + wait_s, wait_s, error
+        self._seen[_key(fallback)] = self._clock.monotonic_s() + wait_s, wait_s, error
 
-    def drop(self, rung: Rung) -> None:
+    def drop(self, fallback: Fallback) -> None:
         """Forget that a sampler failed, because it works now."""
-        self._seen.pop(_key(rung), None)
+        self._seen.pop(_key(fallback), None)
 
-    def recent(self, rung: Rung) -> SamplerError | None:
+    def recent(self, fallback: Fallback) -> SamplerError | None:
         """Return why a sampler is not tried again yet, None if it may be."""
-        until_s, _, error = self._seen.get(_key(rung), (0.0, 0.0, None))
+        until_s, _, error = self._seen.get(_key(fallback), (0.0, 0.0, None))
         return error if self._clock.monotonic_s() < until_s else None
 
     def over_at_s(self) -> float:
@@ -75,7 +75,7 @@ class Fallbacks:
     """Samplers that one session can use, with their options, best first; the first one left is in use."""
 
     def __init__(
-        self, rungs: Rungs, options: SamplerOptions, recent: RecentFailures, *, strict: bool
+        self, list_fallbacks: ListFallbacks, options: SamplerOptions, recent: RecentFailures, *, strict: bool
     ) -> None:
         """Find the samplers; raises UsageError, and for a strict policy the failure if there is none."""
         self._recent, self.say = recent, recent.say
@@ -86,26 +86,26 @@ class Fallbacks:
         self._last_failure: SamplerError | None = None
         """Why the sampler before the one in use failed, if so."""
         self._retry_at_s: float | None = None
-        self._rungs = [*rungs(options), *([] if strict else [Rung(_CALLS_ONLY, options)])]
+        self._left = [*list_fallbacks(options), *([] if strict else [Fallback(_CALLS_ONLY, options)])]
         self._leave_unusable()
 
     @property
     def sampler(self) -> Sampler:
         """Sampler in use."""
-        return self._rungs[0].sampler
+        return self._left[0].sampler
 
     def plan(self, live: LiveStacks) -> SamplerPlan:
         """Return the plan for the sampler in use, with a note for each step down."""
-        plan = self.sampler.plan(self._rungs[0].options, live)
+        plan = self.sampler.plan(self._left[0].options, live)
         return replace(plan, notes=(*self._steps, *plan.notes))
 
     def refuse(self, failure: SamplerError) -> None:
         """Remember that the sampler in use failed: the next session begins with another one."""
-        self._recent.note(self._rungs[0], failure)
+        self._recent.note(self._left[0], failure)
 
     def succeed(self) -> None:
         """Remember that the sampler in use works: if it fails again, the next wait is short."""
-        self._recent.drop(self._rungs[0])
+        self._recent.drop(self._left[0])
 
     def step_down(self, failure: SamplerError, folder: Path) -> None:
         """Take the next sampler because a start failed; raise the failure if there is none.
@@ -117,7 +117,7 @@ class Fallbacks:
             raise failure
         self.refuse(failure)
         if isinstance(failure, SamplerTimeout):  # no time is left for another sampler
-            self._rungs[1:] = [rung for rung in self._rungs[1:] if rung.sampler is _CALLS_ONLY]
+            self._left[1:] = [fallback for fallback in self._left[1:] if fallback.sampler is _CALLS_ONLY]
         self._leave(failure)
         self._leave_unusable()
 
@@ -132,15 +132,15 @@ class Fallbacks:
 
     def _leave_unusable(self) -> None:
         """Take the next sampler until one may be tried now; raise the last failure if there is none."""
-        while (error := self._rungs[0].missing or self._recent.recent(self._rungs[0])) is not None:
+        while (error := self._left[0].missing or self._recent.recent(self._left[0])) is not None:
             self._leave(error)
 
     def _leave(self, failure: SamplerError) -> None:
         """Take the next sampler that may not fail as well, and say so; raise the failure if there is none."""
-        left = self._rungs.pop(0).sampler.name
-        while self._rungs and _is_hopeless(self._rungs[0], left, failure):
-            del self._rungs[0]
-        if not self._rungs:
+        left = self._left.pop(0).sampler.name
+        while self._left and _is_hopeless(self._left[0], left, failure):
+            del self._left[0]
+        if not self._left:
             raise failure.with_traceback(None)
         self._last_failure = failure
         detail = str(failure)
@@ -158,12 +158,12 @@ class Fallbacks:
             self._steps.append(Note.of(NoteCode.SAMPLER_REPLACED, sampler=left, by=taken, detail=detail))
 
 
-def _is_hopeless(rung: Rung, failed: str, failure: SamplerError) -> bool:
+def _is_hopeless(fallback: Fallback, failed: str, failure: SamplerError) -> bool:
     """Return whether one would fail as sampler `failed` did: it needs what was denied, or its program."""
     if isinstance(failure, AttachDenied):
-        return bool(rung.needs & failure.refused)
-    return rung.sampler.name == failed
+        return bool(fallback.needs & failure.refused)
+    return fallback.sampler.name == failed
 
 
-def _key(rung: Rung) -> _Key:
-    return rung.sampler.name, rung.options
+def _key(fallback: Fallback) -> _Key:
+    return fallback.sampler.name, fallback.options

@@ -18,10 +18,10 @@ from profkit.process.guard import reraise_program_error, reraise_signal_error
 from profkit.process.manifest import process_info
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks before those of this module
-from profkit.samplers.registry import rungs
+from profkit.samplers.registry import list_fallbacks
 from profkit.session import activity
 from profkit.session.counters import Counters
-from profkit.session.fallbacks import Fallbacks, RecentFailures, Rungs
+from profkit.session.fallbacks import Fallbacks, ListFallbacks, RecentFailures
 from profkit.session.joining import Separations, is_of_program
 from profkit.session.owner import SessionOwner
 from profkit.session.results import LONGEST_PAUSE_S
@@ -39,10 +39,10 @@ class SessionManager(SessionOwner):
 
     def __init__(
         self, config: Config = CONFIG, clock: Clock = SYSTEM_CLOCK,
-        rungs: Rungs = rungs,
+        list_fallbacks: ListFallbacks = list_fallbacks,
     ) -> None:  # fmt: skip
         super().__init__(config, clock)
-        self._rungs = rungs
+        self._list_fallbacks = list_fallbacks
         self.session: Session | None = None
         self.on_start: Callable[[], None] = lambda: None
         """Callback after the start of a session; the ticker's."""
@@ -247,7 +247,7 @@ class SessionManager(SessionOwner):
         """
         options, policy, say = counters.options, counters.policy, self._failures.say_once
         keep_within(self.spool, self._config.spool_limit, say, self._clock)
-        fallbacks = Fallbacks(self._rungs, options, self._recent, strict=policy.strict)
+        fallbacks = Fallbacks(self._list_fallbacks, options, self._recent, strict=policy.strict)
         sockets = SocketWatch(clock=self._clock)
         session = Session(
             self.spool, fallbacks, options, policy, process_info(), self._clock, live_facts(sockets), sockets

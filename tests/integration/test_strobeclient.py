@@ -16,7 +16,7 @@ from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers import strobeclient
 from profkit.samplers.base import LiveStacks, await_state
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.registry import resolve, rungs
+from profkit.samplers.registry import list_fallbacks, resolve
 from profkit.samplers.strobeclient import StrobeclientRun, StrobeclientSampler
 
 STAND_INS = Path(__file__).parent.parent / "stand_ins"
@@ -178,9 +178,9 @@ def test_a_run_that_never_starts_meets_the_deadline(tmp_path: Path, monkeypatch:
 
 
 def test_auto_takes_it_where_it_is_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    assert rungs(SamplerOptions())[0].sampler.name == "strobeclient"
+    assert list_fallbacks(SamplerOptions())[0].sampler.name == "strobeclient"
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert rungs(SamplerOptions())[0].sampler.name != "strobeclient"
+    assert list_fallbacks(SamplerOptions())[0].sampler.name != "strobeclient"
     with pytest.raises(SamplerMissing, match="sampler='pyspy'"):
         resolve("strobeclient").find()
 

@@ -14,7 +14,7 @@ from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.registry import Rung
+from profkit.samplers.registry import Fallback
 
 
 @dataclass
@@ -127,18 +127,18 @@ class ScriptedSampler:
         return Recording(Profile(), rounds=0)
 
 
-def scripted_rungs(script: Script) -> Callable[[SamplerOptions], Sequence[Rung]]:
+def scripted_fallbacks(script: Script) -> Callable[[SamplerOptions], Sequence[Fallback]]:
     """Offer the scripted sampler alone."""
 
-    def rungs(options: SamplerOptions) -> Sequence[Rung]:
+    def list_fallbacks(options: SamplerOptions) -> Sequence[Fallback]:
         sampler = ScriptedSampler(script)
         try:
             sampler.find()
         except SamplerMissing as error:
-            return (Rung(sampler, options, missing=error),)
-        return (Rung(sampler, options),)
+            return (Fallback(sampler, options, missing=error),)
+        return (Fallback(sampler, options),)
 
-    return rungs
+    return list_fallbacks
 
 
 def _socket_code(options: SamplerOptions, *, blocking: bool) -> NoteCode:

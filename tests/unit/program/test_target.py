@@ -10,7 +10,7 @@ import pytest
 from profkit.errors import SamplerMissing, UsageError
 from profkit.model.session import ProcessInfo
 from profkit.process import procfs
-from profkit.program.target import Target, find_target, program_of, rungs_for
+from profkit.program.target import Target, fallbacks_for, find_target, program_of
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 
@@ -54,9 +54,12 @@ def test_no_process_and_no_python() -> None:
 
 def test_the_processs_own_python_reads_it_if_it_can() -> None:
     target = Target(INFO, "", "app", "/usr/bin/python3.15")
-    names = [(rung.sampler.name, rung.options.blocking) for rung in rungs_for(target, SamplerOptions())]
+    names = [
+        (fallback.sampler.name, fallback.options.blocking)
+        for fallback in fallbacks_for(target, SamplerOptions())
+    ]
     assert names == [("cpython", "auto"), ("pyspy", "auto"), ("pyspy", False)]
-    reading = rungs_for(target, SamplerOptions())[0].sampler
+    reading = fallbacks_for(target, SamplerOptions())[0].sampler
     assert (reading.find(), reading.version()) == ("/usr/bin/python3.15", "3.15.2")
 
 
@@ -65,8 +68,8 @@ def test_a_reader_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SamplerMissing("pyspy", "py-spy", "install it")
 
     monkeypatch.setattr(PySpySampler, "find", missing)
-    found = rungs_for(Target(INFO, "", "app", "/usr/bin/python3.15"), SamplerOptions())
-    assert [(rung.sampler.name, rung.missing is None) for rung in found] == [
+    found = fallbacks_for(Target(INFO, "", "app", "/usr/bin/python3.15"), SamplerOptions())
+    assert [(fallback.sampler.name, fallback.missing is None) for fallback in found] == [
         ("cpython", True),
         ("pyspy", False),
     ]
@@ -74,12 +77,12 @@ def test_a_reader_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_processes_are_read_by_pyspy() -> None:
     target = Target(INFO, "", "app", None)
-    assert {rung.sampler.name for rung in rungs_for(target, SamplerOptions())} == {"pyspy"}
+    assert {fallback.sampler.name for fallback in fallbacks_for(target, SamplerOptions())} == {"pyspy"}
     with pytest.raises(SamplerMissing):
-        rungs_for(target, SamplerOptions(sampler="cpython"))
+        fallbacks_for(target, SamplerOptions(sampler="cpython"))
 
 
 @pytest.mark.parametrize("name", ["inprocess", "none", "strobeclient"])
 def test_samplers_for_this_process_only(name: str) -> None:
     with pytest.raises(UsageError, match="cannot sample another process"):
-        rungs_for(Target(INFO, "", "app", None), SamplerOptions(sampler=name))
+        fallbacks_for(Target(INFO, "", "app", None), SamplerOptions(sampler=name))

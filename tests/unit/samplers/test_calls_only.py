@@ -48,5 +48,5 @@ def test_options_about_samples_are_refused(option: str, options: dict[str, objec
 
 def test_others_are_accepted() -> None:
     options = SamplerOptions(CALLS_ONLY, scope="process", max_duration_s=9.0, tags=("a",))
-    (rung,) = registry.rungs(options)
-    assert rung.sampler.plan(options, LiveStacks(1, 5)).tags == ("a",)
+    (fallback,) = registry.list_fallbacks(options)
+    assert fallback.sampler.plan(options, LiveStacks(1, 5)).tags == ("a",)

@@ -17,8 +17,8 @@ INSIDE = ("inprocess", "auto")
 
 def ways(**options: object) -> list[tuple[str, object]]:
     """What is tried, in order."""
-    found = registry.rungs(SamplerOptions(**options))  # type: ignore[arg-type]
-    return [(rung.sampler.name, rung.options.blocking) for rung in found]
+    found = registry.list_fallbacks(SamplerOptions(**options))  # type: ignore[arg-type]
+    return [(fallback.sampler.name, fallback.options.blocking) for fallback in found]
 
 
 @pytest.fixture
@@ -107,12 +107,12 @@ def test_free_threaded_programs_are_read_by_cpython(path: Path, monkeypatch: pyt
 def test_nothing_installed_is_said(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "executable", "")
     for name, program in (("pyspy", "py-spy"), ("strobeclient", "strobeclient")):
-        (rung,) = registry.rungs(SamplerOptions(sampler=name))
-        assert program in str(rung.missing)
+        (fallback,) = registry.list_fallbacks(SamplerOptions(sampler=name))
+        assert program in str(fallback.missing)
 
 
 @pytest.mark.parametrize("with_strobeclient", [False, True])
-@pytest.mark.parametrize("ask", [registry.check, registry.rungs])
+@pytest.mark.parametrize("ask", [registry.check, registry.list_fallbacks])
 def test_options_that_no_sampler_supports_are_explained_by_the_best_one(
     ask: Callable[[SamplerOptions], object], with_strobeclient: bool, monkeypatch: pytest.MonkeyPatch
 ):

@@ -15,7 +15,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.region import CALLS_ONLY
 from profkit.samplers.base import PTRACE, READ, LiveStacks
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.registry import Rung
+from profkit.samplers.registry import Fallback
 from profkit.session.failures import RETRY_AFTER_S
 from profkit.session.fallbacks import LONGEST_WAIT_S, Fallbacks, RecentFailures
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
@@ -24,14 +24,14 @@ AUTO = SamplerOptions()
 LIVE = LiveStacks(1, 5)
 
 
-def rung(name: str, *needs: str, options: SamplerOptions = AUTO) -> Rung:
+def fallback(name: str, *needs: str, options: SamplerOptions = AUTO) -> Fallback:
     sampler = ScriptedSampler(Script())
     sampler.name = name
-    return Rung(sampler, options, frozenset(needs))
+    return Fallback(sampler, options, frozenset(needs))
 
 
-RUNGS = (rung("reader", READ), rung("stopper", READ, PTRACE),
-          rung("stopper", READ, options=SamplerOptions(blocking=False)), rung("insider"))  # fmt: skip
+FALLBACKS = (fallback("reader", READ), fallback("stopper", READ, PTRACE),
+          fallback("stopper", READ, options=SamplerOptions(blocking=False)), fallback("insider"))  # fmt: skip
 
 
 @dataclass
@@ -45,9 +45,13 @@ class Process:
         self.recent = RecentFailures(self.clock, self.said.append)
 
     def fallbacks(
-        self, rungs: Sequence[Rung] = RUNGS, options: SamplerOptions = AUTO, *, strict: bool = False
+        self,
+        list_fallbacks: Sequence[Fallback] = FALLBACKS,
+        options: SamplerOptions = AUTO,
+        *,
+        strict: bool = False,
     ) -> Fallbacks:
-        return Fallbacks(lambda _: rungs, options, self.recent, strict=strict)
+        return Fallbacks(lambda _: list_fallbacks, options, self.recent, strict=strict)
 
 
 @pytest.fixture
@@ -96,7 +100,7 @@ def test_ways_that_would_fail_as_well_are_left_out(
 
 
 def test_the_same_sampler_without_stops_is_said_so(process: Process, tmp_path: Path) -> None:
-    fallbacks = process.fallbacks(RUNGS[1:])
+    fallbacks = process.fallbacks(FALLBACKS[1:])
     fallbacks.step_down(denied(PTRACE), tmp_path)
     said = "sampler may not read process 1; ask"
     assert process.said == [f"{said}; sampling with stopper with blocking=False instead"]
@@ -108,7 +112,7 @@ def test_the_same_sampler_without_stops_is_said_so(process: Process, tmp_path: P
 def test_a_chosen_sampler_has_no_replacement_and_its_failure_is_an_error(
     process: Process, tmp_path: Path
 ) -> None:
-    fallbacks = process.fallbacks(RUNGS[:1], SamplerOptions("reader"))
+    fallbacks = process.fallbacks(FALLBACKS[:1], SamplerOptions("reader"))
     assert fallbacks.failure is None
     fallbacks.step_down(failed(), tmp_path)
     assert fallbacks.sampler.name == CALLS_ONLY
@@ -119,18 +123,18 @@ def test_a_chosen_sampler_has_no_replacement_and_its_failure_is_an_error(
 def test_a_strict_policy_raises_the_last_failure_at_once_and_until_the_next_try(
     process: Process, tmp_path: Path
 ) -> None:
-    fallbacks = process.fallbacks(RUNGS[:1], strict=True)
+    fallbacks = process.fallbacks(FALLBACKS[:1], strict=True)
     with pytest.raises(SamplerFailed, match="tired"):
         fallbacks.step_down(failed(), tmp_path)
     with pytest.raises(SamplerFailed, match="tired"):
-        process.fallbacks(RUNGS[:1], strict=True)
+        process.fallbacks(FALLBACKS[:1], strict=True)
     process.clock.advance(RETRY_AFTER_S)
-    assert process.fallbacks(RUNGS[:1], strict=True).sampler.name == "reader"
+    assert process.fallbacks(FALLBACKS[:1], strict=True).sampler.name == "reader"
     assert process.said == []
 
 
 def test_a_strict_call_does_not_join_a_session_without_samples(process: Process, tmp_path: Path) -> None:
-    fallbacks = process.fallbacks(RUNGS[:1])
+    fallbacks = process.fallbacks(FALLBACKS[:1])
     fallbacks.raise_if_unsampled()
     fallbacks.step_down(failed(), tmp_path)
     with pytest.raises(SamplerFailed, match="tired"):
@@ -138,9 +142,9 @@ def test_a_strict_call_does_not_join_a_session_without_samples(process: Process,
 
 
 def test_missing_programs(process: Process) -> None:
-    stopper = rung("stopper", READ)
+    stopper = fallback("stopper", READ)
     missing = replace(stopper, missing=SamplerMissing("stopper", "stopper", "install it"))
-    fallbacks = process.fallbacks([missing, RUNGS[-1]])
+    fallbacks = process.fallbacks([missing, FALLBACKS[-1]])
     assert fallbacks.sampler.name == "insider"
     fallbacks = process.fallbacks([missing])
     assert fallbacks.sampler.name == CALLS_ONLY
@@ -158,17 +162,17 @@ def test_missing_programs(process: Process) -> None:
 def test_later_fallbacks_begin_below_and_the_wait_doubles(process: Process, tmp_path: Path) -> None:
     waits: list[float] = []
     for _ in range(9):
-        fallbacks = process.fallbacks(RUNGS[:1])
+        fallbacks = process.fallbacks(FALLBACKS[:1])
         fallbacks.step_down(failed(), tmp_path)
         start_s = process.clock.monotonic_s()
         while not fallbacks.may_retry():
-            assert process.fallbacks(RUNGS[:1]).sampler.name == CALLS_ONLY
+            assert process.fallbacks(FALLBACKS[:1]).sampler.name == CALLS_ONLY
             process.clock.advance(RETRY_AFTER_S / 2)
         waits.append(process.clock.monotonic_s() - start_s)
     assert waits[:4] == [RETRY_AFTER_S, 2 * RETRY_AFTER_S, 4 * RETRY_AFTER_S, 8 * RETRY_AFTER_S]
     assert waits[-1] == LONGEST_WAIT_S
     process.recent.forget()
-    assert process.fallbacks(RUNGS[:1]).sampler.name == "reader"
+    assert process.fallbacks(FALLBACKS[:1]).sampler.name == "reader"
 
 
 def test_the_deadline_of_a_start_is_that_of_all_samplers(process: Process, tmp_path: Path) -> None:
@@ -193,8 +197,8 @@ def test_a_session_that_still_samples_needs_no_other_try(process: Process, tmp_p
 
 
 def test_a_failure_of_other_options_is_none_of_these(process: Process, tmp_path: Path) -> None:
-    process.fallbacks(RUNGS[:1]).step_down(failed(), tmp_path)
-    other = rung("reader", READ, options=SamplerOptions(rate_hz=7.0))
+    process.fallbacks(FALLBACKS[:1]).step_down(failed(), tmp_path)
+    other = fallback("reader", READ, options=SamplerOptions(rate_hz=7.0))
     assert process.fallbacks((other,)).sampler.name == "reader"
 
 
@@ -212,11 +216,11 @@ def test_a_folder_that_cannot_be_written_is_no_failure_of_the_sampler(
 
 def test_a_way_that_works_again_is_retried_soon_when_it_fails_next(process: Process, tmp_path: Path) -> None:
     for _ in range(8):  # the wait doubles each time
-        fallbacks = process.fallbacks(RUNGS[:1])
+        fallbacks = process.fallbacks(FALLBACKS[:1])
         fallbacks.step_down(failed(), tmp_path)
         process.clock.advance(LONGEST_WAIT_S)
-    process.fallbacks(RUNGS[:1]).succeed()
-    fallbacks = process.fallbacks(RUNGS[:1])
+    process.fallbacks(FALLBACKS[:1]).succeed()
+    fallbacks = process.fallbacks(FALLBACKS[:1])
     fallbacks.step_down(failed(), tmp_path)
     assert not fallbacks.may_retry()
     process.clock.advance(RETRY_AFTER_S)

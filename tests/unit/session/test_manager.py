@@ -27,7 +27,7 @@ from profkit.session.session import EARLY_S, IDLE_END_S, SAMPLER_BYTES, SEGMENT_
 from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
 from profkit.store.spool_files import read_unprofiled
-from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.stand_ins.scripted_sampler import Script, scripted_fallbacks
 from tests.support.example_counters import counters_of
 
 Make = Callable[..., Counters]
@@ -39,7 +39,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.clock, self.script = ManualClock(), Script()
         self.config = read_config({}, folder)
-        self.manager = SessionManager(self.config, self.clock, scripted_rungs(self.script))
+        self.manager = SessionManager(self.config, self.clock, scripted_fallbacks(self.script))
 
     def counters(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
                  sampler: str = AUTO, all_threads: bool = False, longest_s: float = UNLIMITED_S,
@@ -470,7 +470,7 @@ def test_children_run_unprofiled_where_that_is_requested_and_it_is_noted(
 ) -> None:
     manager = SessionManager(
         read_config({"PROFKIT_CHILDREN": "0"}, stage.config.spool.parent.parent),
-        stage.clock, scripted_rungs(stage.script),
+        stage.clock, scripted_fallbacks(stage.script),
     )  # fmt: skip
     counters = stage.counters()
     monkeypatch.setattr("profkit.session.activity._FIRST_PID", -1)

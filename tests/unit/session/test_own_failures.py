@@ -18,12 +18,12 @@ from profkit.config import read_config
 from profkit.errors import InternalError, ProfkitError, SamplerFailed
 from profkit.process import guard as shared_guard
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.registry import Rung
+from profkit.samplers.registry import Fallback
 from profkit.session import ticker as ticker_module
 from profkit.session.manager import SessionManager
 from profkit.session.tasks import TaskLooks
 from profkit.session.ticker import Ticker
-from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.stand_ins.scripted_sampler import Script, scripted_fallbacks
 from tests.support.example_counters import counters_of
 from tests.support.folders import ROOT
 
@@ -55,10 +55,10 @@ def host_that_meets(tmp_path: Path) -> Iterator[Make]:
     made: list[SessionManager] = []
 
     def make(error: BaseException) -> SessionManager:
-        def rungs(_options: SamplerOptions) -> Sequence[Rung]:
+        def list_fallbacks(_options: SamplerOptions) -> Sequence[Fallback]:
             raise error
 
-        made.append(SessionManager(read_config({}, tmp_path), ManualClock(), rungs))
+        made.append(SessionManager(read_config({}, tmp_path), ManualClock(), list_fallbacks))
         return made[-1]
 
     yield make
@@ -142,7 +142,7 @@ def test_a_hook_that_fails_says_so_and_returns(caplog: pytest.LogCaptureFixture)
 
 def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clock, script = ManualClock(), Script()
-    manager = SessionManager(read_config({}, tmp_path), clock, scripted_rungs(script))
+    manager = SessionManager(read_config({}, tmp_path), clock, scripted_fallbacks(script))
     counters = counters_of()
     assert manager.enter(counters, 1)
     session = manager.session
@@ -163,7 +163,7 @@ def test_a_duty_that_fails_leaves_the_others(
     monkeypatch.setattr(ticker_module, "TICK_S", 0.001)
     monkeypatch.setattr(TaskLooks, "look", fail)
     clock, script = ManualClock(), Script()
-    manager = SessionManager(read_config({}, tmp_path), clock, scripted_rungs(script))
+    manager = SessionManager(read_config({}, tmp_path), clock, scripted_fallbacks(script))
     monkeypatch.setattr(manager.deliveries, "call_in_background", fail)
     counters = counters_of()
     assert manager.enter(counters, 1)

@@ -20,7 +20,7 @@ from profkit.session.failures import Failures
 from profkit.session.manager import SessionManager
 from profkit.session.session import Session
 from profkit.session.starting import socket_message
-from tests.stand_ins.scripted_sampler import Script, scripted_rungs
+from tests.stand_ins.scripted_sampler import Script, scripted_fallbacks
 from tests.support.example_counters import counters_of
 from tests.unit.process.test_sockets import TIMEOUT, timed_socket
 
@@ -41,7 +41,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def manager(tmp_path: Path, script: Script, said: list[str]) -> SessionManager:
-    return SessionManager(read_config({}, tmp_path), ManualClock(), scripted_rungs(script))
+    return SessionManager(read_config({}, tmp_path), ManualClock(), scripted_fallbacks(script))
 
 
 @pytest.fixture

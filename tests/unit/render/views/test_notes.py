@@ -45,7 +45,7 @@ from profkit.samplers.inprocess.ways import Kind
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 from profkit.samplers.pyspy_plan import plan
-from profkit.samplers.registry import Rung
+from profkit.samplers.registry import Fallback
 from profkit.samplers.strobeclient import StrobeclientSampler
 from profkit.session.fallbacks import Fallbacks, RecentFailures
 from profkit.store.files import open_spool
@@ -157,9 +157,9 @@ def of_insiders(folder: Path) -> Iterator[Note]:
 
 
 def of_fallbacks(folder: Path) -> Iterator[Note]:
-    rung = Rung(ScriptedSampler(Script()), SamplerOptions())
+    fallback = Fallback(ScriptedSampler(Script()), SamplerOptions())
     refusals = RecentFailures(ManualClock(), lambda _: None)
-    fallbacks = Fallbacks(lambda _: (rung, rung), SamplerOptions(), refusals, strict=False)
+    fallbacks = Fallbacks(lambda _: (fallback, fallback), SamplerOptions(), refusals, strict=False)
     fallbacks.step_down(AttachDenied("scripted", 1, "let it read"), folder)
     yield from fallbacks.plan(LiveStacks(1, 5)).notes
 
