@@ -32,8 +32,8 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK as CLOCK
 from profkit.errors import ProfkitError
 from profkit.model.session import SessionState
-from profkit.samplers.base import LiveStacks, SamplerOptions
-from profkit.samplers.polling import await_state
+from profkit.samplers.base import LiveStacks, await_state
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 FOLDER = Path(sys.argv[1])
 SAMPLER = PySpySampler()

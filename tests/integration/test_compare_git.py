@@ -220,7 +220,7 @@ def test_two_statements_in_the_same_processes(tmp_path: Path) -> None:
     assert order["times"]["sizes"] == [6, 6]
     ids = [order[side]["runs"][0]["id"] for side in "ab"]
     kept = run_program(tmp_path, ["-m", "profkit", "compare", *ids, "--format", "markdown"])
-    assert "timed interleaved, block by block in the same processes" in kept.stdout
+    assert "timed: interleaved, block by block in the same processes" in kept.stdout
 
 
 def test_a_comparison_in_a_file_is_a_message_as_well(tmp_path: Path) -> None:

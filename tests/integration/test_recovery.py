@@ -153,7 +153,7 @@ def test_what_a_power_failure_leaves_is_recovered(finished: Path, name: str, how
 
 
 def test_there_is_nothing_to_report(tmp_path: Path) -> None:
-    assert "run a program" in profkit(tmp_path, "report", code=6).stderr
+    assert "`profkit run app.py` or with @profkit.profile()" in profkit(tmp_path, "report", code=6).stderr
     run_program(tmp_path, [VICTIM, "os._exit"])
     kept(tmp_path)
     assert "'nobody'" in profkit(tmp_path, "report", "nobody", code=6).stderr
