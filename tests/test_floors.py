@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -146,6 +146,31 @@ def test_imports_go_down_inside_a_package(package: str) -> None:
             if not name.startswith(f"profkit.{package}.") or other not in layer_of or other == unit:
                 continue
             assert layer_of[other] < layer_of[unit], f"{path} imports {name}"
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not in a circle either, and not late in a function; types alone may be imported from anywhere."""
+    by_name = {name_of(path): ast.parse(path.read_text("utf-8")) for path in modules()}
+    left = {name: set(modules_in(tree, by_name)) - {name} for name, tree in by_name.items()}
+    while free := [name for name, others in left.items() if not others & left.keys()]:
+        for name in free:
+            del left[name]
+    assert not left, f"modules in circles, or above one: {sorted(left)}"
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def modules_in(tree: ast.AST, known: Collection[str]) -> Iterator[str]:
+    """The modules of profkit that code imports when it runs."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module in known:
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in known else node.module for name in names)
+        yield from modules_in(node, known)
 
 
 def test_programs_that_run_elsewhere_import_nothing_of_profkit() -> None:

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from profkit.integrations.pytest import MARKER, RECORD
+
 if TYPE_CHECKING:
     from profkit.integrations.pytest.fixture import Measure
     from profkit.integrations.pytest.profiling import Profiling
 
-MARKER = "profkit"
 NAME = "profkit-profiling"
 """Name under which the part of the plugin that does the work is registered."""
-RECORD = "profkit_record"
-"""Attribute of a test's report that has the test's record."""
 _MARKER_HELP = (
     'profkit(mode="sample", limit=None, **options): sample this test, or measure it or what its fixture '
     '`measure` is given: mode="timer", "callgrind" or "timer+callgrind". limit="5%" is its largest slowdown '

@@ -13,7 +13,7 @@ import pytest
 
 from profkit.config import CONFIG
 from profkit.errors import ProfkitError
-from profkit.integrations.pytest.plugin import MARKER
+from profkit.integrations.pytest import MARKER
 from profkit.integrations.pytest.records import RECORDS, Finished, Record, attach, finished
 from profkit.integrations.pytest.settings import MarkSettings, run_settings, settings_of
 from profkit.process.guard import LOG, explained, reraise_program_error

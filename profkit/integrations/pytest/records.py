@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import pytest
 
-from profkit.integrations.pytest.plugin import RECORD
+from profkit.integrations.pytest import RECORD
 
 
 @dataclass(frozen=True, slots=True)

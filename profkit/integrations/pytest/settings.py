@@ -12,7 +12,7 @@ import pytest
 from profkit.calls.defaults import settings_over_defaults
 from profkit.calls.options import ProfilerOptions, settings
 from profkit.errors import InvalidOption, ProfkitError, UnknownOption
-from profkit.integrations.pytest.plugin import MARKER
+from profkit.integrations.pytest import MARKER
 from profkit.measuring.orders import MeasureOptions, work_order
 from profkit.units import parse_percentage
 
