@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from profkit.cli.output import say
+from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import Config
 from profkit.errors import DamagedFile, ProfkitError, RunNotFound, StoreEmpty, UsageError
 
 if TYPE_CHECKING:
     from profkit.model.measurement import AnyInfo, AnyRun
     from profkit.model.run import Run, RunInfo
+    from profkit.store.files import OwnedFolder
     from profkit.store.runs import Store
 
 
@@ -118,6 +121,37 @@ class Workspace:
         live = [run.info for run in self.recording if label in (None, run.info.label)]
         live.sort(key=lambda info: -info.started_ns)
         return (*live, *self.store.runs(label, limit))[:limit]
+
+
+_LONGEST_END_S, _POLL_S = 5.0, 0.01
+
+
+def await_samplers(launch: str, config: Config, clock: Clock = SYSTEM_CLOCK) -> None:
+    """Wait until the samplers of a launch's programs that have ended have written what they have.
+
+    They end by themselves within milliseconds; until then a session counts as being recorded.
+    """
+    from profkit.store.spool import in_spool
+
+    end_s = clock.monotonic_s() + _LONGEST_END_S
+    while in_spool(config.spool, config.owner, partial(_has_samplers, launch), False):
+        if clock.monotonic_s() >= end_s:
+            return
+        clock.sleep(_POLL_S)
+
+
+def _has_samplers(launch: str, spool: OwnedFolder) -> bool:
+    from profkit.process.procfs import is_same_process
+    from profkit.store.spool import is_live, read_manifest_in, session_names
+
+    for name in session_names(spool):
+        with suppress(DamagedFile, OSError), spool.folder(name) as folder:
+            manifest = read_manifest_in(folder)
+            process = manifest.process
+            is_ending = process.launch == launch and not is_same_process(process.pid, process.start_ticks)
+            if is_ending and is_live(manifest, folder):
+                return True
+    return False
 
 
 @contextmanager

@@ -196,8 +196,9 @@ def _prepare(format: str) -> None:
 def _show(launch: str, output: Output, config: Config, why_not: str, *, compilations: bool) -> None:
     """Show the program's run, or why there is none; raises as `write_report`."""
     from profkit.cli.memory import for_large_profiles
-    from profkit.cli.workspace import open_workspace
+    from profkit.cli.workspace import await_samplers, open_workspace
 
+    await_samplers(launch, config)
     try:
         with open_workspace(config) as workspace, for_large_profiles():
             infos = _of_launch(launch, workspace)
