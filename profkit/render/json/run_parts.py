@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 
 from profkit.model.profile import Frame, Node
@@ -76,27 +76,18 @@ def _text(is_library: IsLibrary, frame: Frame) -> str:
 _CELLS = 60
 
 
-def trace_object(
-    trace: Trace, options: ReportOptions = DEFAULTS, write: Callable[[str], str] = str
-) -> dict[str, object]:
-    """Return all of a trace; times are in nanoseconds. `write` escapes texts from the program."""
-    rows = [
-        dataclasses.replace(row, name=write(row.name), shapes=write(row.shapes))
-        for row in sorted_operators(trace, options)[: options.limit]
-    ]
-    ranges = [dataclasses.replace(row, name=write(row.name)) for row in trace.ranges]
-    kernels = [dataclasses.replace(row, name=write(row.name), kind=write(row.kind)) for row in trace.kernels]
+def trace_object(trace: Trace, options: ReportOptions = DEFAULTS) -> dict[str, object]:
+    """Return all of a trace; times are in nanoseconds."""
+    rows = sorted_operators(trace, options)[: options.limit]
     return {
         **dataclasses.asdict(trace),
         "operators": [dataclasses.asdict(row) for row in rows],
-        "ranges": [dataclasses.asdict(row) for row in ranges],
-        "kernels": [dataclasses.asdict(row) for row in kernels],
-        "lanes": [_lane(lane, write) for lane in trace.lanes],
+        "lanes": [_lane(lane) for lane in trace.lanes],
         "device_busy_share": trace.device_busy_share if trace.devices else None,
         "summary": [sentence for sentence in (trace_sentence(trace), device_sentence(trace)) if sentence],
     }
 
 
-def _lane(lane: Lane, write: Callable[[str], str]) -> dict[str, object]:
-    fields = dataclasses.asdict(dataclasses.replace(lane, name=write(lane.name)))
+def _lane(lane: Lane) -> dict[str, object]:
+    fields = dataclasses.asdict(lane)
     return {**fields, "drawn": sparkline(lane.busy, _CELLS)}

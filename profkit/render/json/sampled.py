@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ from profkit.render.views.measurement_warnings import warning_text
 from profkit.render.views.merged import usage
 from profkit.render.views.notes import note_text
 from profkit.render.views.processes import (
-    DifferingRow,
     ProcessRow,
     differing_rows,
     process_rows,
@@ -37,42 +35,32 @@ from profkit.transforms.unsampled_time import await_shares, sampled_points
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Write = Callable[[str], str]
 
-
-def merged_object(merged: Merged, write: Write = str) -> dict[str, object]:
-    """Return the runs, a row for each process, and the functions whose shares differ between processes.
-
-    `write` escapes texts from the program, as pages need it.
-    """
+def merged_object(merged: Merged) -> dict[str, object]:
+    """Return the runs, a row for each process, and the functions whose shares differ between processes."""
     return {
         "runs": [
             {
-                "id": write(info.id),
-                "session": write(info.session),
+                "id": info.id,
+                "session": info.session,
                 "pid": info.process.pid,
-                "host": write(info.process.host),
-                "launch": write(info.process.launch),
-                "env": {write(name): write(value) for name, value in info.region.env},
+                "host": info.process.host,
+                "launch": info.process.launch,
+                "env": dict(info.region.env),
                 "state": info.state.value,
                 "samples": info.samples,
                 "calls": info.calls,
             }
             for info in merged.infos
         ],
-        "processes": [_process(row, write) for row in process_rows(merged)],
-        "differing": [_function(row, write) for row in differing_rows(merged)],
+        "processes": [_process(row) for row in process_rows(merged)],
+        "differing": [dataclasses.asdict(row) for row in differing_rows(merged)],
     }
 
 
-def _process(row: ProcessRow, write: Write) -> dict[str, object]:
-    fields = dataclasses.asdict(replace(row, host=write(row.host)))
+def _process(row: ProcessRow) -> dict[str, object]:
+    fields = dataclasses.asdict(row)
     return {"started": iso_moment(fields.pop("started_ns")), **fields}
-
-
-def _function(row: DifferingRow, write: Write) -> dict[str, object]:
-    processes = tuple(replace(process, host=write(process.host)) for process in row.processes)
-    return dataclasses.asdict(replace(row, name=write(row.name), file=write(row.file), processes=processes))
 
 
 def listed_object(info: AnyInfo) -> dict[str, object]:
@@ -218,14 +206,14 @@ def _calls(info: RunInfo) -> dict[str, object]:
     }
 
 
-def await_objects(info: RunInfo, write: Write = str) -> list[dict[str, object]]:
+def await_objects(info: RunInfo) -> list[dict[str, object]]:
     """Return the lines at which calls or tasks were suspended."""
     return [
         {
-            "file": write(line.place.file),
+            "file": line.place.file,
             "line": line.place.line,
-            "function": write(line.place.function),
-            "awaited": write(line.place.awaited),
+            "function": line.place.function,
+            "awaited": line.place.awaited,
             "suspended_s": line.suspended_s,
             "share": line.share,
             "times": line.place.times,
