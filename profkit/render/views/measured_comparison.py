@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from profkit.comparing.times import MIN_RUNS
 from profkit.model.comparison import (
-    CallDelta,
     CountsCompared,
     CountSpread,
     MeasuredComparison,
@@ -27,10 +26,8 @@ from profkit.render.formatting import (
     change,
     count,
     count_text,
-    counts_alike,
     range_of,
     signed,
-    signed_alike,
     time_text,
 )
 from profkit.render.options import ReportOptions
@@ -262,17 +259,6 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
 
 PYTHON_WHAT = "self instructions per execution, including native code, with CPython's perf trampoline"
 WHAT = "instructions per execution, including callees, without memory allocators"
-
-
-def call_figures(rows: Sequence[CallDelta]) -> tuple[list[str], list[str], list[str]]:
-    """Return the columns of calls as text: difference, A's and B's instructions."""
-    both = counts_alike([row.a for row in rows] + [row.b for row in rows])
-    return signed_alike([row.delta for row in rows]), both[: len(rows)], both[len(rows) :]
-
-
-def through_text(row: CallDelta) -> str:
-    """Return how many calls lie between a call and the one above it; empty for none."""
-    return f" (through {count(row.through, 'call')})" if row.through else ""
 
 
 _LIMIT, _LIMIT_OF_FEW, _FEW = 15, 5, 4
