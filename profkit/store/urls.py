@@ -66,7 +66,7 @@ class SqlitePlace:
         path = self.path if self.is_uri or self.path == _MEMORY else os.path.abspath(self.path)
         # Implicit transactions begin too late for DDL and for the write lock.
         connection = sqlite3.connect(
-            path, self.timeout_s, isolation_level=None, check_same_thread=False, uri=self.is_uri
+            path, timeout=self.timeout_s, isolation_level=None, check_same_thread=False, uri=self.is_uri
         )
         # A damaged byte in a text makes one run unreadable, not all of them.
         connection.text_factory = _text
