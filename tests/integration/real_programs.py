@@ -68,7 +68,7 @@ def serve(folder: Path, command: Sequence[str], path: str, answer: str) -> tuple
             assert lines[-1], lines
         return found
 
-    port = read_until(r"port (\d+)")[1]
+    port = read_until(r"(?:port |127\.0\.0\.1:)(\d+)")[1]
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}") as answered:
         assert answered.read().decode() == answer
     read_until(path)
