@@ -26,8 +26,9 @@ CONTEXT = BatchContext()
 measured = CONTEXT.measured
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True, scope="session")
 def nothing_waits() -> Iterator[None]:
+    """Drop what waits at the end: a worker that takes over tests may come back to this module."""
     yield
     CONTEXT.backlog.drop()
 
