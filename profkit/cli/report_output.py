@@ -1,4 +1,4 @@
-"""Format and place of what a command shows, and the options for them."""
+"""Output of commands that show reports: its format, its file, and the options for both."""
 
 from __future__ import annotations
 

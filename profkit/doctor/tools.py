@@ -1,4 +1,4 @@
-"""Checks of what measuring needs: a worker, Valgrind, a C++ compiler and its cache, machine code, torch."""
+"""Checks for measuring: the worker, Valgrind, the C++ compiler and its cache, the processor, and torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry of the formats for export and import, and of what files have: values, origins and times.
+"""Registry of the formats for export and import, with the values, origins and times that their files hold.
 
 A new format is one module and one line in `FORMATS`. Its functions import the module when they are called, so
 that `--help` does not load it.

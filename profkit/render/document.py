@@ -100,7 +100,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """Title of a document: a label, and the identity of what has it."""
+    """Title of a document: the label of a run, test or comparison, and its identity."""
 
     label: str
     identity: str = ""

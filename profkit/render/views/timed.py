@@ -45,7 +45,7 @@ def _of_executions(row: TimeRow) -> list[Fact]:
 
 
 def _distribution(row: TimeRow, of: str) -> list[Part]:
-    """Return the spread of all times, and of what they are."""
+    """Return the spread of all times, and the number of processes or executions behind it."""
     usual = _usual(row.all_s)
     drawn = Part(f"{time_text(usual[0])} {spread(usual, _CELLS)} {time_text(usual[-1])}")
     if len(usual) == len(row.all_s):
