@@ -10,6 +10,7 @@ from __future__ import annotations
 import posix
 import re
 import signal
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -48,7 +49,7 @@ _LOOK = "make sure that nothing kills it, and that there is memory and disk spac
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(ABC):
     """One start of a sampler's process, and what its log says; a subclass for each such sampler."""
 
     sampler: str
@@ -67,21 +68,21 @@ class Attempt:
         """Return the options of its watchdog."""
         return ()
 
+    @abstractmethod
     def is_running(self, process: Watched) -> bool:
         """Return whether a live process of its program samples, and can be stopped without a loss."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_whole(self) -> bool:
         """Return whether the output is complete; it may be too large to parse here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def failure(self, stage: str) -> SamplerError:
         """Return the error that explains the log."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop_timeout_s(self) -> float:
         """Return the default time limit for the end after SIGINT."""
-        raise NotImplementedError
 
     def text(self) -> str:
         """Return this attempt's part of the log, empty if there is no log."""

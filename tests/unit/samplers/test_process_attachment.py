@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from profkit.process import watchdog
+from profkit.samplers.cpython_process import CPythonAttempt
 from profkit.samplers.process_attachment import STOP, Attempt, ended_how, log_size, read_log
 
 STARTED = f"{watchdog.PREFIX}{watchdog.STARTED.format(5, 4)}\n"
@@ -20,7 +21,7 @@ def attempt(folder: Path, text: str, start: int = 0) -> Attempt:
     """One that left this log."""
     log = folder / "segment-000.log"
     log.write_text(text)
-    return Attempt("sampler", 4711, ("/bin/sampler", "--pid=4711"), folder / "output", log, start)
+    return CPythonAttempt("sampler", 4711, ("/bin/sampler", "--pid=4711"), folder / "output", log, start)
 
 
 def test_a_missing_log_is_empty(tmp_path: Path) -> None:
