@@ -26,11 +26,13 @@ CONTEXT = BatchContext()
 measured = CONTEXT.measured
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def nothing_waits() -> Iterator[None]:
-    """Drop what waits at the end: a worker that takes over tests may come back to this module."""
+    """Measure what waits and holds files; a worker that takes over tests may come back to this module."""
     yield
-    CONTEXT.backlog.drop()
+    CONTEXT.laboratory.calls = False
+    CONTEXT.backlog.finish(lambda progress: None, limit_s=1)
+    CONTEXT.laboratory.calls, CONTEXT.backlog.ending = True, False
 
 
 def plain(n: int, *, key: str = "x") -> list[int]:
