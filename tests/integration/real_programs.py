@@ -17,12 +17,13 @@ from tests.integration.harness import ROOT, environment
 PROFKIT_RUN = ("-m", "profkit", "run", "-q")
 # Python imports it at the start, and calls what it registers last.
 OPEN_FILES = """
-import atexit, os, sys
+import atexit, gc, os, sys
 @atexit.register
 def write(place=os.environ["OPEN_FILES"], pid=os.getpid()):
     words = " ".join(sys.orig_argv)
     if pid != os.getpid() or "profkit run" in words or "multiprocessing" in words:
         return  # the launcher, or a process that a pool may end before
+    gc.collect()  # else it depends on allocations whether files of garbage are open
     files = {}
     for name in os.listdir("/proc/self/fd"):
         try:
