@@ -12,7 +12,7 @@ from benchmarks.pairs import interleaved, ratio_figure
 
 REFERENCE = "import wrapt, psutil"
 STATEMENTS = ("import profkit", "from profkit import profile, profiled")
-HEAVY = ("torch", "sqlalchemy", "rich", "click")
+HEAVY = ("torch", "psycopg", "rich", "click")
 """Packages that are loaded only when they are used."""
 _BOUND = 1.5
 _TIMED = """

@@ -61,7 +61,7 @@ class Config:
     spool: Path
     """Folder of session folders (PROFKIT_SPOOL, else .profkit/spool)."""
     store_url: str
-    """SQLAlchemy URL (PROFKIT_STORE, else sqlite:///.profkit/runs.db)."""
+    """URL of SQLite or PostgreSQL (PROFKIT_STORE, else sqlite:///.profkit/runs.db)."""
     disabled: bool = False
     """PROFKIT_DISABLE: `profile()` returns the function itself."""
     children: bool = True

@@ -69,7 +69,7 @@ NAMED_FREELY = {"model", "commands"}
 """Packages whose modules may have these names: nouns of the model, command names."""
 
 HOMES = {
-    "sqlalchemy": {"store/connections.py", "store/urls.py"},
+    "psycopg": {"store/connections.py", "store/urls.py"},
     "rich": {"render", "cli"},
     "click": {"cli", "integrations/ipython"},
     "IPython": {"integrations/ipython"},

@@ -58,7 +58,7 @@ def _planted(box: Sandbox) -> Path:
     names = {name.partition(".")[0] for name in sys.stdlib_module_names if not name.startswith("_")} - set(
         sys.builtin_module_names
     )
-    others = {"click", "rich", "sqlalchemy", "psutil", "wrapt", "cloudpickle", "psycopg", "numpy", "torch"}
+    others = {"click", "rich", "psutil", "wrapt", "cloudpickle", "psycopg", "numpy", "torch"}
     for name in sorted(names | others | {"sitecustomize", "usercustomize"}):
         (box.work / f"{name}.py").write_text(_PLANT.format(path=str(executed)), "ascii")
     return executed

@@ -55,7 +55,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _OWN_PACKAGES = frozenset(
     {
-        "profkit", "psutil", "wrapt", "torch", "sqlalchemy", "psycopg", "psycopg_binary", "memray",
+        "profkit", "psutil", "wrapt", "torch", "psycopg", "psycopg_binary", "memray",
         "cloudpickle", "click", "rich", "textual", "IPython",
     }
 )  # fmt: skip

@@ -1,7 +1,6 @@
-"""Connections to databases: SQLite's by Python's own module, those of servers by SQLAlchemy.
+"""Connections to databases: SQLite's by Python's own module, those of PostgreSQL's servers by psycopg.
 
-Both take the same SQL, with `?` for parameters. SQLAlchemy is imported for servers only, since that takes
-longer than most commands.
+Both take the same SQL, with `?` for parameters.
 """
 
 from __future__ import annotations
@@ -16,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from profkit.errors import StoreUnavailable
 from profkit.store.files import make_file, make_folder, refuse_other_owner
-from profkit.store.urls import SqlitePlace, hide_password, server_url
+from profkit.store.urls import ServerPlace, SqlitePlace
 
 if TYPE_CHECKING:
-    import sqlalchemy
+    import psycopg
 
 Row = tuple[Any, ...]
 """Values of a row; SQLite accepts values of any type in any column."""
 Value = str | int | bytes | None
 
-_CONNECT_TIMEOUT_S = 10
 _WRITE_LOCK = 0x70726F66
 """Key of PostgreSQL's advisory lock: "prof"."""
 
@@ -89,7 +87,7 @@ class Database(ABC):
 def connect(url: str) -> Database:
     """Return the database of a URL; create the file of a SQLite database if missing."""
     place = SqlitePlace.of(url)
-    return SqliteDatabase(place, url) if place is not None else ServerDatabase(url)
+    return SqliteDatabase(place, url) if place is not None else ServerDatabase(ServerPlace.of(url))
 
 
 class SqliteConnection(Connection):
@@ -198,57 +196,42 @@ class ServerConnection(Connection):
     # A query of the catalog sees tables that others have made while this transaction waited for the lock.
     _has_table = "SELECT 1 FROM pg_catalog.pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
 
-    def __init__(self, connection: sqlalchemy.Connection) -> None:
+    def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
 
     def execute(self, sql: str, *values: Value) -> list[Row]:
         """Execute a statement and return its rows."""
-        result = self._connection.exec_driver_sql(_for_server(sql), values)
-        return [tuple(map(_plain, row)) for row in result] if result.returns_rows else []
+        cursor = self._connection.execute(_for_server(sql), values)
+        return cursor.fetchall() if cursor.description else []
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
         """Execute a statement once per row of values."""
-        if rows:
-            self._connection.exec_driver_sql(_for_server(sql), [tuple(row) for row in rows])
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_for_server(sql), rows)
 
 
-def _for_server(sql: str) -> str:
-    return sql.replace("?", "%s")
-
-
-def _plain(value: object) -> object:
-    return bytes(value) if isinstance(value, memoryview) else value
+def _for_server(sql: str) -> bytes:
+    return sql.replace("?", "%s").encode()
 
 
 class ServerDatabase(Database):
-    """A PostgreSQL database."""
+    """A PostgreSQL database, with one connection, which is made again if it was lost."""
 
     is_shared = True
 
-    def __init__(self, text: str) -> None:
-        from sqlalchemy import create_engine
-
-        url = server_url(text)
-        if url.drivername == "postgresql":
-            url = url.set(drivername="postgresql+psycopg")
-        super().__init__(hide_password(url.render_as_string(hide_password=True)))
-        if url.get_backend_name() != "postgresql":
-            detail = f"only sqlite and postgresql are supported, not {url.get_backend_name()!r}"
-            raise StoreUnavailable(self.name, detail)
-        if "@" in (url.host or ""):
-            raise StoreUnavailable(self.name, "its password contains an @; write it as %40")
-        with self._clear_errors():
-            try:
-                self._engine = create_engine(url, connect_args={"connect_timeout": _CONNECT_TIMEOUT_S})
-            except ImportError as error:
-                detail = f"{error}; install the driver with `pip install 'profkit[postgres]'`"
-                raise StoreUnavailable(self.name, detail) from error
+    def __init__(self, place: ServerPlace) -> None:
+        super().__init__(place.name)
+        self._place = place
+        self._opened: psycopg.Connection | None = None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Begin a transaction, which takes no lock."""
-        with self._clear_errors(), self._engine.begin() as connection:
-            yield ServerConnection(connection)
+        with self._place.clear_errors():
+            if self._opened is None or self._opened.closed:
+                self._opened = self._place.connect()
+            with self._opened.transaction():
+                yield ServerConnection(self._opened)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -264,15 +247,7 @@ class ServerDatabase(Database):
         """Return None: the database may have tables of other programs."""
 
     def close(self) -> None:
-        """Close the connections."""
-        self._engine.dispose()
-
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
-        try:
-            yield
-        except (SQLAlchemyError, UnicodeError, OverflowError) as error:
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            raise StoreUnavailable(self.name, " ".join(str(cause).split())) from error
+        """Close the connection."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None

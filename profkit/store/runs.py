@@ -32,7 +32,7 @@ _BATCH = 500
 
 
 def open_store(url: str, *, skip_damaged: bool = False) -> Store:
-    """Open the store of an SQLAlchemy URL; create or migrate it if necessary. Raises StoreUnavailable."""
+    """Open the store of a URL; create or migrate it if necessary. Raises StoreUnavailable."""
     return Store(open_database(url), skip_damaged=skip_damaged)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qsl
@@ -13,20 +15,23 @@ from profkit.errors import StoreUnavailable
 from profkit.process.redaction import HIDDEN, without_secrets
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine import URL
+    import psycopg
 
 _MEMORY = ":memory:"
 _URL = re.compile(r"sqlite(?P<driver>\+\w+)?://(?P<host>[^/]*)(?:/(?P<path>.*))?", re.DOTALL)
 _QUERY = re.compile(r"\w+=[^/&?]*(&\w+=[^/&?]*)*")
 _PASSWORD = re.compile(r"((?://|^(?!.*://))[^:/@]*:).*@")
-_POSTGRES = re.compile(r"postgres(?=(\+\w+)?://)")
+_SCHEME = re.compile(r"(?P<backend>\w+)(\+(?P<driver>\w+))?(?=://)")
+_POSTGRES = ("postgresql", "postgres")
+_DRIVER = "psycopg"
+_CONNECT_TIMEOUT_S = 10
 _TRUE = ("1", "on", "t", "true", "y", "yes")
 _BUSY_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class SqlitePlace:
-    """The database that an SQLAlchemy URL of SQLite names."""
+    """The database that a URL of SQLite names."""
 
     path: str
     """Its path is literal: `%20` may be part of it, and `?` unless options follow."""
@@ -81,21 +86,65 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def server_url(text: str) -> URL:
-    """Parse the URL of a server; read `postgres://`, as hosting services write it, as `postgresql://`.
+@dataclass(frozen=True, slots=True)
+class ServerPlace:
+    """The database that a URL of PostgreSQL names; libpq reads the URL."""
 
-    Raises StoreUnavailable.
-    """
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
+    url: str
 
-    try:
-        return make_url(_POSTGRES.sub("postgresql", text, count=1))
-    except ArgumentError as error:
-        detail = "it is not a database URL such as sqlite:////home/me/runs.db"
-        raise StoreUnavailable(hide_password(text), detail) from error
-    except ValueError as error:
-        raise StoreUnavailable(hide_password(text), "its port is not a number") from error
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read a URL, also with `postgres://`, as hosting services write it. Raises StoreUnavailable."""
+        scheme = _SCHEME.match(text)
+        if scheme is None:
+            detail = "it is not a database URL such as sqlite:////home/me/runs.db"
+            raise StoreUnavailable(hide_password(text), detail)
+        if scheme["backend"] not in _POSTGRES:
+            detail = f"only sqlite and postgresql are supported, not {scheme['backend']!r}"
+            raise StoreUnavailable(hide_password(text), detail)
+        if scheme["driver"] not in (None, _DRIVER):
+            detail = f"only the driver {_DRIVER} is supported, not {scheme['driver']}; write postgresql://…"
+            raise StoreUnavailable(hide_password(text), detail)
+        place = cls(_SCHEME.sub("postgresql", text, count=1))
+        place._check()
+        return place
+
+    @property
+    def name(self) -> str:
+        """The URL without its password."""
+        return hide_password(self.url)
+
+    def connect(self) -> psycopg.Connection:
+        """Connect to the server; transactions begin when they are asked for."""
+        import psycopg
+
+        return psycopg.connect(self.url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S)
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """Raise StoreUnavailable for errors of the database, and of values that it cannot keep."""
+        import psycopg
+
+        try:
+            yield
+        except (psycopg.Error, UnicodeError, OverflowError) as error:
+            raise StoreUnavailable(self.name, " ".join(str(error).split())) from error
+
+    def _check(self) -> None:
+        try:
+            from psycopg import ProgrammingError
+            from psycopg.conninfo import conninfo_to_dict
+        except ImportError as error:
+            detail = f"{error}; install the driver with `pip install 'profkit[postgres]'`"
+            raise StoreUnavailable(self.name, detail) from error
+        try:
+            found = conninfo_to_dict(self.url)
+        except (ProgrammingError, UnicodeError) as error:  # the message may have the whole URL
+            raise StoreUnavailable(self.name, hide_password(" ".join(str(error).split()))) from error
+        if "@" in str(found.get("host", "")):
+            raise StoreUnavailable(self.name, "its password contains an @; write it as %40")
+        if not str(found.get("port", "0")).isdecimal():
+            raise StoreUnavailable(self.name, "its port is not a number")
 
 
 def hide_password(text: str) -> str:

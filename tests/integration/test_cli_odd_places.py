@@ -98,7 +98,7 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
         assert "is a defect of profkit" not in done.stderr, (arguments, done.stderr)
 
 
-SHADOWS = ("rich", "click", "sqlalchemy", "statistics", "wrapt", "psutil", "cloudpickle", "json", "hmac")
+SHADOWS = ("rich", "click", "psycopg", "statistics", "wrapt", "psutil", "cloudpickle", "json", "hmac")
 
 
 @pytest.mark.full

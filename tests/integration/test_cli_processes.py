@@ -175,7 +175,7 @@ def _wait_until_blocked_by_a_lock(pid: int) -> None:
 def test_help_needs_neither_database_nor_tables() -> None:
     code = (
         "import sys; from profkit.cli.main import main; main(['report', '--help']); "
-        "sys.exit(bool({'sqlalchemy', 'rich', 'torch', 'numpy'} & set(sys.modules)))"
+        "sys.exit(bool({'psycopg', 'rich', 'torch', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), check=False)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-HEAVY = {"torch", "numpy", "sqlalchemy", "rich", "click"}
+HEAVY = {"torch", "numpy", "psycopg", "rich", "click"}
 STATEMENTS = [
     "import profkit",
     "from profkit import profile, profiled",
@@ -65,7 +65,7 @@ def test_deciding_what_is_profiled_loads_no_more() -> None:
 
 
 def test_the_command_line_asks_for_no_database() -> None:
-    assert not {"sqlalchemy", "torch", "numpy"} & loaded("import profkit.cli.main")
+    assert not {"psycopg", "torch", "numpy"} & loaded("import profkit.cli.main")
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["report", "none"], ["report", "--help"]])

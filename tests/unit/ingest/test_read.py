@@ -424,7 +424,7 @@ def test_run_ids_are_ten_digits_that_distinguish_sessions_and_regions() -> None:
 
 
 def test_reading_needs_no_database() -> None:
-    program = "import sys, profkit.ingest.read; sys.exit('sqlalchemy' in sys.modules)"
+    program = "import sys, profkit.ingest.read; sys.exit('psycopg' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

@@ -115,7 +115,7 @@ def test_decorating_loads_little() -> None:
         "import sys\nfrom profkit import profile\n"
         "@profile(mode='timer')\ndef f(): pass\n"
         "print([name for name in sys.modules if name.partition('.')[0] in"
-        " ('torch', 'numpy', 'sqlalchemy', 'rich', 'click', 'psutil') or name == 'profkit.measuring.api'])"
+        " ('torch', 'numpy', 'psycopg', 'rich', 'click', 'psutil') or name == 'profkit.measuring.api'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd()
