@@ -21,6 +21,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from profkit.cli.defaults import command_defaults, let_variables_set
 from profkit.cli.failures import FAILURES, report_failure
+from profkit.cli.memory import for_short_commands
 from profkit.cli.output import say
 from profkit.config import CONFIG, Config
 from profkit.errors import UsageError
@@ -135,8 +136,11 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
     """
     _fill_closed_streams()
     try:
-        # The status of --help and --version, or a command's return value: None.
-        status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False, obj=config)
+        with for_short_commands():
+            # The status of --help and --version, or a command's return value: None.
+            status: int | None = cli.main(
+                args=arguments, prog_name="profkit", standalone_mode=False, obj=config
+            )
     except NoArgsIsHelpError as error:
         error.show()
         return EXIT_USAGE

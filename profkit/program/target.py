@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.errors import SamplerMissing, UsageError
+from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import ProcessInfo
 from profkit.process import procfs
 from profkit.process.child import capture
@@ -28,6 +29,8 @@ _PYTHON = "python"
 _WHOLE_STACKS_SINCE = (3, 15)
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _LARGEST_MAP = 2**24
+_FRAMES = 40
+"""Assumed number of frames of a thread, which determines the rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,27 @@ def fallbacks_for(target: Target, options: SamplerOptions) -> tuple[Fallback, ..
     if not found:
         samplers[-1].check(options)
     return found
+
+
+def region_of(target: Target, options: SamplerOptions, label: str | None) -> Region:
+    """Return the region that has all samples of a process."""
+    return Region(
+        key=RegionKey("__main__", target.name, 0, label or target.name),
+        kind=RegionKind.PROGRAM,
+        file=target.script,
+        detached=True,
+        all_threads=True,
+        tags=options.tags,
+    )
+
+
+def live_stacks_of(target: Target) -> tuple[int, int, int]:
+    """Return the process's pid, the number of its threads, and the assumed number of their frames."""
+    try:
+        threads = sum(1 for _ in Path(procfs.PROC, str(target.process.pid), "task").iterdir())
+    except OSError:
+        threads = 1
+    return target.process.pid, threads, _FRAMES * threads
 
 
 def _runs_python(pid: int) -> bool:
