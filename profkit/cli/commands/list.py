@@ -11,7 +11,6 @@ from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
 from profkit.errors import SpoolUnavailable
 from profkit.model.session import UnprofiledGroup, grouped
-from profkit.render.views.processes import unprofiled_notes
 
 _LIMIT = 20
 _FORMATS = ("text", "json")
@@ -41,8 +40,11 @@ def list_command(config: Config, /, label: str | None, limit: int | None, **give
         shown = _LIMIT if limit is None and showing.format == "text" else limit
         _list(config, label, shown, showing, unprofiled)
     finally:
-        for note in unprofiled_notes(unprofiled):
-            say("note", note)
+        if unprofiled:
+            from profkit.render.views.processes import unprofiled_notes
+
+            for note in unprofiled_notes(unprofiled):
+                say("note", note)
 
 
 def _list(

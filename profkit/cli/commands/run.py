@@ -185,7 +185,7 @@ def _prepare(format: str) -> None:
     """Import what the report needs while the program runs."""
     with suppress(Exception):  # the report will fail, and say why
         from profkit.cli import workspace  # noqa: F401
-        from profkit.ingest import keep  # noqa: F401
+        from profkit.ingest import keep, read  # noqa: F401
         from profkit.render.registry import SAMPLED
         from profkit.store import runs  # noqa: F401
 
