@@ -13,7 +13,7 @@ import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import value_option
+from profkit.cli.options import limit_option, value_option
 from profkit.cli.output import write_message
 from profkit.cli.report_output import Showing, showing_options, source_root_option
 from profkit.cli.workspace import complete_run, current_folder
@@ -145,7 +145,7 @@ def refuse_language(options: MeasureOptions) -> None:
 @showing_options(SAMPLED_COMPARISON.formats)
 @source_root_option()
 @value_option("Value of memory runs by which functions are compared.  [default: peak]")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
+@limit_option()
 @measuring_options(without=("label", "simulate"))
 @click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
 @click.pass_obj

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.options import percentage
+from profkit.cli.options import limit_option, percentage
 from profkit.cli.output import STDOUT, save, terminal, write
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.sides import Side, Sides
@@ -99,20 +99,13 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
 @click.command("gate")
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option(
-    "--baseline",
-    required=True,
-    metavar="REF|RUN|FILE",
-    shell_complete=complete_run,
+    "--baseline", required=True, metavar="REF|RUN|FILE", shell_complete=complete_run,
     help="Baseline: a commit, a run or a file.",
-)
+)  # fmt: skip
 @click.option(
-    "--max-slowdown",
-    callback=percentage,
-    default="3%",
-    show_default=True,
-    metavar="PERCENT",
+    "--max-slowdown", callback=percentage, default="3%", show_default=True, metavar="PERCENT",
     help="Maximum slowdown, or growth of the peak of memory.",
-)
+)  # fmt: skip
 @click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
 @showing_options(
     GATE.formats, "Also write the report to FILE, in the format of its ending; - is stdout instead."
@@ -120,7 +113,7 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
 @click.option(
     "--markdown", metavar="FILE", hidden=True, help="Also write the report to FILE, as Markdown; - is stdout."
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
+@limit_option()
 @click.pass_obj
 def gate_command(
     config: Config,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from profkit.cli.options import limit_option
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.versions import several_regions
@@ -20,12 +21,7 @@ _FORMATS = ("text", "json")
 @click.option(
     "--label", metavar="LABEL", shell_complete=complete_label, help="List only runs with this label."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of runs, newest first.  [default: 20, in JSON all]",
-)
+@limit_option("Maximum number of runs, newest first.  [default: 20, in JSON all]")
 @showing_options(_FORMATS)
 @click.pass_obj
 def list_command(config: Config, /, label: str | None, limit: int | None, **given: object) -> None:

@@ -60,15 +60,13 @@ _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
 @mode_option()
 @sampling_options(children="Sample child processes, or count their instructions, too.")
 @click.option(
-    "--torch-compile",
-    is_flag=True,
+    "--torch-compile", is_flag=True,
     help="Also make a run of each phase of each compilation by torch, and report them.",
-)
+)  # fmt: skip
 @click.option(
-    "--print-environment",
-    is_flag=True,
+    "--print-environment", is_flag=True,
     help="Run nothing; print a shell's commands after which each Python profiles its program.",
-)
+)  # fmt: skip
 @memory_option()
 @measured_program_options()
 @report_options()
