@@ -37,6 +37,16 @@ def json_option(help: str) -> Callable[[Command], Command]:
     return click.option("--json", "as_json", is_flag=True, help=help)
 
 
+def takes_next(command: click.Command, word: str) -> bool:
+    """Return whether an option of a command, as written, has its value in the next word."""
+    has_value = "=" in word if word.startswith("--") else len(word) > 2
+    return not has_value and any(
+        word in (*option.opts, *option.secondary_opts) and not (option.is_flag or option.count)
+        for option in command.params
+        if isinstance(option, click.Option)
+    )
+
+
 def together(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
     """Return a decorator that adds options to a command; its help lists them in this order."""
 
