@@ -29,7 +29,7 @@ from profkit.version import VERSION
 
 COMMANDS: Mapping[str, str] = {
     "run": "Run a program and profile it from its first line to its last.",
-    "attach": "Profile a running process: all threads, until Ctrl-C, or for a while.",
+    "attach": "Profile a running process until Ctrl-C, or for a while.",
     "dump": "Show the stacks of all threads of a running process.",
     "top": "Watch a process live: functions, flame graph, threads.",
     "report": "Show where a run spent its time, or what was measured.",
@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, str] = {
     "import": "Store profiles of other tools, and exported runs.",
     "rm": "Remove runs permanently.",
     "gc": "Remove old runs permanently, and list them.",
-    "config": "Show all settings that hold in the current folder, and where each is from.",
+    "config": "Show all settings that hold here, and where each is from.",
     "doctor": "Examine what profkit can do here, and how to fix what it cannot.",
 }
 """Each command with the first sentence of its help, the most used first."""

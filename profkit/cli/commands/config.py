@@ -93,7 +93,7 @@ def _of_command(command: click.Command, config: Config, environ: Mapping[str, st
 @json_option("Write JSON, for programs.")
 @click.pass_obj
 def config_command(config: Config, as_json: bool) -> int:
-    """Show all settings that hold in the current folder, and where each is from.
+    """Show all settings that hold here, and where each is from.
 
     Settings are in the table [tool.profkit] of a pyproject.toml, or the section [profkit] of a setup.cfg, in
     the current folder or above it, or in the user's own ~/.config/profkit/config.toml. Variables override

@@ -22,10 +22,10 @@ _STDOUT = "-"
 
 @click.command("export")
 @click.argument("run", required=False, shell_complete=complete_run)
+@click.option("-o", "--output", metavar="FILE", help="Output file.  [default: stdout]")
 @click.option(
     "--format", "name", type=click.Choice(EXPORTS), help="Output format.  [default: by FILE's ending]",
 )  # fmt: skip
-@click.option("-o", "--output", metavar="FILE", help="Output file.  [default: stdout]")
 @click.option(
     "--scrub", is_flag=True, help="Remove paths, host, user, arguments and environment, for sharing."
 )

@@ -39,7 +39,6 @@ from profkit.cli.program_reports import (
 from profkit.config import Config
 from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
-from profkit.model.run import RunInfo
 from profkit.program.environment import MODE
 
 if TYPE_CHECKING:
@@ -59,6 +58,9 @@ _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
 @click.command("run", cls=ProgramCommand)
 @mode_option()
 @sampling_options(children="Sample child processes, or count their instructions, too.")
+@report_options()
+@memory_option()
+@measured_program_options()
 @click.option(
     "--torch-compile", is_flag=True,
     help="Also make a run of each phase of each compilation by torch, and report them.",
@@ -67,9 +69,6 @@ _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
     "--print-environment", is_flag=True,
     help="Run nothing; print a shell's commands after which each Python profiles its program.",
 )  # fmt: skip
-@memory_option()
-@measured_program_options()
-@report_options()
 @click.pass_context
 def run_command(
     context: click.Context,

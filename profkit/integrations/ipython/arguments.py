@@ -72,6 +72,16 @@ def parse(command: click.Command, line: str) -> Given:
     return Given(context.params, line[end:].strip())
 
 
+def source_of(given: Given, cell: str | None, name: str, doing: str) -> str:
+    """Return the code that a magic was given, in its line or in a cell; raises IPython's UsageError."""
+    if cell is not None and given.statement:
+        raise MagicUsageError(f"put {given.statement!r} on the next line, or write %{name}")
+    source = given.statement if cell is None else cell
+    if not source.strip():
+        raise MagicUsageError(f"there is nothing to {doing}: `%{name}?` shows how to use it")
+    return source
+
+
 def help_of(command: click.Command) -> str:
     """Return the list of a magic's options."""
     context = click.Context(command, info_name=command.name, max_content_width=_HELP_WIDTH)
