@@ -75,7 +75,7 @@ class Measure:
             return self._called(target, chosen_args, chosen_kwargs, more)
         if inspect.iscoroutinefunction(target):
             return self._awaited_rounds(rounds_of, _PEDANTIC)  # type: ignore[return-value]
-        result = rounds_of.run()
+        result: _T = rounds_of.run()
         self._keep_rounds(rounds_of, _PEDANTIC)
         return result
 
