@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from profkit.errors import SamplerMissing, UsageError
@@ -16,7 +19,6 @@ from profkit.process.child import capture
 from profkit.process.manifest import git_commit, key_file, sealed
 from profkit.process.redaction import secret_rule
 from profkit.samplers.base import Sampler
-from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import AUTO, Fallback, fallbacks_of, resolve
 from profkit.version import VERSION
@@ -81,6 +83,8 @@ def fallbacks_for(target: Target, options: SamplerOptions) -> tuple[Fallback, ..
         )
     samplers: list[Sampler] = []
     if options.sampler != "pyspy" and target.reader is not None:
+        from profkit.samplers.cpython import CPythonSampler
+
         samplers.append(CPythonSampler(target.reader, target.process.python))
     if options.sampler != "cpython":
         samplers.append(resolve("pyspy"))
@@ -150,6 +154,8 @@ def _reader(pid: int) -> tuple[str | None, str]:
     python = procfs.program(pid)
     if python is None or not _may_run(pid, python):
         return None, ""
+    if sys.version_info < _WHOLE_STACKS_SINCE and os.path.samefile(python, f"{procfs.PROC}/self/exe"):
+        return None, platform.python_version() if find_spec("_remote_debugging") is not None else ""
     try:
         done = capture([python, "-I", "-S", "-c", _PROBE])
     except OSError:  # TimeoutError is one
