@@ -21,6 +21,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from profkit.cli.defaults import command_defaults, let_variables_set
 from profkit.cli.failures import FAILURES, report_failure
+from profkit.cli.memory import for_short_commands
 from profkit.cli.output import say
 from profkit.config import CONFIG, Config
 from profkit.errors import UsageError
@@ -28,7 +29,7 @@ from profkit.version import VERSION
 
 COMMANDS: Mapping[str, str] = {
     "run": "Run a program and profile it from its first line to its last.",
-    "attach": "Profile a running process: all threads, until Ctrl-C, or for a while.",
+    "attach": "Profile a running process until Ctrl-C, or for a while.",
     "dump": "Show the stacks of all threads of a running process.",
     "top": "Watch a process live: functions, flame graph, threads.",
     "report": "Show where a run spent its time, or what was measured.",
@@ -41,7 +42,7 @@ COMMANDS: Mapping[str, str] = {
     "import": "Store profiles of other tools, and exported runs.",
     "rm": "Remove runs permanently.",
     "gc": "Remove old runs permanently, and list them.",
-    "config": "Show all settings that hold in the current folder, and where each is from.",
+    "config": "Show all settings that hold here, and where each is from.",
     "doctor": "Examine what profkit can do here, and how to fix what it cannot.",
 }
 """Each command with the first sentence of its help, the most used first."""
@@ -135,8 +136,11 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
     """
     _fill_closed_streams()
     try:
-        # The status of --help and --version, or a command's return value: None.
-        status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False, obj=config)
+        with for_short_commands():
+            # The status of --help and --version, or a command's return value: None.
+            status: int | None = cli.main(
+                args=arguments, prog_name="profkit", standalone_mode=False, obj=config
+            )
     except NoArgsIsHelpError as error:
         error.show()
         return EXIT_USAGE

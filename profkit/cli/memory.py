@@ -1,13 +1,28 @@
-"""Memory of commands that read large profiles: no garbage collection, and freed blocks are returned."""
+"""Memory of commands: few garbage collections, none of large profiles, and freed blocks are returned."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+_YOUNG_OBJECTS = 100_000
+"""Number of new containers after which Python's collector looks at them; its default is 700 or 2,000."""
 _M_MMAP_THRESHOLD = -3
 _RETURNED_BYTES = 1 << 20
+
+
+@contextmanager
+def for_short_commands() -> Iterator[None]:
+    """Collect garbage rarely, and not when the process ends: both would only traverse imported modules."""
+    before = gc.get_threshold()
+    gc.set_threshold(_YOUNG_OBJECTS, *before[1:])
+    atexit.register(gc.freeze)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager

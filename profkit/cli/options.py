@@ -21,12 +21,30 @@ Command = TypeVar("Command", bound=Callable[..., object])
 rare_option = partial(click.option, hidden=True)
 """Add an option that most people never need, which only --help-all shows."""
 
-_FLAGS: tuple[Literal["native", "gil", "subprocesses", "async_stacks"], ...] = (
-    "native",
-    "gil",
-    "subprocesses",
-    "async_stacks",
-)
+FROM_1 = click.IntRange(1)
+"""Type of options that are positive whole numbers."""
+_Flag = Literal["native", "gil", "subprocesses", "async_stacks"]
+_FLAGS: tuple[_Flag, ...] = ("native", "gil", "subprocesses", "async_stacks")
+
+
+def limit_option(help: str = "Maximum number of rows per table.") -> Callable[[Command], Command]:
+    """Add --limit to a command."""
+    return click.option("--limit", type=FROM_1, metavar="N", help=help)
+
+
+def json_option(help: str) -> Callable[[Command], Command]:
+    """Add --json, as `as_json`, to a command without other formats than text."""
+    return click.option("--json", "as_json", is_flag=True, help=help)
+
+
+def takes_next(command: click.Command, word: str) -> bool:
+    """Return whether an option of a command, as written, has its value in the next word."""
+    has_value = "=" in word if word.startswith("--") else len(word) > 2
+    return not has_value and any(
+        word in (*option.opts, *option.secondary_opts) and not (option.is_flag or option.count)
+        for option in command.params
+        if isinstance(option, click.Option)
+    )
 
 
 def together(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import click
 
+from profkit.cli.options import takes_next
 from profkit.errors import UsageError
 
 _PYTHON_OPTIONS = ("-m", "-c")
@@ -84,18 +85,12 @@ class ProgramCommand(click.Command):
 
     def _split(self, args: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
         """Return this command's options, and the program's part of the command line."""
-        takes_value = {
-            name: not (isinstance(param, click.Option) and (param.is_flag or param.count))
-            for param in self.params
-            for name in (*param.opts, *param.secondary_opts)
-        }
         place = 0
         while place < len(args):
             word = args[place]
             if word == _END or not word.startswith("-") or word == "-" or word[:2] in _PYTHON_OPTIONS:
                 break
-            has_value = "=" in word if word.startswith("--") else len(word) > 2
-            place += 2 if takes_value.get(word, False) and not has_value else 1
+            place += 2 if takes_next(self, word) else 1
         target = list(args[place:])
         if target and target[0][:2] in _PYTHON_OPTIONS and len(target[0]) > 2:
             target[:1] = [target[0][:2], target[0][2:]]

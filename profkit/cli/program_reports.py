@@ -35,13 +35,13 @@ def report_options(
 ) -> Callable[[Command], Command]:
     """Add the options of an `Output`, and --quiet, to a command; `written` is the help of --output."""
     options = [
+        click.option("-o", "--output", metavar="FILE", help=written),
         click.option(
             "--format",
             "name",
             type=click.Choice([*_REPORTS, *(name for name in EXPORTS if name not in _REPORTS)]),
             help="Format of FILE.  [default: by its ending, or text]",
         ),
-        click.option("-o", "--output", metavar="FILE", help=written),
         click.option("-q", "--quiet", is_flag=True, help="Show no report; `profkit report` shows it later."),
     ]
     return together(options)

@@ -6,16 +6,19 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from profkit.cli.options import Command, rare_option, together
 from profkit.cli.output import STDOUT, deliver, say, terminal, write
 from profkit.errors import UsageError
-from profkit.model.measurement import AnyInfo, MeasuredInfo
-from profkit.model.run import RunInfo
 from profkit.render.options import PIPE, Terminal
 from profkit.render.registry import FORMAT_OF_SUFFIX
+
+if TYPE_CHECKING:
+    from profkit.model.measurement import AnyInfo
+    from profkit.model.run import RunInfo
 
 _LONGEST = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
@@ -23,6 +26,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 
 def name_of(infos: Sequence[AnyInfo]) -> str:
     """Return the label and the id of runs, or of their batch, in characters that a shell does not quote."""
+    from profkit.model.measurement import MeasuredInfo
+
     first = infos[0]
     labels = {info.label for info in infos}
     label = first.label if len(labels) == 1 else f"{len(infos)} orders"

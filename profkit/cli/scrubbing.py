@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from profkit.model.function_counts import PythonCounts
-from profkit.model.measurement import AnyRun, MeasuredInfo, MeasuredRun, Measurement, OrderInfo
+from profkit.model.function_counts import CallCount, FunctionCount, PythonCounts
+from profkit.model.measurement import (
+    AnyRun,
+    InstructionCounts,
+    MeasuredInfo,
+    MeasuredRun,
+    Measurement,
+    OrderInfo,
+    ProgramInfo,
+)
 from profkit.model.notes import Note
 from profkit.model.profile import Frame, Profile
-from profkit.model.region import Region, RegionKind
+from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, Run, RunInfo
-from profkit.model.session import ProcessInfo
+from profkit.model.session import AwaitTime, ProcessInfo, SamplerPlan
 from profkit.transforms.origin import from_import_root, is_child_file
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Scrubbed = TypeVar("_Scrubbed")
 
 _HIDDEN = "…"
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\":;,]+)")
@@ -36,13 +50,13 @@ def scrubbed_run(run: Run) -> Run:
     scrubber = _Scrubber(run)
     profile = None if run.profile is None else scrubber.profile(run.profile)
     # The file of torch.profiler has the host's name, and what the program's ranges are called.
-    return Run(scrubber.sampled(run.info), profile, run.resources, trace=run.trace)
+    return Run(scrubber.scrubbed(run.info), profile, run.resources, trace=run.trace)
 
 
 def _scrubbed(run: AnyRun) -> AnyRun:
     if isinstance(run, MeasuredRun):
         scrubber = _Scrubber(run)
-        return MeasuredRun(scrubber.measured(run.info), scrubber.measurement(run.measurement))
+        return MeasuredRun(scrubber.scrubbed(run.info), scrubber.scrubbed(run.measurement))
     return scrubbed_run(run)
 
 
@@ -87,57 +101,27 @@ class _Scrubber:
             threads=tuple(thread._replace(name=self.text(thread.name)) for thread in profile.threads),
         )
 
-    def sampled(self, info: RunInfo) -> RunInfo:
-        """Return the scrubbed metadata of a sampled run."""
-        return replace(
-            info,
-            region=self._region(info.region),
-            process=self._process(info.process),
-            awaits=tuple(
-                replace(
-                    one,
-                    file=self.file(one.file),
-                    function=self.text(one.function),
-                    awaited=self.text(one.awaited),
-                )
-                for one in info.awaits
-            ),
-            plan=replace(info.plan, tags=self._texts(info.plan.tags), notes=self._notes(info.plan.notes)),
-            links=(),
-            notes=self._notes(info.notes),
-            error=None if info.error is None else self.text(info.error),
-            imported=None if info.imported is None else self._imported(info.imported),
-        )
+    def scrubbed(self, value: _Scrubbed) -> _Scrubbed:
+        """Return a value without such data: text, a part of a run by its `_RULES`, or several of these."""
+        if isinstance(value, str):
+            return cast(_Scrubbed, self.text(value))
+        if isinstance(value, tuple):
+            return cast(_Scrubbed, tuple(map(self.scrubbed, value)))
+        if isinstance(value, PythonCounts):
+            return cast(_Scrubbed, self._python(value))
+        if isinstance(value, OrderInfo) and value.program is not None:
+            # What the user typed has the program's arguments.
+            value = cast(_Scrubbed, replace(value, what=value.label))
+        rules = _RULES.get(type(value))
+        if rules is None:
+            return value
+        fields = {name: rule(self, getattr(value, name)) for name, rule in rules.items()}
+        return cast(_Scrubbed, replace(cast("DataclassInstance", value), **fields))
 
-    def measured(self, info: MeasuredInfo) -> MeasuredInfo:
-        """Return the scrubbed metadata of a measured run."""
-        return replace(
-            info,
-            process=self._process(info.process),
-            order=self._order(info.order),
-            notes=self._notes(info.notes),
-            error=None if info.error is None else self.text(info.error),
-        )
-
-    def measurement(self, measurement: Measurement | None) -> Measurement | None:
-        """Return the numbers of a measured run with scrubbed names of functions."""
-        if measurement is None:
-            return None
-        counts = measurement.instructions
-        if counts is not None:
-            counts = replace(
-                counts,
-                functions=tuple(
-                    replace(one, name=self._function(one.name), object=self.file(one.object))
-                    for one in counts.functions
-                ),
-                calls=tuple(
-                    replace(one, caller=self._function(one.caller), callee=self._function(one.callee))
-                    for one in counts.calls
-                ),
-                python=None if counts.python is None else self._python(counts.python),
-            )
-        return replace(measurement, order=self._order(measurement.order), instructions=counts)
+    def function(self, name: str) -> str:
+        """Return `file:function`, as callgrind_annotate writes it, without such data."""
+        file, colon, function = name.partition(":")
+        return f"{self.file(file)}:{self.text(function)}" if colon and "/" in file else self.text(name)
 
     def _python(self, python: PythonCounts) -> PythonCounts:
         """Scrub counts by Python function; calls name functions as `file:name`."""
@@ -169,60 +153,47 @@ class _Scrubber:
             return file[len(self._cwd) + 1 :]
         return self.text(os.path.basename(file) if "/" in file else file)
 
-    def _function(self, name: str) -> str:
-        """Scrub `file:function`, as callgrind_annotate writes it."""
-        file, colon, function = name.partition(":")
-        return f"{self.file(file)}:{self.text(function)}" if colon and "/" in file else self.text(name)
 
-    def _texts(self, texts: Iterable[str]) -> tuple[str, ...]:
-        return tuple(map(self.text, texts))
+_Rule = Callable[[_Scrubber, Any], object]
+_EACH: _Rule = _Scrubber.scrubbed
+_FILE: _Rule = _Scrubber.file
+_FUNCTION: _Rule = _Scrubber.function
 
-    def _notes(self, notes: Iterable[Note]) -> tuple[Note, ...]:
-        return tuple(
-            replace(
-                note,
-                figures=tuple(
-                    (name, self.text(figure) if isinstance(figure, str) else figure)
-                    for name, figure in note.figures
-                ),
-            )
-            for note in notes
-        )
 
-    def _process(self, process: ProcessInfo) -> ProcessInfo:
-        return replace(process, host="", cwd="", argv=(), seal="", launch="", recorder=())
+def _empty(value: object) -> _Rule:
+    return lambda _scrubber, _value: value
 
-    def _region(self, region: Region) -> Region:
-        key = region.key
-        expected = region.expected
-        return replace(
-            region,
-            key=replace(key, label=self.text(key.label)),
-            file=self.file(region.file),
-            expected=None if expected is None else (expected[0], self.file(expected[1])),
-            tags=self._texts(region.tags),
-            user="",
-            env=(),
-        )
 
-    def _imported(self, imported: Imported) -> Imported:
-        return replace(imported, file="", tool=self.text(imported.tool))
-
-    def _order(self, order: OrderInfo) -> OrderInfo:
-        return replace(
-            order,
-            label=self.text(order.label),
-            # What the user typed has the program's arguments.
-            what=self.text(order.what if order.program is None else order.label),
-            program=None if order.program is None else replace(order.program, command=(), stdin=""),
-            setup=self.text(order.setup),
-            global_setup=self.text(order.global_setup),
-            labels=tuple((self.text(name), self.text(value)) for name, value in order.labels),
-            source_cmd=(),
-            env=(),
-            file=self.file(order.file),
-            python="",
-        )
+_NO_TEXT, _NOTHING = _empty(""), _empty(())
+_RULES: Mapping[type, Mapping[str, _Rule]] = {
+    RunInfo: {
+        **dict.fromkeys(("region", "process", "awaits", "plan", "notes", "error", "imported"), _EACH),
+        "links": _NOTHING,
+    },
+    MeasuredInfo: dict.fromkeys(("process", "order", "notes", "error"), _EACH),
+    Measurement: dict.fromkeys(("instructions", "order"), _EACH),
+    InstructionCounts: dict.fromkeys(("functions", "calls", "python"), _EACH),
+    FunctionCount: {"name": _FUNCTION, "object": _FILE},
+    CallCount: {"caller": _FUNCTION, "callee": _FUNCTION},
+    AwaitTime: {"file": _FILE, "function": _EACH, "awaited": _EACH},
+    SamplerPlan: {"tags": _EACH, "notes": _EACH},
+    Note: {"figures": lambda scrubber, figures: tuple((name, scrubber.scrubbed(it)) for name, it in figures)},
+    ProcessInfo: {
+        **dict.fromkeys(("host", "cwd", "seal", "launch"), _NO_TEXT), "argv": _NOTHING, "recorder": _NOTHING,
+    },
+    Region: {
+        "key": _EACH, "file": _FILE, "tags": _EACH, "user": _NO_TEXT, "env": _NOTHING,
+        "expected": lambda scrubber, place: place and (place[0], scrubber.file(place[1])),
+    },
+    RegionKey: {"label": _EACH},
+    Imported: {"file": _NO_TEXT, "tool": _EACH},
+    OrderInfo: {
+        **dict.fromkeys(("label", "what", "program", "setup", "global_setup", "labels"), _EACH),
+        "file": _FILE, "source_cmd": _NOTHING, "env": _NOTHING, "python": _NO_TEXT,
+    },
+    ProgramInfo: {"command": _NOTHING, "stdin": _NO_TEXT},
+}  # fmt: skip
+"""What becomes of the fields of each part of a run; others stay."""
 
 
 def _routes(run: AnyRun) -> frozenset[str]:

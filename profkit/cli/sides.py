@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from profkit.cli.files import runs_of_file
 from profkit.cli.workspace import Workspace, current_folder, nothing_recorded, open_workspace
-from profkit.comparing.selection import Selection, select_alike
+from profkit.comparing.selection import Selection, left_out_findings, select_alike
 from profkit.config import Config
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.run import Run
 from profkit.process.git import commit_of
 from profkit.process.manifest import git_commit
+
+if TYPE_CHECKING:
+    from profkit.model.profile import Value
+    from profkit.render.views.gate import Comparison
 
 _COMMIT = 10
 """Digits of a commit in an error."""
@@ -45,6 +50,40 @@ class Side:
     def sampled(self) -> tuple[Run, ...]:
         """Its sampled runs."""
         return tuple(run for run in self.runs if isinstance(run, Run))
+
+    @property
+    def is_of_memory(self) -> bool:
+        """Whether it has runs of memory."""
+        return any(run.info.memory is not None for run in self.sampled)
+
+
+def compare_sides(a: Side, b: Side, value: Value | None = None) -> Comparison:
+    """Compare two sides of the same kind: measured runs, those of memory by a value, or sampled ones.
+
+    Raises UsageError if nothing matches, or only runs of memory have such values.
+    """
+    compared: Comparison
+    if a.is_of_memory or b.is_of_memory:
+        from profkit.comparing.memory import compare_memory
+
+        compared = compare_memory(a.sampled, b.sampled, value)
+    elif value is not None:
+        raise UsageError("--value is for runs with mode='memory'", "leave it out")
+    elif a.measured:
+        from profkit.comparing.measured import compare_measured
+
+        compared = compare_measured(a.measured, b.measured, (a.text, b.text))
+    else:
+        from profkit.comparing.sampled import compare_sampled
+
+        compared = compare_sampled(a.sampled, b.sampled)
+    return replace(compared, notes=(*left_out_findings((a.left_out, b.left_out)), *compared.notes))
+
+
+def call_times(runs: Sequence[AnyRun]) -> list[float]:
+    """Return the mean time of a call of each sampled run in which one ended."""
+    infos = (run.info for run in runs if isinstance(run, Run))
+    return [info.wall_s / info.outermost_calls for info in infos if info.outermost_calls]
 
 
 @contextmanager

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile
-from profkit.ingest.read import FolderRuns, read_runs_in
 from profkit.model.measurement import AnyInfo, MeasuredRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
-from profkit.samplers.memray.tracker import TrackerMissing
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
 from profkit.store.files import OwnedFolder
 from profkit.store.measured import measured_names, read_measured, unfinished_names
@@ -23,6 +21,7 @@ from profkit.store.spool import MANIFEST, OWN_FILES, early_names, in_spool, is_s
 from profkit.store.spool_files import RESERVE, is_trace_file, read_ending
 
 if TYPE_CHECKING:
+    from profkit.ingest.read import FolderRuns
     from profkit.store.runs import Store
 
 _YOUNG_S = 60.0
@@ -107,6 +106,9 @@ def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) ->
     except PermissionError as error:
         damage = DamagedFile(spool.path / name, str(error.strerror))
         return IngestReport(damaged=(_set_aside(spool, damage, name),))
+    from profkit.ingest.read import read_runs_in
+    from profkit.samplers.memray.tracker import TrackerMissing
+
     with folder:
         refusals = [folder.refusal(entry) for entry in folder.names()]
         if refusals and None not in refusals:  # everything else was taken before

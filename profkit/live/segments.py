@@ -19,8 +19,6 @@ from profkit.samplers.base import (
     output_path,
     rounds_path,
 )
-from profkit.samplers.cpython import CPythonSampler, recorded
-from profkit.samplers.stack_journal import DamagedJournal, JournalReader
 from profkit.session.starting import Start
 from profkit.store.files import open_spool
 from profkit.transforms.simplify import fold_addresses
@@ -48,7 +46,7 @@ class OpenSegment:
     @property
     def is_followed(self) -> bool:
         """Whether samples can be read while the sampler runs."""
-        return isinstance(self._start.sampler, CPythonSampler)
+        return self._start.sampler.name == "cpython"
 
     def poll(self) -> SessionState:
         """Return the sampler's state; raises SamplerError if it failed."""
@@ -116,12 +114,17 @@ def _batch(began_s: float, ended_s: float, recording: Recording) -> Batch:
 
 class _Tail:
     def __init__(self, path: Path) -> None:
+        from profkit.samplers.stack_journal import JournalReader
+
         self._path, self._reader, self._position = path, JournalReader(), 0
         self.rounds = 0
         """Rounds that were returned."""
 
     def new(self, plan: SamplerPlan, *, is_over: bool) -> Recording | None:
         """Return what is new; raises DamagedFile."""
+        from profkit.samplers.cpython import recorded
+        from profkit.samplers.stack_journal import DamagedJournal
+
         try:
             with suppress(FileNotFoundError), self._path.open("rb") as file:
                 os.lseek(file.fileno(), self._position, os.SEEK_SET)

@@ -20,11 +20,9 @@ from profkit.live.segments import OpenSegment, remove_files
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
-from profkit.program.attached import live_stacks_of
-from profkit.program.target import Target, fallbacks_for
+from profkit.program.target import Target, fallbacks_for, live_stacks_of
 from profkit.samplers.options import SamplerOptions
 from profkit.session.fallbacks import Fallbacks, RecentFailures
-from profkit.session.resources import resources_of
 from profkit.session.starting import Start, live_facts, start_sampler
 
 _FOLLOWED_S = 20.0
@@ -66,10 +64,13 @@ class LiveSource:
 
     def __init__(
         self, target: Target, options: SamplerOptions, folder: Path, say: Callable[[str], None],
-        clock: Clock = SYSTEM_CLOCK,
+        clock: Clock = SYSTEM_CLOCK, meanwhile: Callable[[], object] = bool,
     ) -> None:  # fmt: skip
-        """Choose the samplers; raises UsageError and SamplerError. `folder` is for files of the sampler."""
-        self.target, self._folder, self._clock = target, folder, clock
+        """Choose the samplers; raises UsageError and SamplerError. `folder` is for files of the sampler.
+
+        `meanwhile` is called while a sampler starts.
+        """
+        self.target, self._folder, self._clock, self._meanwhile = target, folder, clock, meanwhile
         self.options = replace(options, max_duration_s=_FOLLOWED_S + _MARGIN_S)
         self._fallbacks = Fallbacks(
             lambda wanted: fallbacks_for(target, wanted),
@@ -216,7 +217,7 @@ class LiveSource:
             before_s = self._clock.monotonic_s()
             start = Start(
                 self.target.process.pid, self._fallbacks.sampler, self.plan, self._folder, self._index,
-                _RUNNING_TIMEOUT_S, self._clock,
+                _RUNNING_TIMEOUT_S, self._clock, self._meanwhile,
             )  # fmt: skip
             self._index += 1
             try:
@@ -273,6 +274,8 @@ class LiveSource:
         self.status = replace(self.status, state=state, problem=problem)
 
     def _measure(self) -> None:
+        from profkit.session.resources import resources_of
+
         now_s = self._clock.monotonic_s()
         if now_s - self._measured_s < _RESOURCES_S:
             return

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import Config
 from profkit.errors import SamplerError
-from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
-from profkit.program.target import Target, fallbacks_for
+from profkit.program.target import Target, fallbacks_for, live_stacks_of, region_of
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
 from profkit.session.fallbacks import Fallbacks, RecentFailures
@@ -21,9 +19,6 @@ from profkit.session.session import SEGMENT_S, Session
 from profkit.session.starting import live_facts
 from profkit.session.ticker import TICK_S
 from profkit.store.clearing import keep_within, remove_folder
-
-_FRAMES = 40
-"""Assumed number of frames of a thread, which determines the rate."""
 
 _MARGIN_S = 10.0
 """Time after a segment at which its sampler ends by itself."""
@@ -115,24 +110,3 @@ class AttachedProgram:
             session.rotate(self._policy)
             if self._how.duration_s is None:
                 session.thin_out()
-
-
-def region_of(target: Target, options: SamplerOptions, label: str | None) -> Region:
-    """Return the region that has all samples of a process."""
-    return Region(
-        key=RegionKey("__main__", target.name, 0, label or target.name),
-        kind=RegionKind.PROGRAM,
-        file=target.script,
-        detached=True,
-        all_threads=True,
-        tags=options.tags,
-    )
-
-
-def live_stacks_of(target: Target) -> tuple[int, int, int]:
-    """Return the process's pid, the number of its threads, and the assumed number of their frames."""
-    try:
-        threads = sum(1 for _ in Path(procfs.PROC, str(target.process.pid), "task").iterdir())
-    except OSError:
-        threads = 1
-    return target.process.pid, threads, _FRAMES * threads

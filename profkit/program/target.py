@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from profkit.errors import SamplerMissing, UsageError
+from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import ProcessInfo
 from profkit.process import procfs
 from profkit.process.child import capture
 from profkit.process.manifest import git_commit, key_file, sealed
 from profkit.process.redaction import secret_rule
 from profkit.samplers.base import Sampler
-from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import AUTO, Fallback, fallbacks_of, resolve
 from profkit.version import VERSION
@@ -28,6 +31,8 @@ _PYTHON = "python"
 _WHOLE_STACKS_SINCE = (3, 15)
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _LARGEST_MAP = 2**24
+_FRAMES = 40
+"""Assumed number of frames of a thread, which determines the rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ def fallbacks_for(target: Target, options: SamplerOptions) -> tuple[Fallback, ..
         )
     samplers: list[Sampler] = []
     if options.sampler != "pyspy" and target.reader is not None:
+        from profkit.samplers.cpython import CPythonSampler
+
         samplers.append(CPythonSampler(target.reader, target.process.python))
     if options.sampler != "cpython":
         samplers.append(resolve("pyspy"))
@@ -88,6 +95,27 @@ def fallbacks_for(target: Target, options: SamplerOptions) -> tuple[Fallback, ..
     if not found:
         samplers[-1].check(options)
     return found
+
+
+def region_of(target: Target, options: SamplerOptions, label: str | None) -> Region:
+    """Return the region that has all samples of a process."""
+    return Region(
+        key=RegionKey("__main__", target.name, 0, label or target.name),
+        kind=RegionKind.PROGRAM,
+        file=target.script,
+        detached=True,
+        all_threads=True,
+        tags=options.tags,
+    )
+
+
+def live_stacks_of(target: Target) -> tuple[int, int, int]:
+    """Return the process's pid, the number of its threads, and the assumed number of their frames."""
+    try:
+        threads = sum(1 for _ in Path(procfs.PROC, str(target.process.pid), "task").iterdir())
+    except OSError:
+        threads = 1
+    return target.process.pid, threads, _FRAMES * threads
 
 
 def _runs_python(pid: int) -> bool:
@@ -126,6 +154,8 @@ def _reader(pid: int) -> tuple[str | None, str]:
     python = procfs.program(pid)
     if python is None or not _may_run(pid, python):
         return None, ""
+    if sys.version_info < _WHOLE_STACKS_SINCE and os.path.samefile(python, f"{procfs.PROC}/self/exe"):
+        return None, platform.python_version() if find_spec("_remote_debugging") is not None else ""
     try:
         done = capture([python, "-I", "-S", "-c", _PROBE])
     except OSError:  # TimeoutError is one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +81,13 @@ def terminal_of(stream: TextIO | None, environ: Mapping[str, str]) -> Terminal:
     if stream is None:
         return PIPE
     is_terminal = stream.isatty()
-    width = max(_NARROWEST, shutil.get_terminal_size().columns) if is_terminal else None
-    return Terminal(width, _wants_color(is_terminal, environ))
+    return Terminal(_width() if is_terminal else None, _wants_color(is_terminal, environ))
+
+
+def _width() -> int:
+    import shutil  # imports much itself
+
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
 
 
 def _wants_color(is_terminal: bool, environ: Mapping[str, str]) -> bool:

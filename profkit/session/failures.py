@@ -11,7 +11,6 @@ from profkit.model.session import Unprofiled, UnprofiledReason
 from profkit.process.guard import LOG, explained, reraise_signal_error
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters
-from profkit.store.spool_files import append_unprofiled
 
 RETRY_AFTER_S = 60.0
 """Time until what failed is tried again."""
@@ -88,6 +87,8 @@ class Failures:
             reason=UnprofiledReason.CHILDREN_OFF,
             label=label,
         )
+        from profkit.store.spool_files import append_unprofiled
+
         try:
             append_unprofiled(self._spool, entry)
         except OSError as error:

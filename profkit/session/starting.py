@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posix
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +18,14 @@ from profkit.samplers.base import Attachment, LiveStacks, Sampler, await_state
 from profkit.session.activity import live_stacks
 
 
+def import_what_results_need() -> None:
+    """Import the modules that results, the ticker and failures need; called while a sampler starts."""
+    import psutil  # noqa: F401 - the ticker needs it
+
+    from profkit.ingest import read  # noqa: F401
+    from profkit.samplers import ptrace  # noqa: F401 - a program that changes its user may not read it later
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """Arguments for the start of a sampler, with its timeout."""
@@ -29,6 +38,8 @@ class Start:
     index: int
     timeout_s: float
     clock: Clock
+    meanwhile: Callable[[], object] = import_what_results_need
+    """Called while the sampler starts."""
 
 
 def start_sampler(start: Start) -> tuple[Attachment, Note | None]:
@@ -57,7 +68,7 @@ def start_sampler(start: Start) -> tuple[Attachment, Note | None]:
 def _try(start: Start) -> Attachment:
     attachment = start.sampler.attach(start.pid, start.plan, start.folder, start.index, start.clock)
     try:
-        import_what_results_need()
+        start.meanwhile()
         await_state(
             attachment, SessionState.RUNNING, start.timeout_s, start.clock,
             "timeout_wait_for_running_sec", start.sampler.name,
@@ -66,14 +77,6 @@ def _try(start: Start) -> Attachment:
         attachment.kill()
         raise
     return attachment
-
-
-def import_what_results_need() -> None:
-    """Import the modules that results, the ticker and failures need; called while a sampler starts."""
-    import psutil  # noqa: F401 - the ticker needs it
-
-    from profkit.ingest import read  # noqa: F401
-    from profkit.samplers import ptrace  # noqa: F401 - a program that changes its user may not read it later
 
 
 def live_facts(sockets: SocketWatch, other: tuple[int, int, int] | None = None) -> LiveStacks:

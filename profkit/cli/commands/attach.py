@@ -33,10 +33,11 @@ def attach_command(
     quiet: bool,
     **given: object,
 ) -> None:
-    """Profile a running process: all threads, until Ctrl-C, or for a while.
+    """Profile a running process until Ctrl-C, or for a while.
 
-    The process needs no change and does not notice. It must run Python, and this user must be allowed to
-    read it; otherwise the message says what forbids it. The report follows on stderr, and the run is kept.
+    All of its threads are sampled. The process needs no change and does not notice. It must run Python, and
+    this user must be allowed to read it; otherwise the message says what forbids it. The report follows on
+    stderr, and the run is kept.
     """
     from profkit.calls.defaults import settings_over_defaults
     from profkit.process.signals import interruptions

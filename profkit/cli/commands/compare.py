@@ -13,7 +13,7 @@ import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import value_option
+from profkit.cli.options import limit_option, value_option
 from profkit.cli.output import write_message
 from profkit.cli.report_output import Showing, showing_options, source_root_option
 from profkit.cli.workspace import complete_run, current_folder
@@ -24,7 +24,6 @@ from profkit.measuring.api import measure_all, measure_alternating
 from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
-from profkit.model.measurement import AnyRun
 from profkit.model.notes import Finding, FindingCode
 from profkit.model.profile import Value
 from profkit.model.workorder import WorkOrder, WorkTree
@@ -36,6 +35,7 @@ from profkit.render.registry import MEASURED_COMPARISON, MEMORY_COMPARISON, SAMP
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions
+    from profkit.render.views.gate import Comparison
 
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*(\.\w+)*):(?P<path>[A-Za-z_]\w*(\.\w+)*)")
 _QUICK_PROCESSES = 6
@@ -145,7 +145,7 @@ def refuse_language(options: MeasureOptions) -> None:
 @showing_options(SAMPLED_COMPARISON.formats)
 @source_root_option()
 @value_option("Value of memory runs by which functions are compared.  [default: peak]")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
+@limit_option()
 @measuring_options(without=("label", "simulate"))
 @click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
 @click.pass_obj
@@ -191,8 +191,7 @@ def compare_command(
 
 
 def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
-    from profkit.cli.sides import open_sides
-    from profkit.comparing.selection import left_out_findings
+    from profkit.cli.sides import compare_sides, open_sides
 
     with open_sides(config) as found, for_large_profiles():
         a, b = (found.side(text) for text in texts)
@@ -202,48 +201,19 @@ def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: 
                 f"{sampled.text!r} was sampled and {measured.text!r} was measured",
                 "compare runs of the same kind",
             )
-        name = f"comparison-{a.runs[0].info.id}-{b.runs[0].info.id}"
-        left_out = left_out_findings((a.left_out, b.left_out))
-        text = rendered(a.runs, b.runs, texts, showing.format, shown, showing.terminal(), left_out)
-        showing.show(text, name)
+        compared = compare_sides(a, b, shown.value)
+        text = _rendered(compared, showing.format, shown, showing.terminal())
+        showing.show(text, f"comparison-{a.runs[0].info.id}-{b.runs[0].info.id}")
 
 
-def rendered(
-    a: Sequence[AnyRun],
-    b: Sequence[AnyRun],
-    names: tuple[str, str],
-    format: str,
-    options: ReportOptions,
-    terminal: Terminal,
-    notes: tuple[Finding, ...] = (),
-) -> str:
-    """Render the comparison of two sides of the same kind; raises UsageError if nothing matches."""
-    from profkit.model.measurement import MeasuredRun
-    from profkit.model.run import Run
+def _rendered(compared: Comparison, format: str, options: ReportOptions, terminal: Terminal) -> str:
+    from profkit.model.memory_comparison import MemoryComparison
 
-    measured_a, measured_b = ([run for run in side if isinstance(run, MeasuredRun)] for side in (a, b))
-    if measured_a and measured_b:
-        if options.value is not None:
-            raise UsageError("--value is for runs with mode='memory'", "leave it out")
-        from profkit.comparing.measured import compare_measured
-
-        comparison = compare_measured(measured_a, measured_b, names)
-        noted = replace(comparison, notes=(*notes, *comparison.notes))
-        return MEASURED_COMPARISON.renderer(format)(noted, options, terminal)
-    sampled_a, sampled_b = ([run for run in side if isinstance(run, Run)] for side in (a, b))
-    if any(run.info.memory is not None for run in (*sampled_a, *sampled_b)):
-        from profkit.comparing.memory import compare_memory
-
-        compared = compare_memory(sampled_a, sampled_b, options.value)
-        compared = replace(compared, notes=(*notes, *compared.notes))
+    if isinstance(compared, MeasuredComparison):
+        return MEASURED_COMPARISON.renderer(format)(compared, options, terminal)
+    if isinstance(compared, MemoryComparison):
         return MEMORY_COMPARISON.renderer(format)(compared, options, terminal)
-    if options.value is not None:
-        raise UsageError("--value is for runs with mode='memory'", "leave it out")
-    from profkit.comparing.sampled import compare_sampled
-
-    found = compare_sampled(sampled_a, sampled_b)
-    found = replace(found, notes=(*notes, *found.notes))
-    return SAMPLED_COMPARISON.renderer(format)(found, options, terminal)
+    return SAMPLED_COMPARISON.renderer(format)(compared, options, terminal)
 
 
 def _measured(

@@ -12,6 +12,7 @@ import click
 
 from profkit.calls.defaults import default_options
 from profkit.cli.defaults import options_of, table_defaults, unknown_tables, variable_of
+from profkit.cli.options import json_option
 from profkit.cli.output import say, terminal, write
 from profkit.config import DEFAULT, PROFILE, SETTINGS, Config
 from profkit.errors import ProfkitError, UsageError
@@ -89,10 +90,10 @@ def _of_command(command: click.Command, config: Config, environ: Mapping[str, st
 
 
 @click.command("config")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
+@json_option("Write JSON, for programs.")
 @click.pass_obj
 def config_command(config: Config, as_json: bool) -> int:
-    """Show all settings that hold in the current folder, and where each is from.
+    """Show all settings that hold here, and where each is from.
 
     Settings are in the table [tool.profkit] of a pyproject.toml, or the section [profkit] of a setup.cfg, in
     the current folder or above it, or in the user's own ~/.config/profkit/config.toml. Variables override

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,11 +14,12 @@ from profkit.cli.options import profiler_options, sampling_options
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.clock import SYSTEM_CLOCK
-from profkit.config import Config
 from profkit.errors import SamplerFailed
-from profkit.model.run import Run
 from profkit.render.options import DEFAULTS
 from profkit.render.registry import STACKS
+
+if TYPE_CHECKING:
+    from profkit.model.run import Run
 
 _DURATION_S = 0.2
 
@@ -26,39 +28,41 @@ _DURATION_S = 0.2
 @click.argument("pid", type=click.IntRange(1))
 @sampling_options(labelled=False)
 @showing_options(STACKS.formats)
-@click.pass_obj
-def dump_command(config: Config, /, pid: int, **given: object) -> None:
+def dump_command(pid: int, **given: object) -> None:
     """Show the stacks of all threads of a running process.
 
     The process is sampled for a fifth of a second. The newest whole stack of each thread is shown, innermost
     call first, and whether the thread works or waits. Nothing is kept.
     """
     showing = Showing.of(given, STACKS.formats)
-    run = _newest(pid, given, config)
+    run = _newest(pid, given, partial(STACKS.renderer, showing.format))
     showing.show(STACKS.renderer(showing.format)(run, DEFAULTS, showing.terminal()), "stacks")
 
 
-def _pause(duration_s: float) -> bool:
-    SYSTEM_CLOCK.sleep(duration_s)
-    return False
-
-
-def _newest(pid: int, given: Mapping[str, object], config: Config) -> Run:
+def _newest(pid: int, given: Mapping[str, object], prepare: Callable[[], object]) -> Run:
     """Sample a process for a moment; raises UsageError and SamplerError."""
     from profkit.calls.defaults import settings_over_defaults
-    from profkit.ingest.read import read_runs
-    from profkit.program.attached import AttachedProgram, Attaching
-    from profkit.program.target import find_target
+    from profkit.live.source import LiveSource
+    from profkit.model.run import Run, RunInfo
+    from profkit.model.session import SessionState
+    from profkit.program.target import find_target, region_of
 
-    chosen = settings_over_defaults(profiler_options(given))
-    how = Attaching(chosen.sampler, duration_s=_DURATION_S)
+    options = settings_over_defaults(profiler_options(given)).sampler
+    target = find_target(pid)
     with tempfile.TemporaryDirectory(prefix="profkit-") as folder:
-        apart = replace(config, spool=Path(folder))
-        attached = AttachedProgram(find_target(pid), how, apart, lambda text: say("warning", text))
-        attached.sample(_pause)
-        contents = read_runs(attached.session.folder)
-    (run,) = contents.runs
-    if run.profile is None or not run.profile.samples:
+        source = LiveSource(
+            target, options, Path(folder), lambda text: say("warning", text), meanwhile=prepare
+        )
+        try:
+            source.begin()
+            started_ns = SYSTEM_CLOCK.unix_ns()
+            SYSTEM_CLOCK.sleep(_DURATION_S)
+        finally:
+            source.close()
+    batches = [batch for batch in source.take() if batch.profile.samples]
+    if not batches:
         detail = f"it read no stack of process {pid} within {_DURATION_S:g} s"
-        raise SamplerFailed(run.info.plan.sampler, "sampling", detail, "try again")
-    return run
+        raise SamplerFailed(source.plan.sampler, "sampling", detail, "try again")
+    region = region_of(target, options, None)
+    info = RunInfo("", "", region, SessionState.SUCCESS, started_ns, target.process, source.plan)
+    return Run(info, batches[-1].profile)

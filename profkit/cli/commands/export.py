@@ -22,21 +22,17 @@ _STDOUT = "-"
 
 @click.command("export")
 @click.argument("run", required=False, shell_complete=complete_run)
-@click.option(
-    "--format",
-    "name",
-    type=click.Choice(EXPORTS),
-    help="Output format.  [default: by FILE's ending]",
-)
 @click.option("-o", "--output", metavar="FILE", help="Output file.  [default: stdout]")
+@click.option(
+    "--format", "name", type=click.Choice(EXPORTS), help="Output format.  [default: by FILE's ending]",
+)  # fmt: skip
 @click.option(
     "--scrub", is_flag=True, help="Remove paths, host, user, arguments and environment, for sharing."
 )
 @rare_option(
-    "--native-functions",
-    is_flag=True,
+    "--native-functions", is_flag=True,
     help="Write native functions of a counted run, not Python functions.",
-)
+)  # fmt: skip
 @value_option("Value of a memory run to write.  [default: peak; pprof has all]")
 @click.pass_obj
 def export_command(

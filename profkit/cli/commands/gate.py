@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.options import percentage
+from profkit.cli.options import limit_option, percentage
 from profkit.cli.output import STDOUT, save, terminal, write
 from profkit.cli.report_output import Showing, showing_options
-from profkit.cli.sides import Side, Sides
+from profkit.cli.sides import Side, Sides, call_times, compare_sides, open_sides
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import match_orders
 from profkit.config import Config
 from profkit.errors import NoBaseline, RunNotFound, UsageError
-from profkit.model.comparison import Check, GateResult, Outcome
+from profkit.model.comparison import GateResult, MeasuredComparison, Outcome
 from profkit.model.measurement import AnyRun, MeasuredRun
-from profkit.model.notes import Finding
 from profkit.process.git import commit_of
 from profkit.render.options import PIPE, ReportOptions
 from profkit.render.registry import GATE, MEASURED
 from profkit.render.views.header import mode_word
 
 if TYPE_CHECKING:
-    from profkit.render.views.gate import Comparison, GateReport
+    from profkit.render.views.gate import GateReport
 
 
 _ONLY_CURRENT = "there is nothing in it but the current run itself"
@@ -99,20 +97,13 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
 @click.command("gate")
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option(
-    "--baseline",
-    required=True,
-    metavar="REF|RUN|FILE",
-    shell_complete=complete_run,
+    "--baseline", required=True, metavar="REF|RUN|FILE", shell_complete=complete_run,
     help="Baseline: a commit, a run or a file.",
-)
+)  # fmt: skip
 @click.option(
-    "--max-slowdown",
-    callback=percentage,
-    default="3%",
-    show_default=True,
-    metavar="PERCENT",
+    "--max-slowdown", callback=percentage, default="3%", show_default=True, metavar="PERCENT",
     help="Maximum slowdown, or growth of the peak of memory.",
-)
+)  # fmt: skip
 @click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
 @showing_options(
     GATE.formats, "Also write the report to FILE, in the format of its ending; - is stdout instead."
@@ -120,7 +111,7 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
 @click.option(
     "--markdown", metavar="FILE", hidden=True, help="Also write the report to FILE, as Markdown; - is stdout."
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
+@limit_option()
 @click.pass_obj
 def gate_command(
     config: Config,
@@ -140,14 +131,11 @@ def gate_command(
 
     Exit codes: 0 within the limit, 1 a regression, 4 no baseline, 5 inconclusive, 6 no run to check.
     """
-    from profkit.cli.sides import open_sides
-
     showing, shown = Showing.of(given, GATE.formats), ReportOptions(limit=limit)
     with open_sides(config) as found:
         current = _current(found, run, baseline)
         before = baseline_of(found, baseline, current)
-        held = _held if current.measured else _held_memory if _is_of_memory(current) else _held_samples
-        report = held(before, current, max_slowdown, fail_if_faster)
+        report = _held(before, current, max_slowdown, fail_if_faster)
         if markdown is not None and markdown != STDOUT:
             save(Path(markdown), f"{GATE.markdown(report, shown)}\n")
         format = "markdown" if markdown == STDOUT else showing.format
@@ -159,57 +147,27 @@ def gate_command(
 
 
 def _held(before: Side, current: Side, limit: float, gains: bool) -> GateReport:
-    """Check measured runs against the limit."""
-    from profkit.comparing.gate import check_measured
-    from profkit.comparing.measured import compare_measured
-
-    comparison = compare_measured(before.measured, current.measured, (before.text, current.text))
-    comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
-    result = _result(before.text, limit, check_measured(comparison, limit), gains)
-    return _report(result, comparison)
-
-
-def _held_samples(before: Side, current: Side, limit: float, gains: bool) -> GateReport:
-    """Check sampled runs against the limit, by the time of a call."""
-    from profkit.comparing.gate import check_calls
-    from profkit.comparing.sampled import compare_sampled
-
-    check = check_calls(_only_label(current), _call_times(before), _call_times(current), limit)
-    result = _result(before.text, limit, (check,), gains)
-    try:
-        comparison = compare_sampled(before.sampled, current.sampled)
-    except UsageError as error:
-        return _report(result, None, f"The samples are not comparable: {error.problem}.")
-    return _report(result, replace(comparison, notes=_notes(before, current, comparison.notes)))
-
-
-def _report(result: GateResult, comparison: Comparison | None, why_not: str = "") -> GateReport:
+    """Check measured runs against the limit, memory by the peak of a call, samples by a call's time."""
+    from profkit.comparing.gate import check_calls, check_measured, check_peaks, fail_on_gains
+    from profkit.model.memory_comparison import MemoryComparison
     from profkit.render.views.gate import GateReport
 
+    name = "" if current.measured else _only_label(current)
+    comparison, why_not = None, ""
+    try:
+        comparison = compare_sides(before, current)
+    except UsageError as error:
+        if current.measured or current.is_of_memory:
+            raise
+        why_not = f"The samples are not comparable: {error.problem}."
+    if isinstance(comparison, MeasuredComparison):
+        checks = check_measured(comparison, limit)
+    elif isinstance(comparison, MemoryComparison):
+        checks = (check_peaks(name, comparison, limit),)
+    else:
+        checks = (check_calls(name, call_times(before.runs), call_times(current.runs), limit),)
+    result = GateResult(before.text, limit, fail_on_gains(checks, limit) if gains else checks)
     return GateReport(result, EXIT_CODES[result.outcome], comparison, why_not)
-
-
-def _notes(before: Side, current: Side, notes: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the notes of a comparison after those on runs of its labels that are left out."""
-    from profkit.comparing.selection import left_out_findings
-
-    return *left_out_findings((before.left_out, current.left_out)), *notes
-
-
-def _is_of_memory(side: Side) -> bool:
-    return any(run.info.memory is not None for run in side.sampled)
-
-
-def _held_memory(before: Side, current: Side, limit: float, gains: bool) -> GateReport:
-    """Check memory runs against the limit, by the peak of a call."""
-    from profkit.comparing.gate import check_peaks
-    from profkit.comparing.memory import compare_memory
-
-    name = _only_label(current)
-    comparison = compare_memory(before.sampled, current.sampled)
-    comparison = replace(comparison, notes=_notes(before, current, comparison.notes))
-    result = _result(before.text, limit, (check_peaks(name, comparison, limit),), gains)
-    return _report(result, comparison)
 
 
 def _only_label(current: Side) -> str:
@@ -217,14 +175,3 @@ def _only_label(current: Side) -> str:
     if len(labels) > 1:
         raise UsageError(f"{current.text!r} means runs of {', '.join(map(repr, labels))}", "name one label")
     return next(iter(labels))
-
-
-def _call_times(side: Side) -> list[float]:
-    """Return the mean time of a call of each run in which a call ended."""
-    return [run.info.wall_s / run.info.outermost_calls for run in side.sampled if run.info.outermost_calls]
-
-
-def _result(name: str, limit: float, checks: tuple[Check, ...], gains: bool) -> GateResult:
-    from profkit.comparing.gate import fail_on_gains
-
-    return GateResult(name, limit, fail_on_gains(checks, limit) if gains else checks)

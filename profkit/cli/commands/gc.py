@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from profkit.cli.options import read_by
+from profkit.cli.options import json_option, read_by
 from profkit.cli.report_output import write_removed
 from profkit.cli.workspace import open_workspace
 from profkit.clock import SYSTEM_CLOCK
@@ -25,7 +25,7 @@ _OLDER_THAN_S = 30 * 86400.0
 )  # fmt: skip
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N runs of each label.")
 @click.option("--dry-run", is_flag=True, help="Only list the runs that would be removed.")
-@click.option("--json", "as_json", is_flag=True, help="List the removed runs as JSON.")
+@json_option("List the removed runs as JSON.")
 @click.pass_obj
 def gc_command(
     config: Config, older_than: float | None, keep: int | None, dry_run: bool, as_json: bool

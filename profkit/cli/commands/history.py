@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from profkit.cli.options import limit_option
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.workspace import complete_label, current_folder, open_workspace
 from profkit.config import Config
@@ -18,12 +19,7 @@ from profkit.render.registry import HISTORY
 @click.command("history")
 @click.argument("label", shell_complete=complete_label)
 @showing_options(HISTORY.formats)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of commits, newest first.  [default: 20]",
-)
+@limit_option("Maximum number of commits, newest first.  [default: 20]")
 @click.pass_obj
 def history_command(config: Config, /, label: str, limit: int | None, **given: object) -> None:
     """Show results for a label, commit by commit.

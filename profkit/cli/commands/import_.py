@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import click
 
 from profkit.cli.files import import_formats, runs_of_file
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import rare_option, together
+from profkit.cli.options import Command, json_option, rare_option, together
 from profkit.cli.output import say, terminal, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
@@ -42,62 +42,44 @@ def _seconds(text: str) -> float:
 
 
 _LIMITS = (
-    rare_option(
-        "--max-bytes",
-        type=_amount,
-        default=_DEFAULTS.max_bytes,
-        metavar="SIZE",
-        help="Size limit per file after decompression; K, M, G and T are units.  [default: 1G]",
+    ("--max-bytes", "SIZE", "Size limit per file after decompression; K, M, G and T are units", "1G"),
+    ("--max-depth", "N", "Limit on the frames of one stack", _DEFAULTS.max_depth),
+    (
+        "--max-records", "N", "Limit on the total of samples, events, functions and JSON objects",
+        _DEFAULTS.max_records,
     ),
-    rare_option(
-        "--max-depth",
-        type=_amount,
-        default=_DEFAULTS.max_depth,
-        metavar="N",
-        help=f"Limit on the frames of one stack.  [default: {_DEFAULTS.max_depth}]",
+    (
+        "--max-frames", "N", "Limit on the frames of all distinct stacks, 8 bytes of memory each",
+        _DEFAULTS.max_frames,
     ),
-    rare_option(
-        "--max-records",
-        type=_amount,
-        default=_DEFAULTS.max_records,
-        metavar="N",
-        help="Limit on the total of samples, events, functions and JSON objects.  "
-        f"[default: {_DEFAULTS.max_records}]",
-    ),
-    rare_option(
-        "--max-frames",
-        type=_amount,
-        default=_DEFAULTS.max_frames,
-        metavar="N",
-        help="Limit on the frames of all distinct stacks, 8 bytes of memory each.  "
-        f"[default: {_DEFAULTS.max_frames}]",
-    ),
-    rare_option(
-        "--max-seconds",
-        type=_seconds,
-        default=_DEFAULTS.max_seconds,
-        metavar="S",
-        help=f"Time limit for reading one file, in seconds.  [default: {_DEFAULTS.max_seconds:g}]",
-    ),
-)
+    ("--max-seconds", "S", "Time limit for reading one file, in seconds", f"{_DEFAULTS.max_seconds:g}"),
+)  # fmt: skip
+"""Options, each with its metavar, its help and its default."""
+
+
+def _limit_options() -> Callable[[Command], Command]:
+    return together([
+        rare_option(
+            name, metavar=metavar, type=_seconds if metavar == "S" else _amount, default=str(default),
+            help=f"{help}.  [default: {default}]",
+        )
+        for name, metavar, help, default in _LIMITS
+    ])  # fmt: skip
 
 
 @click.command("import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @click.option(
-    "--format",
-    "name",
-    type=click.Choice(import_formats()),
+    "--format", "name", type=click.Choice(import_formats()),
     help="Format of the files.  [default: by content]",
-)
+)  # fmt: skip
 @click.option(
-    "--value",
-    metavar="NAME",
+    "--value", metavar="NAME",
     help="Value to import if a file has several, such as an event of Callgrind.  [default: by format]",
-)
+)  # fmt: skip
 @click.option("--label", metavar="LABEL", help="Label of the runs.  [default: the file's name]")
-@click.option("--json", "as_json", is_flag=True, help="List the runs in the files as JSON.")
-@together(_LIMITS)
+@json_option("List the runs in the files as JSON.")
+@_limit_options()
 @click.pass_obj
 def import_command(
     config: Config,

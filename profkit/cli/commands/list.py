@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from profkit.cli.options import limit_option
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.versions import several_regions
@@ -11,7 +12,6 @@ from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
 from profkit.errors import SpoolUnavailable
 from profkit.model.session import UnprofiledGroup, grouped
-from profkit.render.views.processes import unprofiled_notes
 
 _LIMIT = 20
 _FORMATS = ("text", "json")
@@ -21,12 +21,7 @@ _FORMATS = ("text", "json")
 @click.option(
     "--label", metavar="LABEL", shell_complete=complete_label, help="List only runs with this label."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of runs, newest first.  [default: 20, in JSON all]",
-)
+@limit_option("Maximum number of runs, newest first.  [default: 20, in JSON all]")
 @showing_options(_FORMATS)
 @click.pass_obj
 def list_command(config: Config, /, label: str | None, limit: int | None, **given: object) -> None:
@@ -41,8 +36,11 @@ def list_command(config: Config, /, label: str | None, limit: int | None, **give
         shown = _LIMIT if limit is None and showing.format == "text" else limit
         _list(config, label, shown, showing, unprofiled)
     finally:
-        for note in unprofiled_notes(unprofiled):
-            say("note", note)
+        if unprofiled:
+            from profkit.render.views.processes import unprofiled_notes
+
+            for note in unprofiled_notes(unprofiled):
+                say("note", note)
 
 
 def _list(

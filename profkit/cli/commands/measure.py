@@ -16,7 +16,7 @@ import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.measured_spool import MeasuredSpool
-from profkit.cli.options import rare_option
+from profkit.cli.options import limit_option, rare_option
 from profkit.cli.output import write_message
 from profkit.cli.report_output import Showing, name_of, showing_options
 from profkit.cli.workspace import current_folder
@@ -112,22 +112,14 @@ def _received(channel: socket.socket, receive: Callable[[socket.socket], list[in
 @click.argument("what")
 @measuring_options()
 @rare_option(
-    "--workers",
-    type=click.IntRange(1),
-    metavar="N",
-    default=1,
+    "--workers", type=click.IntRange(1), metavar="N", default=1,
     help="Number of orders to measure at the same time.  [default: 1]",
-)
+)  # fmt: skip
 @click.option(
     "--interleaved", is_flag=True, help="Time orders interleaved in the same processes, to compare them."
 )
 @click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of functions shown.  [default: 15]",
-)
+@limit_option("Maximum number of functions shown.  [default: 15]")
 @showing_options(MEASURED.formats)
 @rare_option("--functions", is_flag=True, help="Include the counted functions in the JSON.")
 @click.pass_obj

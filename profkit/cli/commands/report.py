@@ -13,7 +13,7 @@ import click
 
 from profkit.cli.compilations import find_compilations
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import activity_options, rare_option, value_option
+from profkit.cli.options import activity_options, limit_option, rare_option, value_option
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, merged_name, name_of, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
@@ -136,36 +136,22 @@ def _last(infos: Sequence[RunInfo]) -> str:
 @click.command("report")
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option(
-    "--sort",
-    type=click.Choice([sort.value for sort in Sort]),
-    default=Sort.SELF.value,
-    show_default=True,
+    "--sort", type=click.Choice([sort.value for sort in Sort]), default=Sort.SELF.value, show_default=True,
     help="Sort order of functions and lines.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of rows per table.  [default: 15]",
-)
+)  # fmt: skip
+@limit_option("Maximum number of rows per table.  [default: 15]")
 @rare_option(
-    "--min-share",
-    type=click.FloatRange(0, 100),
-    metavar="PERCENT",
+    "--min-share", type=click.FloatRange(0, 100), metavar="PERCENT",
     help="Minimum share of a call in the tree; smaller calls are summed up.  [default: 1]",
-)
+)  # fmt: skip
 @rare_option(
-    "--depth",
-    type=click.IntRange(1, 200),
-    metavar="N",
+    "--depth", type=click.IntRange(1, 200), metavar="N",
     help="Maximum number of levels of the call tree.  [default: all, in JSON 200]",
-)
+)  # fmt: skip
 @click.option(
-    "--thread",
-    metavar="NAME|TID",
-    shell_complete=complete_thread,
+    "--thread", metavar="NAME|TID", shell_complete=complete_thread,
     help="Show only the samples of this thread.",
-)
+)  # fmt: skip
 @activity_options()
 @click.option("--show-all", is_flag=True, help="Do not fold library frames.")
 @click.option(
@@ -175,19 +161,14 @@ def _last(infos: Sequence[RunInfo]) -> str:
     "--since", metavar="WHEN", help="Merge the label's runs since WHEN: 10m, 2h or 1d ago, or an ISO time."
 )
 @rare_option(
-    "--session",
-    "sessions",
-    multiple=True,
-    metavar="ID",
+    "--session", "sessions", multiple=True, metavar="ID",
     help="Merge the label's runs of this session; may be repeated.",
-)
+)  # fmt: skip
 @value_option("Value of a memory run to show.  [default: peak; pages show all]")
 @click.option(
-    "--compile",
-    "compilations",
-    is_flag=True,
+    "--compile", "compilations", is_flag=True,
     help="Show what torch compiled in the process of RUN, by frame and phase.",
-)
+)  # fmt: skip
 @source_root_option()
 @showing_options(SAMPLED.formats)
 @click.pass_obj

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from profkit.cli.options import json_option
 from profkit.cli.output import say
 from profkit.cli.report_output import write_removed
 from profkit.cli.workspace import Workspace, complete_run, open_workspace
@@ -14,7 +15,7 @@ from profkit.model.measurement import AnyInfo
 
 @click.command("rm")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
-@click.option("--json", "as_json", is_flag=True, help="List the removed runs as JSON.")
+@json_option("List the removed runs as JSON.")
 @click.pass_obj
 def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
     """Remove runs permanently.

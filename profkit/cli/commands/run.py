@@ -39,7 +39,6 @@ from profkit.cli.program_reports import (
 from profkit.config import Config
 from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
-from profkit.model.run import RunInfo
 from profkit.program.environment import MODE
 
 if TYPE_CHECKING:
@@ -59,19 +58,17 @@ _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
 @click.command("run", cls=ProgramCommand)
 @mode_option()
 @sampling_options(children="Sample child processes, or count their instructions, too.")
-@click.option(
-    "--torch-compile",
-    is_flag=True,
-    help="Also make a run of each phase of each compilation by torch, and report them.",
-)
-@click.option(
-    "--print-environment",
-    is_flag=True,
-    help="Run nothing; print a shell's commands after which each Python profiles its program.",
-)
+@report_options()
 @memory_option()
 @measured_program_options()
-@report_options()
+@click.option(
+    "--torch-compile", is_flag=True,
+    help="Also make a run of each phase of each compilation by torch, and report them.",
+)  # fmt: skip
+@click.option(
+    "--print-environment", is_flag=True,
+    help="Run nothing; print a shell's commands after which each Python profiles its program.",
+)  # fmt: skip
 @click.pass_context
 def run_command(
     context: click.Context,
@@ -185,7 +182,7 @@ def _prepare(format: str) -> None:
     """Import what the report needs while the program runs."""
     with suppress(Exception):  # the report will fail, and say why
         from profkit.cli import workspace  # noqa: F401
-        from profkit.ingest import keep  # noqa: F401
+        from profkit.ingest import keep, read  # noqa: F401
         from profkit.render.registry import SAMPLED
         from profkit.store import runs  # noqa: F401
 

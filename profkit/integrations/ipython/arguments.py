@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from IPython.core.error import UsageError as MagicUsageError
 
 from profkit.calls.options import MEMORY
 from profkit.cli.measure_options import measuring_options
-from profkit.cli.options import sampling_options, write_rare_options
+from profkit.cli.options import sampling_options, takes_next, write_rare_options
 from profkit.cli.program_modes import SAMPLES, memory_option, mode_option
 from profkit.cli.program_reports import report_options
 from profkit.errors import ProfkitError
@@ -70,6 +70,16 @@ def parse(command: click.Command, line: str) -> Given:
             "begins with -"
         ) from None
     return Given(context.params, line[end:].strip())
+
+
+def source_of(given: Given, cell: str | None, name: str, doing: str) -> str:
+    """Return the code that a magic was given, in its line or in a cell; raises IPython's UsageError."""
+    if cell is not None and given.statement:
+        raise MagicUsageError(f"put {given.statement!r} on the next line, or write %{name}")
+    source = given.statement if cell is None else cell
+    if not source.strip():
+        raise MagicUsageError(f"there is nothing to {doing}: `%{name}?` shows how to use it")
+    return source
 
 
 def help_of(command: click.Command) -> str:
@@ -133,7 +143,6 @@ def usage_errors() -> Iterator[None]:
 
 def _end_of_options(command: click.Command, line: str) -> int:
     """Return the position after a line's options: where the statement begins, whose text stays as it is."""
-    takes_value = _takes_value(command)
     position = 0
     while (found := _WORD.match(line, position)) is not None:
         word = found[1]
@@ -142,17 +151,7 @@ def _end_of_options(command: click.Command, line: str) -> int:
         position = found.end()
         if word == _END:
             break
-        has_value = "=" in word if word.startswith("--") else len(word) > 2
-        if takes_value.get(word, False) and not has_value:
+        if takes_next(command, word):
             value = _WORD.match(line, position)
             position = position if value is None else value.end()
     return position
-
-
-def _takes_value(command: click.Command) -> dict[str, bool]:
-    options: Sequence[click.Parameter] = command.params
-    return {
-        name: isinstance(option, click.Option) and not option.is_flag and not option.count
-        for option in options
-        for name in (*option.opts, *option.secondary_opts)
-    }

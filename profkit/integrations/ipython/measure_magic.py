@@ -13,7 +13,7 @@ from profkit.cli.measure_options import asked_for
 from profkit.cli.output import say
 from profkit.config import CONFIG
 from profkit.errors import CannotTravel, UsageError
-from profkit.integrations.ipython.arguments import MEASURE, parse, usage_errors
+from profkit.integrations.ipython.arguments import MEASURE, parse, source_of, usage_errors
 from profkit.integrations.ipython.display import show_runs
 from profkit.integrations.ipython.shell import Namespace, Shell
 from profkit.measuring.api import PackedOrder, measure_here, measure_packed
@@ -28,11 +28,7 @@ from profkit.store.measured import keep_measured
 def run_measure(shell: Shell, line: str, cell: str | None, local_ns: Namespace | None) -> None:
     """Measure a statement or a cell: see `arguments`."""
     given = parse(MEASURE, line)
-    if cell is not None and given.statement:
-        raise MagicUsageError(f"put {given.statement!r} on the next line, or write %measure")
-    source = given.statement if cell is None else cell
-    if not source.strip():
-        raise MagicUsageError("there is nothing to measure: `%measure?` shows how to use it")
+    source = source_of(given, cell, "measure", "measure")
     with usage_errors():
         _refuse_magics(shell, source)
         threads = cast("Sequence[int] | None", given.options["threads"])

@@ -16,7 +16,7 @@ from profkit.cli.output import say
 from profkit.cli.program_modes import SAMPLES, check_tracker, program_options
 from profkit.cli.program_reports import Output, write_run
 from profkit.errors import UsageError
-from profkit.integrations.ipython.arguments import PROFILED, Given, parse, usage_errors
+from profkit.integrations.ipython.arguments import PROFILED, Given, parse, source_of, usage_errors
 from profkit.integrations.ipython.blocks import Code, CodeBlock, why_off
 from profkit.integrations.ipython.cells import RecordedCells
 from profkit.integrations.ipython.display import show_run
@@ -76,11 +76,8 @@ class OpenCell(NamedTuple):
 def open_cell(context: Context, line: str, raw_cell: str) -> OpenCell | None:
     """Start to sample the running cell; return None if nothing is profiled in this process."""
     given = parse(PROFILED, line)
-    if given.statement:
-        raise MagicUsageError(f"put {given.statement!r} on the next line, or write %profiled")
     text = "".join(part for part in raw_cell.splitlines(keepends=True) if not part.startswith(_MAGIC))
-    if not text.strip():
-        raise MagicUsageError("there is nothing to run: `%profiled?` shows how to use it")
+    source_of(given, text, "profiled", "run")
     frame = _frame_of_user(context.shell)
     waits = _awaits(context.shell, raw_cell)
     # Its own line, the first, is none of the code; transformations may make the cell shorter, but not longer.
@@ -92,11 +89,7 @@ def run_profiled(context: Context, line: str, cell: str | None, local_ns: Namesp
     """Profile a statement or a cell, and return its value: see `arguments`."""
     __tracebackhide__ = True
     given = parse(PROFILED, line)
-    if cell is not None and given.statement:
-        raise MagicUsageError(f"put {given.statement!r} on the next line, or write %profiled")
-    source = given.statement if cell is None else cell
-    if not source.strip():
-        raise MagicUsageError("there is nothing to run: `%profiled?` shows how to use it")
+    source = source_of(given, cell, "profiled", "run")
     if _awaits(context.shell, source):
         raise MagicUsageError("await at the top level needs a cell: put the code below %%profiled")
     try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.cli.files import runs_of_file
-from profkit.cli.sides import Sides
+from profkit.cli.sides import Sides, call_times
 from profkit.cli.workspace import Workspace
 from profkit.comparing.gate import check_calls, check_measured
 from profkit.comparing.measured import compare_measured
@@ -113,11 +113,4 @@ def _checks(one: Candidate, baselines: Baselines, workspace: Workspace) -> tuple
         measured = [earlier for earlier in before if isinstance(earlier, MeasuredRun)]
         comparison = compare_measured(measured, [run], ("base", one.info.label))
         return check_measured(comparison, one.limit)
-    a_s, b_s = list(_call_times(before)), list(_call_times([run]))
-    return (check_calls(one.info.label, a_s, b_s, one.limit, SHORTEST_S),)
-
-
-def _call_times(runs: Sequence[AnyRun]) -> Iterator[float]:
-    """Yield the mean time of a call of each sampled run in which one ended."""
-    infos = (run.info for run in runs if isinstance(run, Run))
-    return (info.wall_s / info.outermost_calls for info in infos if info.outermost_calls)
+    return (check_calls(one.info.label, call_times(before), call_times([run]), one.limit, SHORTEST_S),)

@@ -45,13 +45,7 @@ class Measure:
         __tracebackhide__ = True
         if not self._begin():
             return function(*args, **kwargs)
-        prepared = prepare(self._item.nodeid, self._asked, function, args, kwargs)
-        if inspect.iscoroutinefunction(function):
-            return self._awaited(prepared)  # type: ignore[return-value]
-        with _Closing(prepared):
-            result = function(*args, **kwargs)
-        self._finish(prepared)
-        return result
+        return self._called(function, args, kwargs)
 
     def pedantic(
         self,
@@ -78,16 +72,10 @@ class Measure:
             if not begun:
                 return target(*chosen_args, **chosen_kwargs)
             more: MeasureOptions = {"number": iterations, "repeats": rounds}
-            prepared = prepare(self._item.nodeid, self._asked, target, chosen_args, chosen_kwargs, more)
-            if inspect.iscoroutinefunction(target):
-                return self._awaited(prepared)  # type: ignore[return-value]
-            with _Closing(prepared):
-                result = target(*chosen_args, **chosen_kwargs)
-            self._finish(prepared)
-            return result
+            return self._called(target, chosen_args, chosen_kwargs, more)
         if inspect.iscoroutinefunction(target):
             return self._awaited_rounds(rounds_of, _PEDANTIC)  # type: ignore[return-value]
-        result = rounds_of.run()
+        result: _T = rounds_of.run()
         self._keep_rounds(rounds_of, _PEDANTIC)
         return result
 
@@ -111,10 +99,24 @@ class Measure:
         self._used = True
         return True
 
+    def _called(
+        self, function: Callable[..., _T], args: Sequence[Any], kwargs: Mapping[str, Any],
+        more: MeasureOptions | None = None,
+    ) -> _T:  # fmt: skip
+        """Call a function once, and measure the call."""
+        __tracebackhide__ = True
+        prepared = prepare(self._item.nodeid, self._asked, function, args, kwargs, more)
+        if inspect.iscoroutinefunction(function):
+            return self._awaited(prepared)  # type: ignore[return-value]
+        with prepared:
+            result = function(*args, **kwargs)
+        self._finish(prepared)
+        return result
+
     async def _awaited(self, prepared: PreparedCall) -> Any:
         order = prepared.order
         call = cast("Callable[..., Awaitable[Any]]", order.function)
-        with _Closing(prepared):
+        with prepared:
             result = await call(*order.args, **order.kwargs)
         if prepared.why_here:  # the loop of this test is running: the call cannot have another one
             rounds = Rounds(call, order.args, dict(order.kwargs), min_s=order.min_run_time_s)
@@ -148,16 +150,3 @@ class Measure:
         )
         self.run = kept(run)
         self._profiling.keep(self._item, self.run, why)
-
-
-class _Closing:
-    """Releases a prepared call if its function raises."""
-
-    def __init__(self, prepared: PreparedCall) -> None:
-        self._prepared = prepared
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._prepared.close()

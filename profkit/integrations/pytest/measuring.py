@@ -53,6 +53,13 @@ class PreparedCall:
         if self.payload is not None:
             self.payload.close()
 
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Release what it holds if the call raises."""
+        if kind is not None:
+            self.close()
+
     def isolated(self) -> MeasuredRun:
         """Measure it in processes of their own, and keep the run; an error is in the run."""
         packed = PackedOrder(self.order, self.payload, self.refusal)

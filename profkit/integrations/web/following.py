@@ -83,23 +83,23 @@ class _TaskFactory:
 
 
 def _carrying_submit(submit: Callable[..., Any]) -> Callable[..., Any]:
-    def carrying_submit(self: ThreadPoolExecutor, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        carrier = CURRENT.get()
-        if carrier is None:
-            return submit(self, function, *args, **kwargs)
-        return submit(self, carrier.call, function, *args, **kwargs)
+    def carrying_submit(self: ThreadPoolExecutor, /, *called: Any, **kwargs: Any) -> Any:
+        return submit(self, *_carried(called), **kwargs)
 
     return carrying_submit
 
 
 def _carrying_run_sync(run_sync: Callable[..., Any]) -> Callable[..., Any]:
-    def carrying_run_sync(function: Any, *args: Any, **kwargs: Any) -> Any:
-        carrier = CURRENT.get()
-        if carrier is None:
-            return run_sync(function, *args, **kwargs)
-        return run_sync(carrier.call, function, *args, **kwargs)
+    def carrying_run_sync(*called: Any, **kwargs: Any) -> Any:
+        return run_sync(*_carried(called), **kwargs)
 
     return carrying_run_sync
+
+
+def _carried(called: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a function and its arguments so that the current carrier calls it."""
+    carrier = CURRENT.get()
+    return (carrier.call, *called) if carrier is not None and called else called
 
 
 def _carrying_main_wrap(main_wrap: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,6 +29,7 @@ from profkit.errors import ToolMissing, UsageError, WorkerTimeout
 from profkit.model.checkup import Check, Status
 from profkit.process.child import capture
 from tests.support.folders import write_files
+from tests.support.outcomes import outcome
 
 DEBIAN = SystemFacts(manager=Manager.APT)
 REINSTALL = "sudo apt-get install --reinstall"
@@ -75,21 +76,20 @@ def test_a_real_worker() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "status", "found", "fix"),
+    ("name", "text", "found", "fix"),
     [
-        ("valgrind", "echo valgrind-3.27.1", Status.OK, "3.27.1, {}", ""),
-        ("valgrind", "echo none >&2; exit 3", Status.SHORTFALL, "{}: exit status 3: none", REINSTALL),
-        ("c++", "echo 'c++ (GCC) 14.2'; echo Copyright", Status.OK, "c++ (GCC) 14.2, {}", ""),
-        ("g++", "exit 0", Status.SHORTFALL, "{}: it does not report its version", REINSTALL),
+        ("valgrind", "echo valgrind-3.27.1", "3.27.1, {}", ""),
+        ("valgrind", "echo none >&2; exit 3", "{}: exit status 3: none", REINSTALL),
+        ("c++", "echo 'c++ (GCC) 14.2'; echo Copyright", "c++ (GCC) 14.2, {}", ""),
+        ("g++", "exit 0", "{}: it does not report its version", REINSTALL),
         # A toolchain ignores the status.
-        ("g++", "echo 12; echo broken >&2; exit 1", Status.SHORTFALL, "{}: exit status 1: broken", REINSTALL),
+        ("g++", "echo 12; echo broken >&2; exit 1", "{}: exit status 1: broken", REINSTALL),
     ],
 )
-def test_programs(name: str, text: str, status: Status, found: str, fix: str, tmp_path: Path) -> None:
+def test_programs(name: str, text: str, found: str, fix: str, tmp_path: Path) -> None:
     of = valgrind_check if name == "valgrind" else compiler_check
     check = of(DEBIAN, script(tmp_path, name, text))
-    assert (check.status, check.found) == (status, found.format(tmp_path / "bin" / name))
-    assert check.fix == (f"{fix} {name}" if fix else "")
+    assert outcome(check) == (found.format(tmp_path / "bin" / name), f"{fix} {name}" if fix else "")
 
 
 @pytest.mark.parametrize(("of", "name"), [(valgrind_check, "valgrind"), (compiler_check, "g++")])
@@ -176,11 +176,7 @@ def test_a_user_without_a_home_folder() -> None:
         raise UsageError("HOME is not set", "set XDG_CACHE_HOME")
 
     check = cache_check(fail)
-    assert (check.status, check.found, check.fix) == (
-        Status.SHORTFALL,
-        "HOME is not set",
-        "set XDG_CACHE_HOME",
-    )
+    assert outcome(check) == ("HOME is not set", "set XDG_CACHE_HOME")
 
 
 def test_machines() -> None:
@@ -199,44 +195,40 @@ REINSTALL_TORCH = "pip install --force-reinstall torch"
 
 
 @pytest.mark.parametrize(
-    ("folder", "version", "cuda", "status", "found", "fix"),
+    ("folder", "version", "cuda", "found", "fix"),
     [
+        (Path("/lib/torch"), "2.13.0", "13.0", "2.13.0, built for CUDA 13.0; files found, not imported", ""),
+        (Path("/lib/torch"), "2.13.0", None, "2.13.0, built without CUDA; files found, not imported", ""),
         (
-            *(Path("/lib/torch"), "2.13.0", "13.0", Status.OK),
-            *("2.13.0, built for CUDA 13.0; files found, not imported", ""),
+            Path("/lib/torch"),
+            None,
+            None,
+            "files in /lib/torch without a version: the installation is incomplete",
+            REINSTALL_TORCH,
         ),
-        (
-            *(Path("/lib/torch"), "2.13.0", None, Status.OK),
-            *("2.13.0, built without CUDA; files found, not imported", ""),
-        ),
-        (
-            *(Path("/lib/torch"), None, None, Status.SHORTFALL),
-            *("files in /lib/torch without a version: the installation is incomplete", REINSTALL_TORCH),
-        ),
-        (None, None, None, Status.SHORTFALL, "not installed", "pip install 'profkit[torch]'"),
+        (None, None, None, "not installed", "pip install 'profkit[torch]'"),
     ],
 )
-def test_torch(
-    folder: Path | None, version: str | None, cuda: str | None, status: Status, found: str, fix: str
-) -> None:
+def test_torch(folder: Path | None, version: str | None, cuda: str | None, found: str, fix: str) -> None:
     check = torch_check(folder, version, cuda)
-    assert (check.status, check.found, check.fix) == (status, found, fix)
+    assert outcome(check) == (found, fix)
 
 
 @pytest.mark.parametrize(
-    ("driver", "devices", "lacks_cuda", "status", "found", "fix"),
+    ("driver", "devices", "lacks_cuda", "found", "fix"),
     [
-        ("580.65", 2, False, Status.OK, "2 GPUs, driver 580.65", ""),
-        ("580.65", 1, True, Status.SHORTFALL, "1 GPU, driver 580.65, torch without CUDA", REINSTALL_TORCH),
-        (None, 0, False, Status.NOT_APPLICABLE, "no NVIDIA driver, no GPU", ""),
-        (None, 1, False, Status.OK, "1 GPU, driver unknown", ""),
+        ("580.65", 2, False, "2 GPUs, driver 580.65", ""),
+        ("580.65", 1, True, "1 GPU, driver 580.65, torch without CUDA", REINSTALL_TORCH),
+        (None, 1, False, "1 GPU, driver unknown", ""),
     ],
 )
-def test_cuda(
-    driver: str | None, devices: int, lacks_cuda: bool, status: Status, found: str, fix: str
-) -> None:  # fmt: skip
+def test_cuda(driver: str | None, devices: int, lacks_cuda: bool, found: str, fix: str) -> None:
     check = cuda_check(driver, devices, NOT_CONTAINED, lacks_cuda=lacks_cuda)
-    assert (check.status, check.found, check.fix) == (status, found, fix)
+    assert outcome(check) == (found, fix)
+
+
+def test_a_machine_without_a_gpu() -> None:
+    assert (NO_GPU.status, NO_GPU.found) == (Status.NOT_APPLICABLE, "no NVIDIA driver, no GPU")
 
 
 @pytest.mark.parametrize(
