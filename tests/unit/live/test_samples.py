@@ -48,25 +48,22 @@ def live_of(batches: Sequence[Profile], clock: ManualClock | None = None) -> Liv
 @given(batches=BATCHES)
 def test_sums_are_those_of_all_samples(batches: list[Profile]) -> None:
     live, together = live_of(batches), merge_profiles(batches)
-    assert live.overall.samples == together.total_weight
-    assert (live.overall.rounds, live.overall.sampled_s) == (10 * len(batches), len(batches))
-    found = {
-        live.tables.functions[number]: (cost.own, cost.total) for number, cost in costs(live.overall).items()
-    }
-    assert found == {
+    overall, recent = live.overall, live.recent(LONGEST_WINDOW_S)
+    assert overall.samples == together.total_weight
+    assert (overall.rounds, overall.sampled_s) == (10 * len(batches), len(batches))
+    assert (recent.stacks, recent.own, recent.total) == (overall.stacks, overall.own, overall.total)
+    found = costs(overall)
+    assert {live.tables.functions[number]: (cost.own, cost.total) for number, cost in found.items()} == {
         (row.name, row.file): (row.self_weight, row.total_weight) for row in rows_of_profile(together)
     }
-    assert tree_of(live.tables, live.overall).total_weight == together.total_weight
-
-
-@settings(max_examples=25)
-@given(batches=BATCHES)
-def test_the_longest_window_has_everything(batches: list[Profile]) -> None:
-    live = live_of(batches)
-    recent = live.recent(LONGEST_WINDOW_S)
-    assert (recent.stacks, recent.own, recent.total) == (
-        live.overall.stacks, live.overall.own, live.overall.total
-    )  # fmt: skip
+    assert tree_of(live.tables, overall).total_weight == together.total_weight
+    for number, cost in found.items():
+        rows = line_rows(live.tables, overall, number).values()
+        assert sum(row.own for row in rows) == cost.own
+        assert sum(row.total for row in rows) >= cost.total  # several lines of a recursive function
+    threads = thread_rows(live, overall)
+    assert sum(row.samples for row in threads) == overall.samples
+    assert all(0 <= row.working <= row.samples for row in threads)
 
 
 @settings(max_examples=25)
@@ -91,19 +88,6 @@ def test_selections_are_parts_of_the_whole(batches: list[Profile]) -> None:
         ends = sum(s.weight for s in chosen_samples(tables, overall, chosen) if tables.stacks[s.stack])
         assert sum(cost.own for cost in by_function.values()) == ends
         assert all(0 <= cost.waiting <= cost.own <= cost.total for cost in by_function.values())
-
-
-@settings(max_examples=25)
-@given(batches=BATCHES)
-def test_lines_and_threads_add_up(batches: list[Profile]) -> None:
-    live = live_of(batches)
-    for number, cost in costs(live.overall).items():
-        rows = line_rows(live.tables, live.overall, number).values()
-        assert sum(row.own for row in rows) == cost.own
-        assert sum(row.total for row in rows) >= cost.total  # several lines of a recursive function
-    rows = thread_rows(live, live.overall)
-    assert sum(row.samples for row in rows) == live.overall.samples
-    assert all(0 <= row.working <= row.samples for row in rows)
 
 
 @pytest.mark.parametrize(("window_s", "seconds"), [(1, 1), (1.5, 2), (3, 3), (60, 60)])
