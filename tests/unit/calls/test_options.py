@@ -12,7 +12,8 @@ from profkit.errors import InvalidOption, UsageError
 WRONG: dict[str, tuple[object, ...]] = {
     "rate": (0, True, "fast"), "sample_each": (float("inf"),), "max_profile_duration_sec": (0, None),
     "timeout_wait_for_running_sec": (-1, None), "timeout_wait_for_finished_sec": (0,),
-    "stack_max_len": (1.5,), "async_stack_max_len": (0,), "every": (None, 0.5), "stop_at_error": (1,), "threads": (None,),
+    "stack_max_len": (1.5,), "async_stack_max_len": (0,), "every": (None, 0.5),
+    "stop_at_error": (1,), "threads": (None,),
     "enabled": ("no",), "native": (1,), "idle": ("yes",), "gil": (1,), "async_stacks": (None,),
     "subprocesses": (0,), "blocking": ("yes",), "scope": ("thread",), "on_busy": ("fail",), "sampler": (5,),
     "label": (5,),
