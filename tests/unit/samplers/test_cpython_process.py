@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,21 +26,28 @@ def words(plan: SamplerPlan) -> tuple[str, ...]:
 
 
 def test_the_command_line() -> None:
-    options = "--pid=4711 --rate=1000 --duration=605 --only=all --retries=10 --children=no --tasks=no"
-    program = ("/usr/bin/python3", "-I", "-S", f"{helper.__path__[0]}/__main__.py")
-    assert words(PLAN) == (*program, *options.split(), str(OUTPUT))
+    assert words(PLAN) == (
+        *("/usr/bin/python3", "-I", "-S", f"{helper.__path__[0]}/__main__.py"),
+        *(
+            "--pid=4711",
+            "--rate=1000",
+            "--duration=605",
+            "--only=all",
+            "--retries=10",
+            "--children=no",
+            "--tasks=no",
+        ),
+        str(OUTPUT),
+    )
 
 
-@pytest.mark.parametrize(
-    ("option", "changes"),
-    [
-        ("--only=cpu", {"idle": False}), ("--only=gil", {"idle": False, "gil": True}),
-        ("--tasks=yes", {"async_stacks": True}), ("--children=yes", {"subprocesses": True}),
-        ("--rate=0.333333", {"rate_hz": 1 / 3}), ("--duration=6", {"max_duration_s": 0.01}),
-    ],
-)  # fmt: skip
-def test_the_command_line_of_other_plans(option: str, changes: dict[str, Any]) -> None:
-    assert set(words(replace(PLAN, **changes))) - set(words(PLAN)) == {option}
+def test_the_command_line_of_other_plans() -> None:
+    assert "--only=cpu" in words(replace(PLAN, idle=False))
+    assert "--only=gil" in words(replace(PLAN, idle=False, gil=True))
+    assert "--tasks=yes" in words(replace(PLAN, async_stacks=True))
+    assert "--children=yes" in words(replace(PLAN, subprocesses=True))
+    assert "--rate=0.333333" in words(replace(PLAN, rate_hz=1 / 3))
+    assert "--duration=6" in words(replace(PLAN, max_duration_s=0.01))
 
 
 def attempt(folder: Path, text: str, pid: int = 4711) -> CPythonAttempt:

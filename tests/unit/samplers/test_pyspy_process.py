@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -69,18 +68,21 @@ def test_it_runs_if_it_handles_interrupts(
 @pytest.mark.parametrize(
     ("options", "names"),
     [
-        ({"blocking": False}, "--target --rounds --helper"),
-        ({"blocking": True}, "--target --rounds --helper --stops"),
-        ({"blocking": True, "subprocesses": True}, "--target --rounds --helper --stops --children"),
-        ({"idle": False}, "--target"),
-        ({"gil": True}, "--target"),
+        (SamplerOptions(blocking=False), ["--target", "--rounds", "--helper"]),
+        (SamplerOptions(blocking=True), ["--target", "--rounds", "--helper", "--stops"]),
+        (
+            SamplerOptions(blocking=True, subprocesses=True),
+            ["--target", "--rounds", "--helper", "--stops", "--children"],
+        ),
+        (SamplerOptions(idle=False), ["--target"]),
+        (SamplerOptions(gil=True), ["--target"]),
     ],
 )
 def test_rounds_are_observed_if_all_threads_are_sampled(
-    options: dict[str, Any], names: str, tmp_path: Path
+    options: SamplerOptions, names: list[str], tmp_path: Path
 ) -> None:
-    found = attempt(tmp_path, pid=7, options=SamplerOptions(**options)).watchdog_options()
-    assert [option.partition("=")[0] for option in found] == names.split()
+    found = attempt(tmp_path, pid=7, options=options).watchdog_options()
+    assert [option.partition("=")[0] for option in found] == names
     assert found[0] == "--target=7"
 
 
@@ -124,6 +126,12 @@ def test_six_ways_to_be_denied(text: str, tmp_path: Path):
     assert "profkit-probe: ptrace=" in read_log(tmp_path / "segment-000.log")
 
 
+def test_a_denial_while_it_writes_is_another_matter(tmp_path: Path):
+    error = attempt(tmp_path, "Error: Permission denied (os error 13)\n").failure("stop")
+    assert isinstance(error, SamplerFailed)
+    assert "failed at stop: Permission denied" in str(error)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -165,24 +173,16 @@ def test_a_start_that_fails_is_explained(text: str, said: str, passing: bool, tm
         assert "the command was `/bin/py-spy record -p 4711`" in str(error)
 
 
-STOPPED = "profkit-watchdog: interrupted, because it was stopped by signal 19\n"
+def test_only_the_part_of_the_attempt_counts(tmp_path: Path):
+    text = f"{FULL}{WATCHED} 9\n"
+    error = attempt(tmp_path, f"{text}{WATCHED} 15\n", start=len(text)).failure("start")
+    assert "by signal 15 (SIGTERM)" in str(error)
 
 
-@pytest.mark.parametrize(
-    ("earlier", "text", "stage", "said"),
-    [
-        (f"{FULL}{WATCHED} 9\n", f"{WATCHED} 15\n", "start", "by signal 15 (SIGTERM)"),
-        ("", f"{STOPPED}{WATCHED} 9\n", "sampling", "py-spy was stopped by signal 19 (SIGSTOP)"),
-        ("", "Error: Permission denied (os error 13)\n", "stop", "failed at stop: Permission denied"),
-    ],
-    ids=["only the part of the attempt counts", "somebody stopped it", "no denial while it writes"],
-)
-def test_ends_that_are_not_of_the_attempt(
-    earlier: str, text: str, stage: str, said: str, tmp_path: Path
-) -> None:
-    error = attempt(tmp_path, earlier + text, start=len(earlier)).failure(stage)
-    assert isinstance(error, SamplerFailed)
-    assert said in str(error)
+def test_a_sampler_that_somebody_stopped(tmp_path: Path):
+    text = "profkit-watchdog: interrupted, because it was stopped by signal 19\n"
+    tried = attempt(tmp_path, f"{text}{WATCHED} 9\n")
+    assert "py-spy was stopped by signal 19 (SIGSTOP)" in str(tried.failure("sampling"))
 
 
 WHOLE = (
