@@ -276,20 +276,16 @@ def test_a_generator_keeps_no_item_that_its_consumer_dropped() -> None:
         yield Item()
         yield Item()
 
-    generator = items()
+    @live
+    async def async_items() -> AsyncGenerator[Item, None]:
+        yield Item()
+        yield Item()
+
+    generator, async_generator = items(), async_items()
     first = weakref.ref(next(generator))
     assert first() is None
-
-
-def test_an_async_generator_keeps_no_item_that_its_consumer_dropped() -> None:
-    @live
-    async def items() -> AsyncGenerator[Item, None]:
-        yield Item()
-        yield Item()
-
-    generator = items()
     try:
-        generator.__anext__().send(None)
+        async_generator.__anext__().send(None)
     except StopIteration as stop:
         first = weakref.ref(stop.value)
         stop.value = None
