@@ -38,6 +38,13 @@ def test_what_does_not_go_together() -> None:
 
 
 def test_options_that_may_be_none() -> None:
-    names = "rate sample_each timeout_wait_for_finished_sec stack_max_len async_stack_max_len label"
-    options: Any = dict.fromkeys(names.split())
-    settings(options)
+    settings(
+        {
+            "rate": None,
+            "sample_each": None,
+            "timeout_wait_for_finished_sec": None,
+            "stack_max_len": None,
+            "async_stack_max_len": None,
+            "label": None,
+        }
+    )
