@@ -108,19 +108,15 @@ def test_a_window_shorter_than_a_batch_has_the_newest_batch() -> None:
     assert live.recent(1).achieved_hz == 10
 
 
-def test_what_batches_overlap_is_sampled_once() -> None:
+def test_what_batches_overlap_is_sampled_once_and_rates_without_rounds_are_not_known() -> None:
     live = LiveSamples()
-    live.add(Batch(0, 5, WORK, 50))
-    live.add(Batch(4.5, 9.5, WORK, 50))
-    live.add(Batch(11, 12, WORK, 10))
+    assert live.overall.achieved_hz is None
+    for began_s, until_s, rounds in ((0, 5, 50), (4.5, 9.5, 50), (11, 12, 10)):
+        live.add(Batch(began_s, until_s, WORK, rounds))
     assert (live.overall.sampled_s, live.until_s) == (10.5, 12)
-
-
-def test_rates_without_rounds_are_not_known() -> None:
     live = LiveSamples()
     live.add(Batch(0, 1, WORK, None))
     assert live.overall.achieved_hz is None
-    assert LiveSamples().overall.achieved_hz is None
 
 
 def test_a_reset_forgets_samples_and_keeps_numbers() -> None:
@@ -147,15 +143,17 @@ def names(live: LiveSamples, order: Order, text: str = "") -> list[str]:
     return [row.name for row in function_rows(live, live.recent(1), ALL, order, text)]
 
 
-def test_orders_and_filter() -> None:
+@pytest.mark.parametrize(
+    ("order", "text", "expected"),
+    [
+        (Order.RECENT_SELF, "", "abc"), (Order.RECENT_TOTAL, "", "bac"), (Order.SELF, "", "cab"),
+        (Order.TOTAL, "", "bca"), (Order.NAME, "", "abc"), (Order.NAME, "C", "c"),
+        (Order.NAME, "APP.PY", "abc"),
+    ],
+)  # fmt: skip
+def test_orders_and_filter(order: Order, text: str, expected: str) -> None:
     live = live_of([profile_of(("b c", 9)), profile_of(("b a", 4), ("b", 1))])
-    assert names(live, Order.RECENT_SELF) == ["a", "b", "c"]
-    assert names(live, Order.RECENT_TOTAL) == ["b", "a", "c"]
-    assert names(live, Order.SELF) == ["c", "a", "b"]
-    assert names(live, Order.TOTAL) == ["b", "c", "a"]
-    assert names(live, Order.NAME) == ["a", "b", "c"]
-    assert names(live, Order.NAME, "C") == ["c"]
-    assert len(names(live, Order.NAME, "APP.PY")) == 3
+    assert names(live, order, text) == [*expected]
 
 
 def test_work_comes_before_waiting() -> None:
@@ -183,20 +181,17 @@ def test_samples_are_kept_in_order_and_do_not_overlap(
         ends[thread] = start + weight
 
 
-def test_too_many_samples_are_not_kept_in_order() -> None:
-    history = History(most=3)
-    history.add(1.5, [(0, 0, 1)] * 3, (0, 1, 2))
-    assert (len(history), history.is_whole, history.starts(1.0)) == (3, True, (0, 1, 2))
-    history.add(2.5, [(0, 0, 1)], (0,))
-    history.add(3.5, [(0, 0, 1)], (0,))
-    assert (len(history), history.is_whole, history.began_s) == (0, False, 1.5)
-    assert history.starts(1.0) == ()
-
-
-def test_starts_that_are_not_known() -> None:
+def test_starts_that_are_not_known_and_samples_that_are_too_many() -> None:
     history = History()
     assert history.starts(1.0) == ()
     history.add(0, [(0, 0, 1)], ())
+    assert history.starts(1.0) == ()
+    history = History(most=3)
+    history.add(1.5, [(0, 0, 1)] * 3, (0, 1, 2))
+    assert (len(history), history.is_whole, history.starts(1.0)) == (3, True, (0, 1, 2))
+    for began_s in (2.5, 3.5):
+        history.add(began_s, [(0, 0, 1)], (0,))
+    assert (len(history), history.is_whole, history.began_s) == (0, False, 1.5)
     assert history.starts(1.0) == ()
 
 
