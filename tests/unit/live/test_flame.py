@@ -43,11 +43,8 @@ def test_places() -> None:
     assert [[(cell.left, cell.right) for cell in row] for row in rows] == [
         [(0, 12)], [(0, 9), (9, 12)], [(0, 6), (6, 9)]
     ]  # fmt: skip
-    assert [[cell.node.frame.name for cell in row] for row in lay_out(TREE, 12, (A, C))] == [
-        [""],
-        ["a"],
-        ["c"],
-    ]
+    zoomed = lay_out(TREE, 12, (A, C))
+    assert [[cell.node.frame.name for cell in row] for row in zoomed] == [[""], ["a"], ["c"]]
     assert len(lay_out(TREE, 12, rows=1)) == 2
 
 
