@@ -50,10 +50,15 @@ def stripped(program: Path) -> Path:
     [
         (("cpython", "3.13.2", (3, 13)), Status.OK, "CPython 3.13.2", ""),
         (("pypy", "7.3", (3, 11)), Status.SHORTFALL, "PyPy 7.3", "run the program with CPython"),
-        (("cpython", "3.16.0", (3, 16)), Status.SHORTFALL, "CPython 3.16.0", "pip install --upgrade profkit"),
+        (
+            ("cpython", "3.16.0", (3, 16)),
+            *(Status.SHORTFALL, "CPython 3.16.0", "pip install --upgrade profkit"),
+        ),
     ],
 )
-def test_versions(arguments: tuple[str, str, tuple[int, int]], status: Status, found: str, fix: str) -> None:
+def test_versions(
+    arguments: tuple[str, str, tuple[int, int]], status: Status, found: str, fix: str
+) -> None:  # fmt: skip
     check = version_check(*arguments)
     assert (check.status, check.found, check.fix) == (status, found, fix)
 
@@ -149,7 +154,10 @@ def test_a_system_without_proc(tmp_path: Path) -> None:
     [
         ({}, Status.OK, "", ""),
         ({"PROFKIT_DISABLE": "yes"}, Status.SHORTFALL, "PROFKIT_DISABLE=yes", "unset PROFKIT_DISABLE"),
-        ({"PROFKIT_CHILDREN": "0"}, Status.SHORTFALL, " off in child processes", "unset PROFKIT_CHILDREN"),
+        (
+            {"PROFKIT_CHILDREN": "0"},
+            *(Status.SHORTFALL, ", switched off in child processes", "unset PROFKIT_CHILDREN"),
+        ),
     ],
 )
 def test_switches(environ: dict[str, str], status: Status, found: str, fix: str, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from profkit.doctor.noise import (
     turbo_check,
 )
 from profkit.doctor.system import ContainerFacts, SystemFacts
-from profkit.model.checkup import Check, Status
+from profkit.model.checkup import Status
 from tests.support.folders import write_files
 
 OK, SHORTFALL = Status.OK, Status.SHORTFALL
@@ -38,30 +37,37 @@ def quota_files(folder: str, quota: int, period: int = 100_000) -> dict[str, str
     return {f"{folder}/cpu.cfs_quota_us": f"{quota}\n", f"{folder}/cpu.cfs_period_us": f"{period}\n"}
 
 
-ON_CORES = "run --cpuset-cpus 0-7 …, instead of --cpus"
-POD = "leave out limits: {cpu: …} of the pod's resources"
-QUOTA = "remove the quota of the control group (systemd: CPUQuota=)"
-
-
 @pytest.mark.parametrize(
-    ("kind", "cores", "all_cores", "quota", "status", "found", "fix"),
+    ("cores", "all_cores", "quota", "status", "found", "fix"),
     [
-        (None, 8, 8, None, OK, "8 of 8", ""),
-        (None, 2, 8, None, OK, "2 of 8", ""),
-        (None, 1, 8, None, SHORTFALL, "1 of 8", "taskset -c 0-7 COMMAND"),
-        (None, 1, 1, None, SHORTFALL, "1 of 1", "use a larger machine"),
-        (None, 8, 8, 1.5, SHORTFALL, "8 of 8, quota of 1.5", QUOTA),
-        ("docker", 8, 8, 1.5, SHORTFALL, "8 of 8, quota of 1.5", f"docker {ON_CORES}"),
-        ("podman", 8, 8, 1.5, SHORTFALL, "8 of 8, quota of 1.5", f"podman {ON_CORES}"),
-        ("kubernetes", 8, 8, 1.5, SHORTFALL, "8 of 8, quota of 1.5", POD),
-        ("lxc", 8, 8, 1.5, SHORTFALL, "8 of 8, quota of 1.5", QUOTA),
+        (8, 8, None, OK, "8 of 8", ""),
+        (2, 8, None, OK, "2 of 8", ""),
+        (1, 8, None, SHORTFALL, "1 of 8", "taskset -c 0-7 COMMAND"),
+        (1, 1, None, SHORTFALL, "1 of 1", "use a larger machine"),
+        (
+            *(8, 8, 1.5, SHORTFALL, "8 of 8, quota of 1.5"),
+            "remove the quota of the control group (systemd: CPUQuota=)",
+        ),
     ],
 )
 def test_cores(
-    kind: str | None, cores: int, all_cores: int, quota: float | None, status: Status, found: str, fix: str
+    cores: int, all_cores: int, quota: float | None, status: Status, found: str, fix: str
 ) -> None:  # fmt: skip
-    check = cores_check(cores, all_cores, quota, SystemFacts(ContainerFacts(kind)))
+    check = cores_check(cores, all_cores, quota, NOT_CONTAINED)
     assert (check.status, check.found, check.fix) == (status, found, fix)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        ("docker", "docker run --cpuset-cpus 0-7 …, instead of --cpus"),
+        ("podman", "podman run --cpuset-cpus 0-7 …, instead of --cpus"),
+        ("kubernetes", "leave out limits: {cpu: …} of the pod's resources"),
+        ("lxc", "remove the quota of the control group (systemd: CPUQuota=)"),
+    ],
+)
+def test_quotas_of_containers(kind: str, fix: str) -> None:
+    assert cores_check(8, 8, 1.5, SystemFacts(ContainerFacts(kind))).fix == fix
 
 
 @pytest.mark.parametrize(
@@ -160,38 +166,54 @@ def test_steal(before: Use, after: Use, status: Status, found: str) -> None:
     assert ("--mode callgrind" in check.fix) is (status is SHORTFALL)
 
 
-HEAP = "sudo sysctl kernel.randomize_va_space=2"
-LAYOUTS = "on: each timing process has its own memory layout"
+@pytest.mark.parametrize(
+    ("text", "status", "found", "fix"),
+    [
+        (
+            *("powersave\n", SHORTFALL, "governor powersave"),
+            "sudo cpupower frequency-set --governor performance",
+        ),
+        ("performance\n", OK, "governor performance", ""),
+        ("", OK, "scaling is not visible", ""),
+    ],
+)
+def test_frequency_scaling(text: str, status: Status, found: str, fix: str, tmp_path: Path) -> None:
+    check = governor_check(NOT_CONTAINED, write_files(tmp_path, {GOVERNOR: text}))
+    assert (check.status, check.found, check.fix) == (status, found, fix)
 
 
 @pytest.mark.parametrize(
-    ("of", "files", "status", "found", "fix"),
+    ("files", "status", "found", "fix"),
     [
-        (
-            governor_check, {GOVERNOR: "powersave\n"}, SHORTFALL, "governor powersave",
-            "sudo cpupower frequency-set --governor performance",
-        ),
-        (governor_check, {GOVERNOR: "performance\n"}, OK, "governor performance", ""),
-        (governor_check, {GOVERNOR: ""}, OK, "scaling is not visible", ""),
-        (turbo_check, {NO_TURBO: "0\n"}, SHORTFALL, "on", f"echo 1 | sudo tee /{NO_TURBO}"),
-        (turbo_check, {NO_TURBO: "1\n"}, OK, "off", ""),
-        (turbo_check, {BOOST: "1\n"}, SHORTFALL, "on", f"echo 0 | sudo tee /{BOOST}"),
-        (turbo_check, {BOOST: "0\n"}, OK, "off", ""),
-        (turbo_check, {}, OK, "not visible", ""),
-        (layout_check, {LAYOUT: "0\n"}, SHORTFALL, "off", HEAP),
-        (layout_check, {LAYOUT: "1\n"}, SHORTFALL, "on without the heap", HEAP),
-        (
-            layout_check, {PERSONALITY: "00040000\n"}, SHORTFALL, "off for this process",
-            "start profkit without `setarch -R`",
-        ),
-        (layout_check, {LAYOUT: "2\n", PERSONALITY: "0\n"}, OK, LAYOUTS, ""),
-        (layout_check, {}, OK, LAYOUTS, ""),
+        ({NO_TURBO: "0\n"}, SHORTFALL, "on", f"echo 1 | sudo tee /{NO_TURBO}"),
+        ({NO_TURBO: "1\n"}, OK, "off", ""),
+        ({BOOST: "1\n"}, SHORTFALL, "on", f"echo 0 | sudo tee /{BOOST}"),
+        ({BOOST: "0\n"}, OK, "off", ""),
+        ({}, OK, "not visible", ""),
     ],
-)  # fmt: skip
-def test_frequencies_and_memory_layouts(
-    of: Callable[..., Check], files: dict[str, str], status: Status, found: str, fix: str, tmp_path: Path
-) -> None:
-    check = of(NOT_CONTAINED, write_files(tmp_path, files))
+)
+def test_turbo(files: dict[str, str], status: Status, found: str, fix: str, tmp_path: Path) -> None:
+    check = turbo_check(NOT_CONTAINED, write_files(tmp_path, files))
+    assert (check.status, check.found, check.fix) == (status, found, fix)
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "found", "fix"),
+    [
+        ({LAYOUT: "0\n"}, SHORTFALL, "off", "sudo sysctl kernel.randomize_va_space=2"),
+        ({LAYOUT: "1\n"}, SHORTFALL, "on without the heap", "sudo sysctl kernel.randomize_va_space=2"),
+        (
+            {PERSONALITY: "00040000\n"},
+            *(SHORTFALL, "off for this process", "start profkit without `setarch -R`"),
+        ),
+        ({LAYOUT: "2\n", PERSONALITY: "0\n"}, OK, "on: each timing process has its own memory layout", ""),
+        ({}, OK, "on: each timing process has its own memory layout", ""),
+    ],
+)
+def test_memory_layouts(
+    files: dict[str, str], status: Status, found: str, fix: str, tmp_path: Path
+) -> None:  # fmt: skip
+    check = layout_check(NOT_CONTAINED, write_files(tmp_path, files))
     assert (check.status, check.found, check.fix) == (status, found, fix)
 
 
