@@ -10,7 +10,14 @@ import pytest
 
 from profkit.cli.main import main
 from profkit.config import Config, read_config
+from profkit.samplers import attach_facts
 from tests.support.cli_runs import Profkit, Said
+
+
+@pytest.fixture(autouse=True)
+def _time_for_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes of system calls have time, however busy the machine is."""
+    monkeypatch.setattr(attach_facts, "_PROBE_TIMEOUT_S", 60.0)
 
 
 @pytest.fixture

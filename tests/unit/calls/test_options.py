@@ -9,38 +9,18 @@ import pytest
 from profkit.calls.options import settings
 from profkit.errors import InvalidOption, UsageError
 
+WRONG: dict[str, tuple[object, ...]] = {
+    "rate": (0, True, "fast"), "sample_each": (float("inf"),), "max_profile_duration_sec": (0, None),
+    "timeout_wait_for_running_sec": (-1, None), "timeout_wait_for_finished_sec": (0,),
+    "stack_max_len": (1.5,), "async_stack_max_len": (0,), "every": (None, 0.5),
+    "stop_at_error": (1,), "threads": (None,),
+    "enabled": ("no",), "native": (1,), "idle": ("yes",), "gil": (1,), "async_stacks": (None,),
+    "subprocesses": (0,), "blocking": ("yes",), "scope": ("thread",), "on_busy": ("fail",), "sampler": (5,),
+    "label": (5,),
+}  # fmt: skip
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("rate", 0),
-        ("rate", True),
-        ("rate", "fast"),
-        ("sample_each", float("inf")),
-        ("max_profile_duration_sec", 0),
-        ("max_profile_duration_sec", None),
-        ("timeout_wait_for_running_sec", -1),
-        ("timeout_wait_for_running_sec", None),
-        ("timeout_wait_for_finished_sec", 0),
-        ("stack_max_len", 1.5),
-        ("async_stack_max_len", 0),
-        ("every", None),
-        ("every", 0.5),
-        ("stop_at_error", 1),
-        ("threads", None),
-        ("enabled", "no"),
-        ("native", 1),
-        ("idle", "yes"),
-        ("gil", 1),
-        ("async_stacks", None),
-        ("subprocesses", 0),
-        ("blocking", "yes"),
-        ("scope", "thread"),
-        ("on_busy", "fail"),
-        ("sampler", 5),
-        ("label", 5),
-    ],
-)
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in WRONG for value in WRONG[name]])
 def test_the_option_is_named(name: str, value: object) -> None:
     options: Any = {name: value}
     with pytest.raises(InvalidOption) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -45,34 +46,31 @@ def failed(candidate: Candidate) -> Trial:
     return Trial(candidate, error=TrialError("it failed"))
 
 
-def test_a_sampler_that_works() -> None:
-    (check,) = checked(GOOD)
-    assert (check.name, check.status, check.took_s) == ("pyspy, nonblocking", Status.OK, 0.5)
-    assert check.found == "0.4.3 · RUNNING after 81.2 ms · 9 samples"
+@pytest.mark.parametrize(
+    ("trial", "found"),
+    [
+        (GOOD, "0.4.3 · RUNNING after 81.2 ms · 9 samples"),
+        (replace(GOOD, repeated=True), "0.4.3 · RUNNING after 81.2 ms · 9 samples · at the second attempt"),
+        # One that keeps its samples elsewhere.
+        (Trial(Candidate("strobeclient"), None, 0.5, links=3, kept=True), "RUNNING after 500 ms · 3 links"),
+    ],
+)
+def test_a_sampler_that_works(trial: Trial, found: str) -> None:
+    (check,) = checked(trial)
+    assert (check.name, check.status, check.found) == (trial.candidate.name, Status.OK, found)
+    assert check.took_s == trial.took_s
 
 
 @pytest.mark.parametrize(
     ("kinds", "words"),
     [
-        ((Kind.INTERPRETER,), "subinterpreter"),
-        ((Kind.TIMER,), "timer"),
-        ((Kind.THREAD,), "thread"),
+        ((Kind.INTERPRETER,), "subinterpreter"), ((Kind.TIMER,), "timer"), ((Kind.THREAD,), "thread"),
         ((Kind.TIMER, Kind.THREAD), "timer · thread"),
     ],
-)
+)  # fmt: skip
 def test_how_a_sampler_inside_the_program_reads_stacks(kinds: tuple[Kind, ...], words: str) -> None:
     (check,) = checked(Trial(INPROCESS, "3.15.2", 0.05, samples=9, inside=kinds, kept=True))
     assert check.found == f"3.15.2 · {words} · RUNNING after 50.0 ms · 9 samples"
-
-
-def test_a_sampler_that_keeps_its_samples_elsewhere() -> None:
-    (check,) = checked(Trial(Candidate("strobeclient"), None, 0.5, links=3, kept=True))
-    assert (check.status, check.found) == (Status.OK, "RUNNING after 500 ms · 3 links")
-
-
-def test_a_trial_that_was_repeated() -> None:
-    (check,) = checked(Trial(NONBLOCKING, "0.4.3", 0.1, samples=9, kept=True, repeated=True))
-    assert check.found == "0.4.3 · RUNNING after 100 ms · 9 samples · at the second attempt"
 
 
 def test_a_denied_sampler_beside_one_that_works() -> None:
@@ -82,55 +80,34 @@ def test_a_denied_sampler_beside_one_that_works() -> None:
     assert denied.fix == "docker run --cap-add SYS_PTRACE …"
 
 
+TIMER = good(INPROCESS, Kind.TIMER)
+UNSTOPPED = "programs that must not be stopped, such as those with socket timeouts"
+
+
 @pytest.mark.parametrize(
     ("order", "candidate", "working", "cost"),
     [
-        (
-            UNTIL_3_14, BLOCKING, (good(NONBLOCKING),),
-            f"`auto` takes nonblocking pyspy instead: {TORN}; native=True cannot be used",
-        ),
-        (
-            UNTIL_3_14, BLOCKING, (good(INPROCESS, Kind.TIMER),),
-            f"`auto` takes inprocess instead: {INSIDE}; threads other than the main one are seen mostly "
-            "where they release the GIL",
-        ),
-        (
-            UNTIL_3_14, NONBLOCKING, (good(BLOCKING), good(INPROCESS, Kind.TIMER)),
-            "programs that must not be stopped, such as those with socket timeouts, are sampled by inprocess",
-        ),
-        (
-            UNTIL_3_14, NONBLOCKING, (good(BLOCKING),),
-            "programs that must not be stopped, such as those with socket timeouts, are not sampled",
-        ),
-        (
-            UNTIL_3_14, CPYTHON, (good(BLOCKING), good(NONBLOCKING)),
-            "`auto` takes blocking pyspy in any case, but sampler='cpython' cannot be used",
-        ),
-        (
-            UNTIL_3_14, INPROCESS, (good(BLOCKING),),
-            "`auto` takes blocking pyspy in any case, but sampler='inprocess' cannot be used",
-        ),
-        (
-            SINCE_3_15, BLOCKING, (good(CPYTHON), good(NONBLOCKING)),
-            "`auto` takes cpython in any case, but blocking=True and native=True cannot be used",
-        ),
-        (
-            SINCE_3_15, NONBLOCKING, (good(CPYTHON), good(BLOCKING)),
-            "`auto` takes cpython in any case, but sampler='pyspy', blocking=False cannot be used",
-        ),
-        (
-            SINCE_3_15, CPYTHON, (good(BLOCKING), good(NONBLOCKING)),
-            "`auto` takes blocking pyspy instead (100 Hz, not 1,000 Hz): the program stops for each sample",
-        ),
-        (
-            SINCE_3_15, CPYTHON, (good(INPROCESS, Kind.INTERPRETER),),
-            f"`auto` takes inprocess instead (100 Hz, not 1,000 Hz): {INSIDE}",
-        ),
+        (UNTIL_3_14, BLOCKING, (good(NONBLOCKING),),
+         f"`auto` takes nonblocking pyspy instead: {TORN}; native=True cannot be used"),
+        (UNTIL_3_14, BLOCKING, (TIMER,),
+         f"`auto` takes inprocess instead: {INSIDE}; threads other than the main one are seen mostly "
+         "where they release the GIL"),
+        (UNTIL_3_14, NONBLOCKING, (good(BLOCKING), TIMER), f"{UNSTOPPED}, are sampled by inprocess"),
+        (UNTIL_3_14, NONBLOCKING, (good(BLOCKING),), f"{UNSTOPPED}, are not sampled"),
+        (UNTIL_3_14, CPYTHON, (good(BLOCKING), good(NONBLOCKING)),
+         "`auto` takes blocking pyspy in any case, but sampler='cpython' cannot be used"),
+        (UNTIL_3_14, INPROCESS, (good(BLOCKING),),
+         "`auto` takes blocking pyspy in any case, but sampler='inprocess' cannot be used"),
+        (SINCE_3_15, BLOCKING, (good(CPYTHON), good(NONBLOCKING)),
+         "`auto` takes cpython in any case, but blocking=True and native=True cannot be used"),
+        (SINCE_3_15, NONBLOCKING, (good(CPYTHON), good(BLOCKING)),
+         "`auto` takes cpython in any case, but sampler='pyspy', blocking=False cannot be used"),
+        (SINCE_3_15, CPYTHON, (good(BLOCKING), good(NONBLOCKING)),
+         "`auto` takes blocking pyspy instead (100 Hz, not 1,000 Hz): the program stops for each sample"),
+        (SINCE_3_15, CPYTHON, (good(INPROCESS, Kind.INTERPRETER),),
+         f"`auto` takes inprocess instead (100 Hz, not 1,000 Hz): {INSIDE}"),
         (FREE_THREADED_3_14, INPROCESS, (good(CPYTHON),), "`auto` takes cpython instead"),
-        (
-            UNTIL_3_14, BLOCKING, (good(CPYTHON),),
-            "`auto` records calls and wall times without samples",
-        ),
+        (UNTIL_3_14, BLOCKING, (good(CPYTHON),), "`auto` records calls and wall times without samples"),
     ],
 )  # fmt: skip
 def test_costs_follow_from_what_auto_takes(
@@ -142,15 +119,12 @@ def test_costs_follow_from_what_auto_takes(
 
 
 def test_a_sampler_that_can_never_read_this_python() -> None:
-    trials = (
-        Trial(BLOCKING, unsupported="py-spy does not read free-threaded Python"),
-        Trial(NONBLOCKING, unsupported="py-spy does not read free-threaded Python"),
-    )
+    why = "py-spy does not read free-threaded Python"
+    trials = [Trial(candidate, unsupported=why) for candidate in (BLOCKING, NONBLOCKING)]
     for works in (good(INPROCESS), failed(INPROCESS)):
         *never, _ = checked(*trials, works, order=FREE_THREADED_3_14)
         for check in never:
-            assert check.status is Status.NOT_APPLICABLE
-            assert check.found == "py-spy does not read free-threaded Python"
+            assert (check.status, check.found) == (Status.NOT_APPLICABLE, why)
             assert check.cost == check.fix == ""
 
 

@@ -46,6 +46,9 @@ def test_the_file_of_distributions_themselves(tmp_path: Path) -> None:
     assert system_facts(tmp_path, {}).manager is Manager.DNF
 
 
+BY_THE_SYSTEM = "g++ with the system's package manager"
+
+
 @pytest.mark.parametrize(
     ("manager", "install", "reinstall"),
     [
@@ -54,11 +57,7 @@ def test_the_file_of_distributions_themselves(tmp_path: Path) -> None:
         (Manager.APK, "sudo apk add g++", "sudo apk fix g++"),
         (Manager.PACMAN, "sudo pacman -S gcc", "sudo pacman -S gcc"),
         (Manager.ZYPPER, "sudo zypper install gcc-c++", "sudo zypper install --force gcc-c++"),
-        (
-            None,
-            "install g++ with the system's package manager",
-            "reinstall g++ with the system's package manager",
-        ),
+        (None, f"install {BY_THE_SYSTEM}", f"reinstall {BY_THE_SYSTEM}"),
     ],
 )
 def test_packages(manager: Manager | None, install: str, reinstall: str) -> None:

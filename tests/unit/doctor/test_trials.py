@@ -83,11 +83,7 @@ def test_every_registered_sampler_is_tried_in_all_candidates() -> None:
     assert candidates() == (*inside, *others)
     registry.register(Odd(missing=False))  # type: ignore[arg-type]
     assert candidates() == (*inside, ODD, *others)
-    assert [candidate.name for candidate in candidates()][2:5] == [
-        "odd",
-        "pyspy, blocking",
-        "pyspy, nonblocking",
-    ]
+    assert [one.name for one in candidates()][2:5] == ["odd", "pyspy, blocking", "pyspy, nonblocking"]
 
 
 PYSPY = (Candidate("pyspy", True), Candidate("pyspy", False))

@@ -17,9 +17,12 @@ A, B, C, D = (("a", USER), ("b", USER), ("c", USER), ("d", USER))
 
 
 @settings(max_examples=40)
-@given(profile=profiles(), width=st.integers(1, 120))
-def test_calls_are_inside_their_callers(profile: Profile, width: int) -> None:
-    rows = lay_out(call_tree(profile), width)
+@given(profile=profiles(), width=st.integers(1, 120), data=st.data())
+def test_calls_are_inside_their_callers_as_wide_as_their_shares_and_may_be_zoomed(
+    profile: Profile, width: int, data: st.DataObject
+) -> None:
+    tree = call_tree(profile)
+    rows = lay_out(tree, width)
     assert [(cell.left, cell.right) for cell in rows[0]] == [(0, width)]
     for callers, row in pairwise(rows):
         edges = {cell.path: cell for cell in callers}
@@ -27,26 +30,12 @@ def test_calls_are_inside_their_callers(profile: Profile, width: int) -> None:
         for cell in row:
             caller = edges[cell.path[:-1]]
             assert caller.left <= cell.left < cell.right <= caller.right
-
-
-@settings(max_examples=40)
-@given(profile=profiles(), width=st.integers(1, 120))
-def test_widths_are_shares(profile: Profile, width: int) -> None:
-    tree = call_tree(profile)
-    for cell in (cell for row in lay_out(tree, width) for cell in row):
-        share = cell.node.total_weight / max(1, tree.total_weight)
-        assert not cell.path or abs(cell.width - share * width) <= len(cell.path) + 1
-
-
-@settings(max_examples=40)
-@given(profile=profiles(), width=st.integers(1, 120), data=st.data())
-def test_a_zoomed_call_is_as_wide_as_the_graph(profile: Profile, width: int, data: st.DataObject) -> None:
-    tree = call_tree(profile)
-    paths = [cell.path for row in lay_out(tree, 10_000) for cell in row]
-    zoom = data.draw(st.sampled_from(paths))
-    rows = lay_out(tree, width, zoom)
-    assert [row[0].path for row in rows[: len(zoom) + 1]] == [zoom[:depth] for depth in range(len(zoom) + 1)]
-    assert all(len(row) == 1 and row[0].width == width for row in rows[: len(zoom) + 1])
+            share = cell.node.total_weight / max(1, tree.total_weight)
+            assert abs(cell.width - share * width) <= len(cell.path) + 1
+    zoom = data.draw(st.sampled_from([cell.path for row in lay_out(tree, 10_000) for cell in row]))
+    callers_and_call = lay_out(tree, width, zoom)[: len(zoom) + 1]
+    assert [row[0].path for row in callers_and_call] == [zoom[:depth] for depth in range(len(zoom) + 1)]
+    assert all(len(row) == 1 and row[0].width == width for row in callers_and_call)
 
 
 def test_places() -> None:
@@ -54,11 +43,8 @@ def test_places() -> None:
     assert [[(cell.left, cell.right) for cell in row] for row in rows] == [
         [(0, 12)], [(0, 9), (9, 12)], [(0, 6), (6, 9)]
     ]  # fmt: skip
-    assert [[cell.node.frame.name for cell in row] for row in lay_out(TREE, 12, (A, C))] == [
-        [""],
-        ["a"],
-        ["c"],
-    ]
+    zoomed = lay_out(TREE, 12, (A, C))
+    assert [[cell.node.frame.name for cell in row] for row in zoomed] == [[""], ["a"], ["c"]]
     assert len(lay_out(TREE, 12, rows=1)) == 2
 
 

@@ -48,25 +48,22 @@ def live_of(batches: Sequence[Profile], clock: ManualClock | None = None) -> Liv
 @given(batches=BATCHES)
 def test_sums_are_those_of_all_samples(batches: list[Profile]) -> None:
     live, together = live_of(batches), merge_profiles(batches)
-    assert live.overall.samples == together.total_weight
-    assert (live.overall.rounds, live.overall.sampled_s) == (10 * len(batches), len(batches))
-    found = {
-        live.tables.functions[number]: (cost.own, cost.total) for number, cost in costs(live.overall).items()
-    }
-    assert found == {
+    overall, recent = live.overall, live.recent(LONGEST_WINDOW_S)
+    assert overall.samples == together.total_weight
+    assert (overall.rounds, overall.sampled_s) == (10 * len(batches), len(batches))
+    assert (recent.stacks, recent.own, recent.total) == (overall.stacks, overall.own, overall.total)
+    found = costs(overall)
+    assert {live.tables.functions[number]: (cost.own, cost.total) for number, cost in found.items()} == {
         (row.name, row.file): (row.self_weight, row.total_weight) for row in rows_of_profile(together)
     }
-    assert tree_of(live.tables, live.overall).total_weight == together.total_weight
-
-
-@settings(max_examples=25)
-@given(batches=BATCHES)
-def test_the_longest_window_has_everything(batches: list[Profile]) -> None:
-    live = live_of(batches)
-    recent = live.recent(LONGEST_WINDOW_S)
-    assert (recent.stacks, recent.own, recent.total) == (
-        live.overall.stacks, live.overall.own, live.overall.total
-    )  # fmt: skip
+    assert tree_of(live.tables, overall).total_weight == together.total_weight
+    for number, cost in found.items():
+        rows = line_rows(live.tables, overall, number).values()
+        assert sum(row.own for row in rows) == cost.own
+        assert sum(row.total for row in rows) >= cost.total  # several lines of a recursive function
+    threads = thread_rows(live, overall)
+    assert sum(row.samples for row in threads) == overall.samples
+    assert all(0 <= row.working <= row.samples for row in threads)
 
 
 @settings(max_examples=25)
@@ -93,19 +90,6 @@ def test_selections_are_parts_of_the_whole(batches: list[Profile]) -> None:
         assert all(0 <= cost.waiting <= cost.own <= cost.total for cost in by_function.values())
 
 
-@settings(max_examples=25)
-@given(batches=BATCHES)
-def test_lines_and_threads_add_up(batches: list[Profile]) -> None:
-    live = live_of(batches)
-    for number, cost in costs(live.overall).items():
-        rows = line_rows(live.tables, live.overall, number).values()
-        assert sum(row.own for row in rows) == cost.own
-        assert sum(row.total for row in rows) >= cost.total  # several lines of a recursive function
-    rows = thread_rows(live, live.overall)
-    assert sum(row.samples for row in rows) == live.overall.samples
-    assert all(0 <= row.working <= row.samples for row in rows)
-
-
 @pytest.mark.parametrize(("window_s", "seconds"), [(1, 1), (1.5, 2), (3, 3), (60, 60)])
 def test_windows_slide(window_s: float, seconds: int) -> None:
     clock = ManualClock()
@@ -124,19 +108,15 @@ def test_a_window_shorter_than_a_batch_has_the_newest_batch() -> None:
     assert live.recent(1).achieved_hz == 10
 
 
-def test_what_batches_overlap_is_sampled_once() -> None:
+def test_what_batches_overlap_is_sampled_once_and_rates_without_rounds_are_not_known() -> None:
     live = LiveSamples()
-    live.add(Batch(0, 5, WORK, 50))
-    live.add(Batch(4.5, 9.5, WORK, 50))
-    live.add(Batch(11, 12, WORK, 10))
+    assert live.overall.achieved_hz is None
+    for began_s, until_s, rounds in ((0, 5, 50), (4.5, 9.5, 50), (11, 12, 10)):
+        live.add(Batch(began_s, until_s, WORK, rounds))
     assert (live.overall.sampled_s, live.until_s) == (10.5, 12)
-
-
-def test_rates_without_rounds_are_not_known() -> None:
     live = LiveSamples()
     live.add(Batch(0, 1, WORK, None))
     assert live.overall.achieved_hz is None
-    assert LiveSamples().overall.achieved_hz is None
 
 
 def test_a_reset_forgets_samples_and_keeps_numbers() -> None:
@@ -163,15 +143,17 @@ def names(live: LiveSamples, order: Order, text: str = "") -> list[str]:
     return [row.name for row in function_rows(live, live.recent(1), ALL, order, text)]
 
 
-def test_orders_and_filter() -> None:
+@pytest.mark.parametrize(
+    ("order", "text", "expected"),
+    [
+        (Order.RECENT_SELF, "", "abc"), (Order.RECENT_TOTAL, "", "bac"), (Order.SELF, "", "cab"),
+        (Order.TOTAL, "", "bca"), (Order.NAME, "", "abc"), (Order.NAME, "C", "c"),
+        (Order.NAME, "APP.PY", "abc"),
+    ],
+)  # fmt: skip
+def test_orders_and_filter(order: Order, text: str, expected: str) -> None:
     live = live_of([profile_of(("b c", 9)), profile_of(("b a", 4), ("b", 1))])
-    assert names(live, Order.RECENT_SELF) == ["a", "b", "c"]
-    assert names(live, Order.RECENT_TOTAL) == ["b", "a", "c"]
-    assert names(live, Order.SELF) == ["c", "a", "b"]
-    assert names(live, Order.TOTAL) == ["b", "c", "a"]
-    assert names(live, Order.NAME) == ["a", "b", "c"]
-    assert names(live, Order.NAME, "C") == ["c"]
-    assert len(names(live, Order.NAME, "APP.PY")) == 3
+    assert names(live, order, text) == [*expected]
 
 
 def test_work_comes_before_waiting() -> None:
@@ -199,20 +181,17 @@ def test_samples_are_kept_in_order_and_do_not_overlap(
         ends[thread] = start + weight
 
 
-def test_too_many_samples_are_not_kept_in_order() -> None:
-    history = History(most=3)
-    history.add(1.5, [(0, 0, 1)] * 3, (0, 1, 2))
-    assert (len(history), history.is_whole, history.starts(1.0)) == (3, True, (0, 1, 2))
-    history.add(2.5, [(0, 0, 1)], (0,))
-    history.add(3.5, [(0, 0, 1)], (0,))
-    assert (len(history), history.is_whole, history.began_s) == (0, False, 1.5)
-    assert history.starts(1.0) == ()
-
-
-def test_starts_that_are_not_known() -> None:
+def test_starts_that_are_not_known_and_samples_that_are_too_many() -> None:
     history = History()
     assert history.starts(1.0) == ()
     history.add(0, [(0, 0, 1)], ())
+    assert history.starts(1.0) == ()
+    history = History(most=3)
+    history.add(1.5, [(0, 0, 1)] * 3, (0, 1, 2))
+    assert (len(history), history.is_whole, history.starts(1.0)) == (3, True, (0, 1, 2))
+    for began_s in (2.5, 3.5):
+        history.add(began_s, [(0, 0, 1)], (0,))
+    assert (len(history), history.is_whole, history.began_s) == (0, False, 1.5)
     assert history.starts(1.0) == ()
 
 

@@ -17,16 +17,19 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.process import detached, procfs
 from profkit.process.detached import Detached, Watched, start_detached, watch
+from tests.support.waiting import until
 
 PYTHON = sys.executable
 SLEEPER = "import sys, time; print('started', flush=True); time.sleep(600)"
 SLEEPING = (PYTHON, "-I", "-S", "-c", SLEEPER)
 
 
-def begin(folder: Path, *argv: str, log: Path | None = None) -> Detached | None:
+def begin(folder: Path, *argv: str, log: Path | None = None) -> Detached:
     """Start a program with a mark in a folder, and by default with its log there."""
     mark = str(folder / "mark")
-    return start_detached((*argv, mark), mark, log or folder / "log", SYSTEM_CLOCK, 30)
+    begun = start_detached((*argv, mark), mark, log or folder / "log", SYSTEM_CLOCK, 30)
+    assert begun is not None
+    return begun
 
 
 @pytest.fixture
@@ -56,20 +59,13 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Watched]]:
         process.close()
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline_s = SYSTEM_CLOCK.monotonic_s() + 30
-    while not condition():
-        assert SYSTEM_CLOCK.monotonic_s() < deadline_s
-        SYSTEM_CLOCK.sleep(0.005)
-
-
 def test_it_is_no_child_and_leads_its_session(start: Callable[[str], Watched], tmp_path: Path):
     process = start(SLEEPER)
     with pytest.raises(ChildProcessError):
         os.waitpid(process.pid, os.WNOHANG)
     assert os.getsid(process.pid) == process.pid
     assert procfs.status(process.pid)["PPid"] != str(os.getpid())
-    wait_for(lambda: "started" in (tmp_path / "log").read_text())
+    until(lambda: "started" in (tmp_path / "log").read_text())
 
 
 def test_the_program_has_no_child_at_all(tmp_path: Path):
@@ -94,22 +90,21 @@ def test_many_at_once_are_distinguished(start: Callable[[str], Watched]):
     assert len({start(SLEEPER).pid for _ in range(8)}) == 8
 
 
-def test_without_a_python_of_its_own(
-    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["embedded", "missing", "failing"])
+def test_without_an_interpreter_that_works(
+    kind: str, start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    if kind == "embedded":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    else:
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
+    if kind == "failing":
+        (tmp_path / "python3").symlink_to("/bin/false")
     process = start(SLEEPER)
     assert os.getsid(process.pid) == process.pid
-    wait_for(lambda: (tmp_path / "log").read_text() == "started\n")
-
-
-def test_where_the_interpreter_is_gone(
-    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
-    process = start(SLEEPER)
-    assert os.getsid(process.pid) == process.pid
-    wait_for(lambda: "started" in (tmp_path / "log").read_text())
+    assert b"setsid" not in b"".join(procfs.command_line(procfs.parent(process.pid) or 0))
+    until(lambda: (tmp_path / "log").read_text().endswith("started\n"))
+    assert kind != "embedded" or (tmp_path / "log").read_text() == "started\n"
 
 
 def test_its_files_are_for_its_user_alone(start: Callable[[str], Watched], tmp_path: Path):
@@ -118,17 +113,8 @@ def test_its_files_are_for_its_user_alone(start: Callable[[str], Watched], tmp_p
         start(f"open({str(tmp_path / 'made')!r}, 'w'); {SLEEPER}")
     finally:
         assert os.umask(before) == 0
-    wait_for((tmp_path / "made").exists)
+    until((tmp_path / "made").exists)
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o600
-
-
-def test_with_an_interpreter_that_does_not_work(
-    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    (tmp_path / "python3").symlink_to("/bin/false")
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
-    process = start(SLEEPER)
-    assert b"setsid" not in b"".join(procfs.command_line(procfs.parent(process.pid) or 0))
 
 
 def test_without_a_setsid_the_watchdog_does_its_work(
@@ -144,7 +130,6 @@ def test_without_a_setsid_the_watchdog_does_its_work(
 
 def test_where_the_log_takes_no_report(tmp_path: Path):
     begun = begin(tmp_path, *SLEEPING, log=Path("/dev/null"))
-    assert begun is not None
     argv = (*SLEEPING, str(tmp_path / "mark"))
     assert procfs.command_line(begun.pid) == tuple(map(os.fsencode, argv))
     assert begun.watchdog_pid == procfs.parent(begun.pid)
@@ -187,7 +172,7 @@ def test_a_thread_is_not_taken_for_its_program(start: Callable[[str], Watched], 
     process = start(
         f"import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); {SLEEPER}"
     )
-    wait_for(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
+    until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
     mark = os.fsencode(tmp_path / "mark0")
     threads = sorted(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
     assert detached._program_among(threads[1:], mark) is None
@@ -196,19 +181,18 @@ def test_a_thread_is_not_taken_for_its_program(start: Callable[[str], Watched], 
 
 def test_the_watchdog_is_named_and_ends_with_its_program(tmp_path: Path):
     begun = begin(tmp_path, *SLEEPING)
-    assert begun is not None
     assert begun.watchdog_pid is not None
     assert procfs.parent(begun.pid) == begun.watchdog_pid
     assert os.listdir(f"/proc/{begun.watchdog_pid}/fd") == ["0", "1", "2"]
     os.kill(begun.pid, signal.SIGKILL)
-    wait_for(lambda: not procfs.is_running(begun.watchdog_pid))
+    until(lambda: not procfs.is_running(begun.watchdog_pid))
     assert "profkit-watchdog: ended by signal 9\n" in (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
 def test_the_watchdog_ignores_signals_before_its_program_runs(tmp_path: Path, signum: signal.Signals):
-    assert begin(tmp_path, "/bin/sh", "-c", f"kill -{int(signum)} $PPID; exec sleep 0.2") is not None
-    wait_for(lambda: "ended with exit status 0" in (tmp_path / "log").read_text())
+    begin(tmp_path, "/bin/sh", "-c", f"kill -{int(signum)} $PPID; exec sleep 0.2")
+    until(lambda: "ended with exit status 0" in (tmp_path / "log").read_text())
 
 
 def test_no_launcher_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -230,7 +214,6 @@ def test_a_script_runs_under_its_interpreter(tmp_path: Path):
     script.write_text(f"#!{sys.executable}\n{SLEEPER}\n")
     script.chmod(0o755)
     begun = begin(tmp_path, str(script))
-    assert begun is not None
     assert procfs.command_line(begun.pid)[-2:] == (os.fsencode(script), os.fsencode(tmp_path / "mark"))
     os.kill(begun.pid, signal.SIGKILL)
 
@@ -246,8 +229,9 @@ def test_a_program_that_cannot_run_is_the_systems_error(tmp_path: Path):
 
 def test_without_a_watchdog_it_leaves_its_reason_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert begin(tmp_path, str(tmp_path / "no")) is None
-    assert f"failed to execute {tmp_path / 'no'}" in (tmp_path / "log").read_text()
+    missing, mark = str(tmp_path / "no"), str(tmp_path / "mark")
+    assert start_detached((missing, mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30) is None
+    assert f"failed to execute {missing}" in (tmp_path / "log").read_text()
 
 
 def test_an_interrupt_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -257,7 +241,7 @@ def test_an_interrupt_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(detached, "_reported", interrupted)
     with pytest.raises(KeyboardInterrupt):
         begin(tmp_path, *SLEEPING)
-    wait_for(lambda: not list(detached._marked(os.fsencode(tmp_path / "mark"))))
+    until(lambda: not list(detached._marked(os.fsencode(tmp_path / "mark"))))
 
 
 def test_pids_wrap_around():

@@ -33,18 +33,10 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_branch(checkout: Path) -> None:
+@pytest.mark.parametrize("change", ["branch -m main", "pack-refs --all", "checkout -q --detach"])
+def test_the_commit_of_a_checkout(checkout: Path, change: str) -> None:
+    git(checkout, *change.split())
     assert git_commit(checkout / "deep" / "er") == git(checkout, "rev-parse", "HEAD")
-
-
-def test_packed_references(checkout: Path) -> None:
-    git(checkout, "pack-refs", "--all")
-    assert git_commit(checkout) == git(checkout, "rev-parse", "HEAD")
-
-
-def test_a_detached_head(checkout: Path) -> None:
-    git(checkout, "checkout", "-q", "--detach")
-    assert git_commit(checkout) == git(checkout, "rev-parse", "HEAD")
 
 
 def test_a_linked_work_tree(checkout: Path) -> None:

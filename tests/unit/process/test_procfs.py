@@ -82,16 +82,14 @@ def test_the_command_line_keeps_empty_arguments():
         assert procfs.command_line(child.pid)[-3:] == (text.encode(), b"", b"x y")
 
 
-def test_memory_and_namespace():
+def test_this_process():
     assert procfs.resident_bytes(os.getpid()) == pytest.approx(psutil.Process().memory_info().rss, rel=0.2)
     link = os.readlink("/proc/self/ns/pid")
     assert link == f"pid:[{procfs.pid_namespace_inode(os.getpid())}]"
-
-
-def test_dumpable():
-    assert procfs.is_dumpable(os.getpid())
-    assert procfs.is_dumpable(os.getppid())
-    assert procfs.is_dumpable(NOBODY)
+    assert all(map(procfs.is_dumpable, (os.getpid(), os.getppid(), NOBODY)))
+    assert not procfs.is_of_other_namespace()
+    assert not procfs.has_foreign_children()
+    assert count_samplers() >= 0
 
 
 def test_the_processor_has_a_frequency():
@@ -120,14 +118,12 @@ def test_the_wait_for_a_processor(tmp_path: Path, text: str | None, wait_s: floa
 
 
 def test_whose_namespace_a_proc_folder_shows(tmp_path: Path):
-    assert not procfs.is_of_other_namespace()
     assert not procfs.is_of_other_namespace(str(tmp_path / "missing"))
     (tmp_path / "self").symlink_to("77")
     assert procfs.is_of_other_namespace(str(tmp_path))
 
 
 def test_where_children_start(tmp_path: Path):
-    assert not procfs.has_foreign_children()
     assert not procfs.has_foreign_children(str(tmp_path))  # Linux before 4.12
     namespaces = tmp_path / "self" / "ns"
     namespaces.mkdir(parents=True)
@@ -148,9 +144,8 @@ def test_processes_of_py_spy(tmp_path: Path) -> None:
     add_process(tmp_path, 10, "/venv/bin/py-spy", "py-spy", "record", "-p", "7", "-r", "100", "-d", "605")
     add_process(tmp_path, 11, "/usr/local/bin/py-spy", "py-spy", "record", "-r", "20", "--idle")
     add_process(tmp_path, 12, "/venv/bin/py-spy", "py-spy", "dump", "-p", "7")
-    add_process(
-        tmp_path, 13, "/usr/bin/python3.11", "python", "watchdog.py", "/venv/bin/py-spy", "-r", "100", "x"
-    )
+    watchdog = ("python", "watchdog.py", "/venv/bin/py-spy", "-r", "100", "x")
+    add_process(tmp_path, 13, "/usr/bin/python3.11", *watchdog)
     add_process(tmp_path, 14, None)
     (tmp_path / "self").mkdir()
     assert count_samplers(str(tmp_path)) == 2
@@ -178,7 +173,3 @@ def test_the_command_line_of_the_cpython_sampler_is_found(tmp_path: Path) -> Non
     words = cpython_process.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
     add_process(tmp_path, 10, "/usr/bin/python3.14", *words)
     assert count_samplers(str(tmp_path)) == 1
-
-
-def test_this_machine() -> None:
-    assert count_samplers() >= 0

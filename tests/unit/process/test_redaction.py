@@ -37,21 +37,12 @@ PLAIN = st.text(st.sampled_from("abcXYZ0189_./"), min_size=1, max_size=12)
 
 
 @given(SECRET_NAMES, VALUES, st.sampled_from(["--{}={}", "-{}={}", "{}={}", "+{}={}"]))
-def test_a_value_after_an_equals_sign(name: str, value: str, form: str) -> None:
-    (shown,) = RULE.argv([form.format(name, value)])
-    assert value not in shown
-    assert shown == form.format(name, HIDDEN)
-
-
-@given(SECRET_NAMES, VALUES)
-def test_a_value_after_a_space(name: str, value: str) -> None:
+def test_values_of_secret_names(name: str, value: str, form: str) -> None:
+    given, hidden = form.format(name, value), form.format(name, HIDDEN)
+    assert RULE.argv([given]) == (hidden,)
     assert RULE.argv(["python", "x.py", f"--{name}", value, "rest"]) == (
         "python", "x.py", f"--{name}", HIDDEN, "rest",
     )  # fmt: skip
-
-
-@given(SECRET_NAMES, VALUES)
-def test_a_variable(name: str, value: str) -> None:
     variable = name.replace("-", "_").replace(".", "_")
     assert RULE.variables([(variable, value), ("LANG", "C")]) == ((variable, HIDDEN), ("LANG", "C"))
 

@@ -19,19 +19,15 @@ options = st.fixed_dictionaries(
 )
 
 
-@given(environments, options)
-def test_a_program_finds_its_environment_as_it_was(environ: dict[str, str], given: ProfilerOptions) -> None:
+@given(environments, options, st.booleans())
+def test_a_program_finds_its_environment_as_it_was_except_a_switch_for_each_python(
+    environ: dict[str, str], given: ProfilerOptions, compilations: bool
+) -> None:
     found = launching(environ, given, "id")
     assert found[PATH].split(os.pathsep)[0] == HOOK
     assert found[LAUNCH] == "id"
     assert take_switch(found) == (given, False)
     assert found == environ
-
-
-@given(environments, options, st.booleans())
-def test_a_switch_for_each_python_stays(
-    environ: dict[str, str], given: ProfilerOptions, compilations: bool
-) -> None:
     environ |= switch(environ, given, compilations=compilations, each=True)
     before = dict(environ)
     assert take_switch(environ) == (given, compilations)

@@ -60,11 +60,7 @@ def test_an_end_by_the_watchdog(text: str, reason: str | None, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("text", "ended"),
-    [
-        (STARTED, None),
-        (STARTED + EXITED, "with exit status 3"),
-        (EXITED + STARTED + KILLED, "by signal 9 (SIGKILL)"),
-    ],
+    [(STARTED, None), (STARTED + EXITED, "with exit status 3"), (EXITED + KILLED, "by signal 9 (SIGKILL)")],
 )
 def test_the_last_report_of_an_end(text: str, ended: str | None) -> None:
     assert ended_how(text) == ended
@@ -73,11 +69,7 @@ def test_the_last_report_of_an_end(text: str, ended: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        (
-            STARTED + EXITED,
-            None,
-            "ended without its output, with exit status 3, and printed nothing; make sure",
-        ),
+        (STARTED + EXITED, None, "ended without its output, with exit status 3, and printed nothing; make"),
         (f"x{'y' * 400}\n{KILLED}", None, f"by signal 9 (SIGKILL), after printing '{'y' * 400}'; make sure"),
         (STARTED + EXITED, "Strange", "Strange (with exit status 3); see its log"),
         (STARTED, "Strange", "Strange; see its log in the spool; the command was `/bin/sampler --pid=4711`"),

@@ -18,6 +18,7 @@ from tests.unit.samplers.proc_folders import PID, write_proc
 SIGSYS = -31
 USER = AttachFacts(users=(1000,) * 3, groups=(1000,) * 3, sampler_user=1000, sampler_group=1000)
 ROOT = AttachFacts(users=(0,) * 3, groups=(0,) * 3, sampler_user=0, sampler_group=0, may_trace=True)
+TRACED = replace(USER, tracer_pid=7)
 OPEN = CallResults(ptrace=ESRCH, read_self=0, read_target=EFAULT, mem_file=0)
 CLOSED = replace(OPEN, read_target=EPERM, mem_file=EACCES)
 
@@ -78,22 +79,38 @@ def test_which_call_a_filter_refuses(facts: AttachFacts, answer: int, name: str,
     assert abilities(neither) == (False, file_helps)
 
 
-def test_a_filter_without_results():
-    denial = explain(replace(USER, filters=2), None)
-    assert denial.cause is DenialCause.SECCOMP
-    assert "refuses ptrace or process_vm_readv: allow ptrace and process_vm_readv" in denial.cause_and_fix
-    assert abilities(denial) == (False, True)
-
-
-def test_calls_that_the_kernel_does_not_implement():
-    denial = explain(USER, replace(OPEN, ptrace=ENOSYS))
-    assert denial.cause is DenialCause.NOT_IMPLEMENTED
-    assert "does not implement ptrace (ENOSYS)" in denial.cause_and_fix
-    assert abilities(denial) == (False, True)
-
-
-def test_a_refusal_without_a_filter_is_a_security_modules():
-    assert explain(ROOT, replace(OPEN, ptrace=EPERM)).cause is DenialCause.SECURITY_MODULE
+@pytest.mark.parametrize(
+    ("facts", "results", "cause", "words", "able"),
+    [
+        (
+            replace(USER, filters=2), None, DenialCause.SECCOMP,
+            "refuses ptrace or process_vm_readv: allow ptrace and process_vm_readv", (False, True),
+        ),
+        (
+            USER, replace(OPEN, ptrace=ENOSYS), DenialCause.NOT_IMPLEMENTED,
+            "does not implement ptrace (ENOSYS)", (False, True),
+        ),
+        # A refusal without a filter.
+        (ROOT, replace(OPEN, ptrace=EPERM), DenialCause.SECURITY_MODULE, "security module", (False, True)),
+        # A tracer leaves memory readable, and does not hide another cause.
+        (TRACED, None, DenialCause.TRACED, "process 7 is tracing it: end that debugger", (False, True)),
+        (TRACED, OPEN, DenialCause.TRACED, "process 7 is tracing it: end that debugger", (False, True)),
+        (replace(TRACED, dumpable=False), None, DenialCause.NOT_DUMPABLE, "not dumpable", (False, False)),
+        (
+            replace(TRACED, filters=1), replace(OPEN, ptrace=EPERM), DenialCause.SECCOMP,
+            "refuses ptrace (EPERM)", (False, True),
+        ),
+        # Results overrule facts.
+        (replace(USER, dumpable=False), OPEN, DenialCause.UNKNOWN, "try again", (True, True)),
+    ],
+)  # fmt: skip
+def test_other_causes(
+    facts: AttachFacts, results: CallResults | None, cause: DenialCause, words: str, able: tuple[bool, bool]
+):
+    denial = explain(facts, results)
+    assert denial.cause is cause
+    assert words in denial.cause_and_fix
+    assert abilities(denial) == able
 
 
 def test_a_missing_permission_comes_before_refused_calls():
@@ -101,28 +118,6 @@ def test_a_missing_permission_comes_before_refused_calls():
     denial = explain(replace(USER, dumpable=False, filters=1), refused)
     assert denial.cause is DenialCause.NOT_DUMPABLE
     assert denial.refusals == {"ptrace": "EPERM", "process_vm_readv": "EPERM"}
-
-
-def test_a_tracer_leaves_memory_readable():
-    for results in (None, OPEN):
-        denial = explain(replace(USER, tracer_pid=7), results)
-        assert denial.cause is DenialCause.TRACED
-        assert "process 7 is tracing it: end that debugger" in denial.cause_and_fix
-        assert abilities(denial) == (False, True)
-
-
-def test_a_tracer_does_not_hide_another_cause():
-    assert explain(replace(USER, tracer_pid=7, dumpable=False), None).cause is DenialCause.NOT_DUMPABLE
-    assert explain(replace(USER, tracer_pid=7, filters=1), replace(OPEN, ptrace=EPERM)).cause is (
-        DenialCause.SECCOMP
-    )
-
-
-def test_results_overrule_facts():
-    denial = explain(replace(USER, dumpable=False), OPEN)
-    assert denial.cause is DenialCause.UNKNOWN
-    assert "try again" in denial.cause_and_fix
-    assert abilities(denial) == (True, True)
 
 
 def test_causes_in_a_proc_folder(tmp_path: Path):

@@ -36,14 +36,11 @@ def write(
 ) -> None:
     profiles = [
         {
-            "type": "sampled",
-            "name": name,
-            "unit": "seconds",
+            "type": "sampled", "name": name, "unit": "seconds", "weights": [0.01] * count,
             "samples": [[1] if name == OWN else [0]] * count,
-            "weights": [0.01] * count,
         }
         for name, count in counts.items()
-    ]
+    ]  # fmt: skip
     frames = [
         {"name": "f", "file": "/a.py", "line": 1, "col": None},
         {"name": "_run", "file": own_file, "line": 1, "col": None},
@@ -67,17 +64,24 @@ def test_profkits_own_thread_is_left_out(tmp_path: Path, own_file: str):
     assert recording.profile.period_ns == pytest.approx(1e7)
 
 
-def test_rounds_are_those_of_the_thread_that_was_seen_most(tmp_path: Path):
-    write(tmp_path, {'Thread 7 "MainThread"': 5, OWN: 7, 'Thread 9 "late"': 2})
-    assert read(tmp_path).rounds == 7
-    cpu_time = SAMPLER.plan(SamplerOptions(idle=False), LiveStacks(1, 1))
-    assert read(tmp_path, cpu_time).rounds is None
-
-
-def test_nothing_was_seen(tmp_path: Path):
-    write(tmp_path, {})
-    recording = read(tmp_path)
-    assert (recording.rounds, recording.profile.samples, recording.notes) == (0, (), ())
+@pytest.mark.parametrize(
+    ("counts", "idle", "rounds", "starts"),
+    [
+        ({}, True, 0, ()),
+        ({'Thread 7 "MainThread"': 5, OWN: 7, 'Thread 9 "late"': 2}, True, 7, ()),
+        ({'Thread 7 "MainThread"': 400, 'Thread 9 "pool"': 397}, True, 400, (0, 3)),
+        ({'Thread 7 "MainThread"': 400, 'Thread 9 "late"': 390}, True, 400, ()),
+        ({'Thread 7 "MainThread"': 400, 'Thread 9 "pool"': 397}, False, None, ()),
+    ],
+    ids=["nothing was seen", "profkit's own thread was seen most", "nearly all rounds", "late", "CPU time"],
+)
+def test_rounds_are_those_of_the_thread_that_was_seen_most(
+    counts: dict[str, int], idle: bool, rounds: int | None, starts: tuple[int, ...], tmp_path: Path
+) -> None:
+    write(tmp_path, counts)
+    recording = read(tmp_path, SAMPLER.plan(SamplerOptions(idle=idle), LiveStacks(1, 1)))
+    assert (recording.rounds, recording.profile.starts, recording.notes) == (rounds, starts, ())
+    assert len(recording.profile.samples) == len(counts.keys() - {OWN})
 
 
 def test_errors_and_lateness(tmp_path: Path):
@@ -97,16 +101,6 @@ def test_samples_without_a_log(tmp_path: Path):
 def test_no_samples_is_damage(tmp_path: Path):
     with pytest.raises(DamagedFile, match=r"segment-002\.speedscope\.json"):
         read(tmp_path)
-
-
-def test_samples_of_threads_in_nearly_all_rounds_have_starts(tmp_path: Path) -> None:
-    write(tmp_path, {'Thread 7 "MainThread"': 400, 'Thread 9 "pool"': 397})
-    assert read(tmp_path).profile.starts == (0, 3)
-    write(tmp_path, {'Thread 7 "MainThread"': 400, 'Thread 9 "late"': 390})
-    assert read(tmp_path).profile.starts == ()
-    write(tmp_path, {'Thread 7 "MainThread"': 400, 'Thread 9 "pool"': 397})
-    cpu_time = SAMPLER.plan(SamplerOptions(idle=False), LiveStacks(1, 1))
-    assert read(tmp_path, cpu_time).profile.starts == ()
 
 
 WORK = Frame("work", "/home/ann/worker.py", 3)
@@ -150,10 +144,7 @@ def test_functions_that_are_called_process_stay() -> None:
             "python -B -c from multiprocessing.spawn import spawn_main; spawn_main(4)",
             "multiprocessing worker",
         ),
-        (
-            "python -c from multiprocessing.resource_tracker import main;main(13)",
-            "multiprocessing resource tracker",
-        ),
+        ("python -c from multiprocessing.resource_tracker import main", "multiprocessing resource tracker"),
         ("python -c import time", "python -c …"),
         ("python -m http.server 80", "python -m http.server"),
         ("python -u", "python"),

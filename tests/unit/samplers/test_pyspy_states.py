@@ -62,12 +62,17 @@ def samples_of(measured: Measured) -> dict[int, list[tuple[int, str, ThreadState
     return found
 
 
-def measured_states(
-    letters: str, names: str, process_: ProcessRounds | None = None, *, stops: bool = False
-) -> list[ThreadState]:
-    rounds = process_ or process({MAIN: (0, "s" + letters)})
+def measure(names: str, rounds: ProcessRounds, *, stops: bool = False) -> tuple[Measured, list[ThreadState]]:
+    """Samples of the main thread in these rounds, and the state of each."""
     measured = with_states(profile_of({MAIN: names}), {PID: rounds}, stops=stops)
-    return [state for _, _, state in samples_of(measured).get(MAIN, [])]
+    return measured, [state for _, _, state in samples_of(measured).get(MAIN, [])]
+
+
+def main_thread(letters: str, *times: Times, failed: Iterable[int] = ()) -> ProcessRounds:
+    """Rounds of a process with one thread, the first of them before its first sample."""
+    rounds = process({MAIN: (0, "s" + letters)}, failed=failed)
+    rounds.threads[MAIN][0].times += times
+    return rounds
 
 
 @given(main=patterns, late=patterns, data=st.data())
@@ -123,82 +128,69 @@ def test_threads_of_several_processes() -> None:
 
 
 def test_states_of_unknown_threads_are_unknown() -> None:
-    measured = with_states(profile_of({MAIN: "ab", 9: "cd"}), {PID: process({MAIN: (0, "sww")})}, stops=False)
+    measured = with_states(profile_of({MAIN: "ab", 9: "cd"}), {PID: main_thread("ww")}, stops=False)
     assert samples_of(measured)[9] == [(0, "c", UNKNOWN), (1, "d", UNKNOWN)]
 
 
 def test_an_id_that_was_used_again() -> None:
-    rounds = process({MAIN: (0, "s" * 21)})
+    rounds = main_thread("s" * 20)
     rounds.threads[9] = [ThreadRounds(3, bytearray(b"www")), ThreadRounds(8, bytearray(b"sss"))]
     found = samples_of(with_states(profile_of({MAIN: "a" * 20, 9: "bbbccc"}), {PID: rounds}, stops=False))
     assert [state for _, _, state in found[9]] == [WORKING] * 3 + [WAITING] * 3
 
 
 def test_samples_after_the_end_of_the_journal_have_no_state() -> None:
-    states = measured_states("w" * 100, "a" * 150)
+    measured, states = measure("a" * 150, main_thread("w" * 100))
     assert states == [WORKING] * 100 + [UNKNOWN] * 50
-    rounds = process({MAIN: (0, "s" + "w" * 100)})
-    assert with_states(profile_of({MAIN: "a" * 150}), {PID: rounds}, stops=False).rounds == 150
+    assert measured.rounds == 150
 
 
 @pytest.mark.parametrize("stops", [False, True])
 def test_no_state_is_known(stops: bool) -> None:
-    rounds = process({MAIN: (0, "s")})
+    rounds = main_thread("")
     rounds.threads[MAIN][0].letters.clear()
-    measured = with_states(profile_of({MAIN: "ab" * 10}), {PID: rounds}, stops=stops)
-    assert {state for _, _, state in samples_of(measured)[MAIN]} == {UNKNOWN}
+    assert set(measure("ab" * 10, rounds, stops=stops)[1]) == {UNKNOWN}
 
 
 def test_samples_without_rounds_between_them_are_spread() -> None:
-    assert measured_states("w" * 50 + "s" * 50, "a" * 10 + "b" * 10) == [WORKING] * 10 + [WAITING] * 10
+    _, states = measure("a" * 10 + "b" * 10, main_thread("w" * 50 + "s" * 50))
+    assert states == [WORKING] * 10 + [WAITING] * 10
 
 
 def test_a_stopped_process_is_not_seen() -> None:
-    letters = "w" * 50 + "p" * 100 + "s" * 50
-    rounds = process({MAIN: (0, "s" + letters)})
-    measured = with_states(profile_of({MAIN: "a" * 150 + "b" * 50}), {PID: rounds}, stops=False)
+    measured, _ = measure("a" * 150 + "b" * 50, main_thread("w" * 50 + "p" * 100 + "s" * 50))
     found = samples_of(measured)[MAIN]
     assert found == [(n, "a", WORKING) for n in range(50)] + [(n, "b", WAITING) for n in range(150, 200)]
     assert (measured.rounds, measured.unseen_ns) == (100, pytest.approx(100 * PERIOD_MS * 1e6))
 
 
-def test_failed_rounds_are_not_seen() -> None:
-    rounds = process({MAIN: (0, "s" + "w" * 99)}, failed=range(40, 90))
-    measured = with_states(profile_of({MAIN: "a" * 49}), {PID: rounds}, stops=False)
-    assert (measured.rounds, measured.unseen_ns) == (49, pytest.approx(50 * PERIOD_MS * 1e6))
-
-
-def test_rounds_that_fail_now_and_then_are_only_lost() -> None:
-    rounds = process({MAIN: (0, "s" + "w" * 99)}, failed=range(3, 90, 4))
-    measured = with_states(profile_of({MAIN: "a" * 77}), {PID: rounds}, stops=False)
-    assert (measured.rounds, measured.unseen_ns) == (77, 0)
+@pytest.mark.parametrize(
+    ("failed", "rounds", "unseen"), [(range(40, 90), 49, 50), (range(3, 90, 4), 77, 0)], ids=["long", "some"]
+)
+def test_rounds_that_fail_are_not_seen_unless_they_are_only_lost(
+    failed: range, rounds: int, unseen: int
+) -> None:
+    measured, _ = measure("a" * rounds, main_thread("w" * 99, failed=failed))
+    assert (measured.rounds, measured.unseen_ns) == (rounds, pytest.approx(unseen * PERIOD_MS * 1e6))
 
 
 def test_the_time_of_a_thread_is_that_in_which_it_could_be_read() -> None:
     """After 1 s of work, the process becomes another program that waits for 2 s."""
-    rounds = process({MAIN: (0, "s" + "w" * 100 + "s" * 200)}, failed=range(101, 301))
-    rounds.threads[MAIN][0].times += [
-        Times(number, min(1.0, (number - 1) / 100), 0.0, number) for number in range(1, 301, 25)
-    ]
-    measured = with_states(profile_of({MAIN: "a" * 100}), {PID: rounds}, stops=False)
-    assert [state for _, _, state in samples_of(measured)[MAIN]] == [WORKING] * 100
+    times = (Times(number, min(1.0, (number - 1) / 100), 0.0, number) for number in range(1, 301, 25))
+    measured, states = measure("a" * 100, main_thread("w" * 100 + "s" * 200, *times, failed=range(101, 301)))
+    assert states == [WORKING] * 100
     assert measured.unseen_ns == pytest.approx(200 * PERIOD_MS * 1e6)
 
 
-def test_a_thread_that_does_not_run_any_more_waits() -> None:
-    letters = "w" * 40 + "wssss" * 12
-    rounds = process({MAIN: (0, "s" + letters)})
-    rounds.threads[MAIN][0].times += [Times(1, 0.0, 0.0, 1), Times(41, 0.4, 0.0, 2)]
-    measured = with_states(profile_of({MAIN: "a" * 40 + "b" * 60}), {PID: rounds}, stops=False)
-    states = [state for _, _, state in samples_of(measured)[MAIN]]
-    assert states.count(WORKING) in (39, 40, 41)
-
-
-def test_what_a_thread_used_at_the_end_is_not_known_if_the_process_was_killed() -> None:
-    rounds = process({MAIN: (0, "s" + "w" * 100)})
-    rounds.threads[MAIN][0].times += [Times(1, 0.0, 0.0, 1), Times(61, 0.6, 0.0, 2)]
-    measured = with_states(profile_of({MAIN: "a" * 100}), {PID: rounds}, stops=False)
-    assert [state for _, _, state in samples_of(measured)[MAIN]] == [WORKING] * 100
+@pytest.mark.parametrize(
+    ("letters", "round_", "working"),
+    [("w" * 40 + "wssss" * 12, 41, {39, 40, 41}), ("w" * 100, 61, {100})],
+    ids=["it does not run any more", "it was killed, so what it used at the end is not known"],
+)
+def test_a_thread_whose_times_end_early(letters: str, round_: int, working: set[int]) -> None:
+    last = Times(round_, (round_ - 1) / 100, 0.0, 2)
+    _, states = measure("a" * 40 + "b" * 60, main_thread(letters, Times(1, 0.0, 0.0, 1), last))
+    assert states.count(WORKING) in working
 
 
 @pytest.mark.parametrize(
@@ -215,51 +207,44 @@ def test_what_a_thread_used_at_the_end_is_not_known_if_the_process_was_killed() 
     ids=["steady", "pause", "pause in parts", "late", "slow rounds", "one round", "none"],
 )  # fmt: skip
 def test_a_pause_is_not_seen(clock: list[tuple[int, int]], unseen_ms: float) -> None:
-    rounds = replace(process({MAIN: (0, "s" + "w" * 99)}), clock=clock)
-    measured = with_states(profile_of({MAIN: "a" * 99}), {PID: rounds}, stops=False)
+    measured, _ = measure("a" * 99, replace(main_thread("w" * 99), clock=clock))
     assert measured.unseen_ns == pytest.approx(unseen_ms * 1e6)
 
 
 def timed(letters: str, cpu: float, late: float = 0.0, slices: int = 0) -> ProcessRounds:
     """Rounds of one thread with its use of processors: parts of its time, and how often it began to run."""
-    rounds = process({MAIN: (0, "s" + letters)})
     length_s = len(letters) * PERIOD_MS / 1e3
-    rounds.threads[MAIN][0].times += [
-        Times(1, 5.0, 1.0, 7), Times(rounds.rounds, 5.0 + cpu * length_s, 1.0 + late * length_s, 7 + slices)
-    ]  # fmt: skip
-    return rounds
+    last = Times(len(letters) + 1, 5.0 + cpu * length_s, 1.0 + late * length_s, 7 + slices)
+    return main_thread(letters, Times(1, 5.0, 1.0, 7), last)
 
 
-def test_states_that_add_up_to_the_time_on_processors_are_right() -> None:
-    letters = "w" * 30 + "s" * 70
-    states = measured_states(letters, "a" * 30 + "b" * 70, timed(letters, cpu=0.3))
-    assert states == [WORKING] * 30 + [WAITING] * 70
-    states = measured_states(letters, "a" * 30 + "b" * 70, timed(letters, cpu=0.2, late=0.15))
-    assert states == [WORKING] * 30 + [WAITING] * 70, "it also had to wait for a processor"
+@pytest.mark.parametrize(
+    ("letters", "cpu", "late"),
+    [("w" * 30 + "s" * 70, 0.3, 0), ("w" * 30 + "s" * 70, 0.2, 0.15), ("w" * 5 + "s" * 10, 0.9, 0)],
+    ids=["they add up to the time on processors", "it also waits for a processor", "a short thread"],
+)
+def test_states_that_stay(letters: str, cpu: float, late: float) -> None:
+    _, states = measure(letters, timed(letters, cpu, late))
+    assert states == [STATES[letter] for letter in letters]
 
 
-def test_waits_that_were_read_as_work_are_corrected() -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "working", "other"),
+    [
+        ("w" * 50, "wssss" * 10, {49, 50, 51}, WAITING), ("wwwws" * 10, "s" * 50, {49, 50}, WAITING),
+        ("w" * 50, "wgggg" * 10, {49, 50, 51}, GIL),
+    ],
+    ids=["waits read as work", "work read as waits", "waits for the GIL read as work"],
+)  # fmt: skip
+def test_states_are_corrected_by_the_time_on_processors(
+    first: str, second: str, working: set[int], other: ThreadState
+) -> None:
     """The sampler wakes a thread for its stop: it often seems to want a processor where it only waits."""
-    names = "a" * 50 + "b" * 50
-    letters = "w" * 50 + "wssss" * 10
-    states = measured_states(letters, names, timed(letters, cpu=0.5))
-    assert states.count(WORKING) in (49, 50, 51)
-    assert states[:50] == [WORKING] * 50
-
-
-def test_work_that_was_read_as_waiting_is_corrected() -> None:
-    names = "a" * 50 + "b" * 50
-    letters = "wwwws" * 10 + "s" * 50
-    states = measured_states(letters, names, timed(letters, cpu=0.5))
-    assert states.count(WORKING) in (49, 50)
-    assert states[50:] == [WAITING] * 50
-
-
-def test_a_thread_that_waits_for_the_gil_is_corrected_to_it() -> None:
-    letters = "w" * 50 + "wgggg" * 10
-    states = measured_states(letters, "a" * 50 + "b" * 50, timed(letters, cpu=0.5))
-    assert {state for state in states[50:] if state is not WORKING} == {GIL}
-    assert states[50:].count(WORKING) <= 1
+    _, states = measure("a" * 50 + "b" * 50, timed(first + second, cpu=0.5))
+    assert states.count(WORKING) in working
+    for half, found in ((first, states[:50]), (second, states[50:])):
+        assert len(set(half)) > 1 or found == [STATES[half[0]]] * 50, "what was read right stays"
+    assert {state for state in states if state is not WORKING} == {other}
 
 
 @pytest.mark.parametrize(
@@ -271,17 +256,8 @@ def test_a_thread_that_waits_for_a_processor_works_though_the_next_wait_was_read
     slices: int, letters: str, working: float
 ) -> None:
     """The sampler's stop takes it off the queue, and it then runs into its next wait."""
-    states = measured_states(
-        letters, "a" * 100, timed(letters, cpu=0.05, late=0.88, slices=slices), stops=True
-    )
+    _, states = measure("a" * 100, timed(letters, cpu=0.05, late=0.88, slices=slices), stops=True)
     assert states.count(WORKING) / 100 == pytest.approx(working, abs=0.03)
-
-
-def test_the_time_of_a_short_thread_says_nothing() -> None:
-    letters = "w" * 5 + "s" * 10
-    assert measured_states(letters, "a" * 5 + "b" * 10, timed(letters, cpu=0.9)) == (
-        [WORKING] * 5 + [WAITING] * 10
-    )
 
 
 def test_a_thread_that_is_only_woken_does_not_work() -> None:
@@ -301,10 +277,8 @@ def test_a_thread_that_is_only_woken_does_not_work() -> None:
     ids=["two lines", "always", "one line"],
 )
 def test_a_stop_is_neither_work_nor_waiting_for_a_processor(letters: str, names: str, working: int) -> None:
-    rounds = timed(letters, cpu=0.2, late=0.2, slices=80)
-    measured = with_states(profile_of({MAIN: names}), {PID: rounds}, stops=True)
-    found = [state for _, _, state in samples_of(measured)[MAIN]]
-    assert found.count(WORKING) == pytest.approx(working, abs=1)
+    _, states = measure(names, timed(letters, cpu=0.2, late=0.2, slices=80), stops=True)
+    assert states.count(WORKING) == pytest.approx(working, abs=1)
 
 
 LINES = st.dictionaries(

@@ -8,6 +8,7 @@ import tracemalloc
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,13 @@ def write(path: Path, samples: Samples, every: int = 4) -> Journal:
     return journal
 
 
+def written(samples: Samples, every: int = 4) -> bytes:
+    """Return the journal of samples."""
+    with TemporaryDirectory() as folder:
+        write(Path(folder, "stacks"), samples, every)
+        return Path(folder, "stacks").read_bytes()
+
+
 def weights(profile: Profile) -> Counter[tuple[int, int, tuple[tuple[str, str, int], ...]]]:
     """Weights by process, thread and stack, leaf first."""
     counted: Counter[tuple[int, int, tuple[tuple[str, str, int], ...]]] = Counter()
@@ -55,26 +63,25 @@ def weights(profile: Profile) -> Counter[tuple[int, int, tuple[tuple[str, str, i
     return counted
 
 
-@given(samples=SAMPLES)
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, samples: Samples) -> None:
-    path = tmp_path_factory.mktemp("journal") / "stacks"
-    write(path, samples)
-    journal = read_journal(path.read_bytes())
-    assert weights(journal.profile) == Counter((pid, tid, tuple(frames)) for pid, tid, frames in samples)
-    assert {thread.name for thread in journal.profile.threads} == {name_of(p, t) for p, t, _ in samples}
-    assert (journal.pid, journal.profile.period_ns, journal.rounds) == (7, 1e6, len(samples))
+@given(samples=SAMPLES, every=st.integers(1, 9))
+def test_what_is_written_is_read_and_samples_of_a_thread_never_overlap(samples: Samples, every: int) -> None:
+    data = written(samples, every)
+    journal, profile = read_journal(data), read_journal(data).profile
+    assert weights(profile) == Counter((pid, tid, tuple(frames)) for pid, tid, frames in samples)
+    assert {thread.name for thread in profile.threads} == {name_of(p, t) for p, t, _ in samples}
+    assert (journal.pid, profile.period_ns, journal.rounds) == (7, 1e6, len(samples))
     assert (journal.repeated, journal.skipped, journal.end) == (2, 3, ASKED)
     assert journal.ended_normally
-    assert has_ended(path.read_bytes())
+    assert has_ended(data)
+    ends: Counter[int] = Counter()
+    for sample, start in zip(profile.samples, profile.starts, strict=True):
+        assert ends[sample.thread] <= start <= len(samples) - sample.weight
+        ends[sample.thread] = start + sample.weight
 
 
 @given(samples=SAMPLES, part=st.floats(0, 1))
-def test_a_killed_sampler_leaves_a_valid_beginning(
-    tmp_path_factory: pytest.TempPathFactory, samples: Samples, part: float
-) -> None:
-    path = tmp_path_factory.mktemp("journal") / "stacks"
-    write(path, samples)
-    data = path.read_bytes()
+def test_a_killed_sampler_leaves_a_valid_beginning(samples: Samples, part: float) -> None:
+    data = written(samples)
     first = data.index(b"\n") + 1
     cut = data[: first + round(part * (len(data) - first - 1))]
     journal = read_journal(cut)
@@ -131,16 +138,8 @@ def test_another_journal_in_the_same_file_is_another_part(tmp_path: Path) -> Non
 
 
 def part(name: str, *more: str) -> str:
-    lines = (
-        "profkit-stacks 1 7 1000",
-        f'f "{name}" "f.py"',
-        "s -1 0 3",
-        't 7 7 ""',
-        "r 0 0 5",
-        "n 5 0 0",
-        *more,
-    )
-    return "".join(f"{line}\n" for line in lines)
+    first = ("profkit-stacks 1 7 1000", f'f "{name}" "f.py"', "s -1 0 3", 't 7 7 ""', "r 0 0 5", "n 5 0 0")
+    return "".join(f"{line}\n" for line in (*first, *more))
 
 
 @pytest.mark.parametrize("torn", ["r 0 0", 'f "gg', "s 0 ", "x", ""])
@@ -252,27 +251,9 @@ def test_samples_have_the_rounds_in_which_they_were_taken(tmp_path: Path) -> Non
     assert starts_of(profile, 3) == [("z", 6, 2)]
 
 
-@given(samples=SAMPLES, every=st.integers(1, 9))
-def test_samples_of_a_thread_never_overlap(
-    tmp_path_factory: pytest.TempPathFactory, samples: Samples, every: int
-) -> None:
-    path = tmp_path_factory.mktemp("journal") / "stacks"
-    write(path, samples, every)
-    profile = read_journal(path.read_bytes()).profile
-    assert len(profile.starts) == len(profile.samples)
-    ends: Counter[int] = Counter()
-    for sample, start in zip(profile.samples, profile.starts, strict=True):
-        assert ends[sample.thread] <= start <= len(samples) - sample.weight
-        ends[sample.thread] = start + sample.weight
-
-
 @given(samples=SAMPLES, cuts=st.lists(st.integers(0, 4000), max_size=6).map(sorted))
-def test_a_journal_can_be_read_while_it_is_written(
-    tmp_path_factory: pytest.TempPathFactory, samples: Samples, cuts: list[int]
-) -> None:
-    path = tmp_path_factory.mktemp("journal") / "stacks"
-    write(path, samples)
-    data, reader, parts = path.read_bytes(), JournalReader(), []
+def test_a_journal_can_be_read_while_it_is_written(samples: Samples, cuts: list[int]) -> None:
+    data, reader, parts = written(samples), JournalReader(), []
     for low, high in pairwise([0, *cuts, len(data)]):
         reader.feed(data[low : max(low, high)])
         parts.append(reader.take(is_over=False))

@@ -26,6 +26,8 @@ LINES = [
     "r 0 4 5030",
     "r 1 7 5030",
     "c 0 4 31000 520 9",
+    "t 3 0 701 5",  # an id that is used again
+    "s 3 w1",
 ]
 
 
@@ -43,18 +45,13 @@ def test_a_journal_is_read() -> None:
                         0, bytearray(b"wwsp"), [Times(1, 0.001, 0.00002, 3), Times(4, 0.031, 0.00052, 9)]
                     )
                 ],
-                701: [ThreadRounds(1, bytearray(b"ggg"))],
+                701: [ThreadRounds(1, bytearray(b"ggg")), ThreadRounds(5, bytearray(b"w"))],
             },
         ),
         800: ProcessRounds(
             rounds=7, clock=[(7, 5030)], threads={800: [ThreadRounds(0, bytearray(b"sssssss"))]}
         ),
     }  # fmt: skip
-
-
-def test_an_id_that_is_used_again_has_several_threads() -> None:
-    found = read_rounds(journal(*LINES[:3], "s 0 w1", "t 1 0 700 5", "s 1 s2"))
-    assert [(one.first, bytes(one.letters)) for one in found[700].threads[700]] == [(0, b"w"), (5, b"ss")]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"profkit-rounds 2\np 0 7\n", b"\xff\xfe", b"profkit-rounds 1"])

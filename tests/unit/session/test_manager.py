@@ -420,7 +420,7 @@ def segments_after(stage: Stage, minutes: int, longest_s: float = UNLIMITED_S) -
     return [*kept, running]
 
 
-@pytest.mark.parametrize(("minutes", "every"), [(20, 1), (21, 2), (60, 4), (1440, 128)])
+@pytest.mark.parametrize(("minutes", "every"), [(20, 1), (21, 2), (170, 16)])
 def test_a_long_session_keeps_evenly_spread_minutes(stage: Stage, minutes: int, every: int) -> None:
     *kept, running = segments_after(stage, minutes)
     assert [segment.index for segment in kept] == list(range(0, minutes, every))
@@ -564,10 +564,8 @@ def test_a_region_in_a_second_session_is_counted_there(stage: Stage) -> None:
     stage.manager.end_session()
     stage.call(counters)
     first, second = stage.manager.settle(counters)
-    assert [read_session(folder).calls[counters.region.id].durations.count for folder in (first, second)] == [
-        1,
-        1,
-    ]
+    for folder in (first, second):
+        assert read_session(folder).calls[counters.region.id].durations.count == 1
 
 
 def block(stage: Stage, code: CodeType, label: str = "cell") -> Counters:

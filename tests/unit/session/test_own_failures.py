@@ -180,11 +180,14 @@ def test_a_duty_that_fails_leaves_the_others(
 
 def test_all_packages_that_are_imported_are_known() -> None:
     """An exception of one of them, on a path of profkit's own, is not the program's."""
-    trees = (ast.parse(path.read_bytes()) for path in (ROOT / "profkit").rglob("*.py"))
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    names = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
-    names |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    packages = {(name or "").partition(".")[0] for name in names} - set(sys.stdlib_module_names)
+    names: set[str] = set()
+    for path in (ROOT / "profkit").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names.add(node.module or "")
+            elif isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+    packages = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names)
     of_the_program = {
         "asgiref", "django", "gevent", "greenlet", "matplotlib", "numpy", "pandas", "pytest", "_pytest",
         "starlette", "werkzeug", "xdist",

@@ -30,10 +30,8 @@ def test_options_of_sampled_tests_are_those_of_the_run_and_of_the_mark() -> None
 
 def test_a_mark_of_sampling_leaves_the_measuring_options_alone() -> None:
     assert MarkSettings(options={"rate": 50.0}).measuring() == {"mode": "timer"}
-    assert MarkSettings("callgrind", options={"quick": True}).measuring() == {
-        "quick": True,
-        "mode": "callgrind",
-    }
+    counting = MarkSettings("callgrind", options={"quick": True})
+    assert counting.measuring() == {"quick": True, "mode": "callgrind"}
 
 
 def test_records_travel_as_plain_values() -> None:

@@ -30,28 +30,22 @@ def environ_of(query: str = "", **headers: str) -> dict[str, str]:
 QUERY = f"a=1&profkit_token={quote_plus(TOKEN)}&b=%20&profkit_answer=response"
 
 
-def test_a_token_in_a_header_of_a_scope() -> None:
-    scope = scope_of("a=1", profkit_token=TOKEN, other="kept")
-    assert Access(TOKEN).asked_in_scope(scope) is Answer.PAGE
-    assert scope == scope_of("a=1", other="kept")
-
-
-def test_a_token_in_the_query_of_a_scope() -> None:
-    scope = scope_of(QUERY)
-    assert Access(TOKEN).asked_in_scope(scope) is Answer.RESPONSE
-    assert scope == scope_of("a=1&b=%20")
-
-
-def test_a_token_in_a_header_of_an_environment() -> None:
-    environ = environ_of("a=1", profkit_token=TOKEN, profkit_answer="response")
-    assert Access(TOKEN).asked_in_environ(environ) is Answer.RESPONSE
-    assert environ == environ_of("a=1")
-
-
-def test_a_token_in_the_query_of_an_environment() -> None:
-    environ = environ_of(f"profkit_token={quote_plus(TOKEN)}")
-    assert Access(TOKEN).asked_in_environ(environ) is Answer.PAGE
-    assert environ == environ_of()
+@pytest.mark.parametrize(
+    ("query", "headers", "answer", "left"),
+    [
+        ("a=1", {"profkit_token": TOKEN}, Answer.PAGE, "a=1"),
+        ("a=1", {"profkit_token": TOKEN, "profkit_answer": "response"}, Answer.RESPONSE, "a=1"),
+        (f"profkit_token={quote_plus(TOKEN)}", {}, Answer.PAGE, ""),
+        (QUERY, {}, Answer.RESPONSE, "a=1&b=%20"),
+    ],
+    ids=["header", "header for the response", "query", "query for the response"],
+)
+def test_a_token_is_found_and_removed(query: str, headers: dict[str, str], answer: Answer, left: str) -> None:
+    scope, environ = scope_of(query, **headers, other="kept"), environ_of(query, **headers, other="kept")
+    assert Access(TOKEN).asked_in_scope(scope) is answer
+    assert scope == scope_of(left, other="kept")
+    assert Access(TOKEN).asked_in_environ(environ) is answer
+    assert environ == environ_of(left, other="kept")
 
 
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), "grün" * 5])

@@ -23,6 +23,10 @@ def region(label: str) -> Region:
 RED, GREEN = region("red"), region("green")
 
 
+def plain_task(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **kwargs: Any) -> Any:
+    return asyncio.Task(coroutine, loop=loop, **kwargs)
+
+
 def markers() -> list[str]:
     """Return the markers in the caller's stack."""
     frame, found = sys._getframe(1), []
@@ -53,11 +57,8 @@ def test_tasks_and_threads_of_overlapping_requests() -> None:
         return await asyncio.gather(request(RED), request(GREEN), other())
 
     async def other() -> list[list[str]]:
-        return [
-            await markers_later(),
-            await asyncio.create_task(markers_later()),
-            await asyncio.to_thread(markers),
-        ]
+        in_task = await asyncio.create_task(markers_later())
+        return [await markers_later(), in_task, await asyncio.to_thread(markers)]
 
     red, green, nothing = asyncio.run(both())
     assert red == [[RED.marker]] * 5
@@ -86,7 +87,7 @@ def test_a_programs_own_task_factory_is_used_and_restored() -> None:
 
     def factory(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **kwargs: Any) -> Any:
         made.append(coroutine.__name__)
-        return asyncio.Task(coroutine, loop=loop, **kwargs)
+        return plain_task(loop, coroutine, **kwargs)
 
     async def request() -> list[str]:
         loop = asyncio.get_running_loop()
@@ -101,14 +102,11 @@ def test_a_programs_own_task_factory_is_used_and_restored() -> None:
 
 
 def test_a_factory_that_is_set_meanwhile_stays() -> None:
-    def factory(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **kwargs: Any) -> Any:
-        return asyncio.Task(coroutine, loop=loop, **kwargs)
-
     async def request() -> None:
         loop = asyncio.get_running_loop()
         with following(Carrier(RED)):
-            loop.set_task_factory(factory)
-        assert loop.get_task_factory() is factory
+            loop.set_task_factory(plain_task)
+        assert loop.get_task_factory() is plain_task
 
     asyncio.run(request())
 

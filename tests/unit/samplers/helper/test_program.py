@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from pathlib import Path
@@ -34,16 +35,9 @@ class Stage:
         )  # fmt: skip
 
     def run(self, **changes: object) -> int:
-        options = {
-            "pid": PID,
-            "rate": 100,
-            "duration": 605,
-            "only": "all",
-            "retries": 2,
-            "children": "no",
-            "tasks": "no",
-        }
-        words = [f"--{name}={value}" for name, value in {**options, **changes}.items()]
+        options: dict[str, object] = {"pid": PID, "rate": 100, "duration": 605, "only": "all", "retries": 2}
+        options |= {"children": "no", "tasks": "no", **changes}
+        words = [f"--{name}={value}" for name, value in options.items()]
         return program.run([*words, str(self.output)])
 
     def journal(self) -> StackJournal:
@@ -135,40 +129,29 @@ def test_an_unexpected_reader_is_explained(stage: Stage, capfd: pytest.CaptureFi
     assert capfd.readouterr().out == "profkit-sampler: unexpected: TypeError: mode\n"
 
 
+@pytest.mark.parametrize(
+    ("error", "kind", "end"),
+    [
+        (PermissionError(1, "no longer"), "denied", "no longer"),
+        (RuntimeError("another"), "unreadable", "no stack could be read for 2 s: another"),
+    ],
+)
 def test_a_failure_while_it_samples_keeps_the_samples(
-    stage: Stage, capfd: pytest.CaptureFixture[str]
+    error: Exception, kind: str, end: str, stage: Stage, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    answer, reads = stage.reader.read(), []
-
-    def read() -> Any:
-        reads.append(1)
-        if len(reads) > 50:
-            raise PermissionError(1, "no longer")
-        return answer
-
-    stage.reader.read = read
-    assert stage.run() == 1
-    assert capfd.readouterr().out == "profkit-sampler: denied: no longer\n"
-    assert stage.journal().rounds == 49, "the first read finds out whether it works"
-    assert stage.journal().end == "no longer"
-
-
-def test_a_process_without_readable_stacks_is_given_up(
-    stage: Stage, capfd: pytest.CaptureFixture[str]
-) -> None:
+    """The first read finds out whether it works."""
     stage.signal_at_s = 999.0
-    answer, until_s = stage.reader.read(), 100.5
+    answer, reads = stage.reader.read(), itertools.count(1)
 
     def read() -> Any:
-        if stage.now_s > until_s:
-            raise RuntimeError("another program")
+        if next(reads) > 50:
+            raise error
         return answer
 
     stage.reader.read = read
     assert stage.run() == 1
-    problem = "no stack could be read for 2 s: another program"
-    assert capfd.readouterr().out == f"profkit-sampler: unreadable: {problem}\n"
-    assert stage.journal().end == problem
+    assert capfd.readouterr().out == f"profkit-sampler: {kind}: {end}\n"
+    assert (stage.journal().rounds, stage.journal().end) == (49, end)
 
 
 def test_an_output_that_cannot_be_written(stage: Stage, capfd: pytest.CaptureFixture[str]) -> None:

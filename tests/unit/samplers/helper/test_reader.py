@@ -64,18 +64,14 @@ def test_threads_of_3_14(monkeypatch: pytest.MonkeyPatch) -> None:
     assert frames_of(frames) == [("leaf", "leaf.py", 3), ("root", "root.py", 1)]
 
 
-def test_names_that_3_14_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_without_a_line_and_names_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    FakeReader(monkeypatch)
+    found = frames_of([frame("<native>", None), frame("root")])
+    assert found == [("<native>", "<native>.py", 0), ("root", "root.py", 1)]
     FakeReader(monkeypatch, has_states=False)
     unreadable = old_frame("\0\0")
     unreadable.filename = "/\0\0\0"
     assert frames_of([old_frame("f"), unreadable]) == [("f", "f.py", 1), ("<unreadable>", "<unreadable>", 1)]
-
-
-def test_frames_without_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    FakeReader(monkeypatch)
-    assert frames_of([frame("<native>", None), frame("root")]) == [
-        ("<native>", "<native>.py", 0), ("root", "root.py", 1)
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -157,11 +153,8 @@ def test_threads_in_a_state_are_read_by_another_reader(monkeypatch: pytest.Monke
     fake.read = lambda: [interpreter(0, thread(1, "a", CPU), thread(2, "b", BOTH))]
     for state in (ON_CPU, HOLDS_GIL) * 2:
         assert process.threads_in(state).keys() == {2}
-    assert [(made["mode"], made["skip_non_matching_threads"]) for made in fake.arguments] == [
-        (3, False),
-        (1, True),
-        (2, True),
-    ]
+    asked = [(made["mode"], made["skip_non_matching_threads"]) for made in fake.arguments]
+    assert asked == [(3, False), (1, True), (2, True)]
 
 
 @pytest.mark.parametrize(

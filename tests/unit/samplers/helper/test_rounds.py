@@ -38,6 +38,12 @@ class Stage:
         self.now_ms += by_ms
         self._uptime.write_text(f"{self.now_ms / 1000:.2f} 77.5\n")
 
+    def round(self, rounds: Rounds, *, after_ms: int = 0) -> None:
+        """Have the sampler take a round, and observe it."""
+        self.advance(after_ms)
+        self.process.be_listed()
+        rounds.take()
+
     def say(self, line: str) -> None:
         with self.log.open("a") as file:
             file.write(line)
@@ -74,8 +80,7 @@ def test_states_and_times_of_each_round(stage: Stage) -> None:
 def test_rounds_that_are_seen_late_have_the_same_states(stage: Stage) -> None:
     rounds = stage.observe()
     for _ in range(3):
-        stage.process.be_listed()
-    rounds.take()
+        stage.round(rounds)
     rounds.write()
     assert [bytes(thread.letters) for thread in stage.read().threads[PID]] == [b"www"]
 
@@ -85,14 +90,11 @@ def test_a_thread_that_begins_later(stage: Stage) -> None:
     for tids in ((), (), (7,), (7,)):
         for tid in tids:
             stage.process.thread(tid, "S", READ)
-        stage.process.be_listed()
-        rounds.take()
+        stage.round(rounds)
     stage.process.end(7)
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     stage.process.thread(7, "R")
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     rounds.write()
     found = stage.read()
     assert [(one.first, bytes(one.letters)) for one in found.threads[7]] == [(2, b"ss"), (5, b"w")]
@@ -102,17 +104,14 @@ def test_a_thread_that_begins_later(stage: Stage) -> None:
 def test_it_is_written_each_second(stage: Stage) -> None:
     rounds = stage.observe()
     for _ in range(99):
-        stage.advance(10)
-        stage.process.be_listed()
-        rounds.take()
+        stage.round(rounds, after_ms=10)
     assert not stage.output.exists()
     stage.advance(10)
     rounds.take()
     written = stage.output.read_bytes()
     assert written.startswith(HEADER.encode())
     assert stage.read().rounds == 99
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     assert stage.output.read_bytes() == written
     rounds.write()
     assert stage.output.read_bytes().startswith(written)
@@ -122,9 +121,7 @@ def test_it_is_written_each_second(stage: Stage) -> None:
 def test_a_pause_is_in_the_clock(stage: Stage) -> None:
     rounds = stage.observe()
     for pause_ms in (10, 10, 2_500, 10):
-        stage.advance(pause_ms)
-        stage.process.be_listed()
-        rounds.take()
+        stage.round(rounds, after_ms=pause_ms)
     rounds.write()
     clock = stage.read().clock
     assert ((2, 5_020), (3, 7_520)) in itertools.pairwise(clock)
@@ -132,14 +129,11 @@ def test_a_pause_is_in_the_clock(stage: Stage) -> None:
 
 def test_failed_rounds_and_the_first_sample_are_known_from_the_log(stage: Stage) -> None:
     rounds = stage.observe()
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     stage.say("py-spy> Sampling process 100 times a second. Press Control-C to exit.\n")
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     stage.say(f"WARN Failed to get stack trace from {PID}: No such process\nhalf a li")
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     stage.say(f"ne\nFailed to get stack trace from {PID + 1}: of an unknown process\n")
     rounds.write()
     found = stage.read()
@@ -167,11 +161,9 @@ def test_children_are_observed_if_they_are_sampled(stage: Stage) -> None:
 
 def test_a_process_that_has_ended(stage: Stage) -> None:
     rounds = stage.observe()
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     stage.process.end(PID)
-    stage.process.be_listed()
-    rounds.take()
+    stage.round(rounds)
     rounds.write()
     assert [bytes(one.letters) for one in stage.read().threads[PID]] == [b"w"]
 

@@ -113,13 +113,47 @@ def changing(times: int) -> list[Exception]:
     return [Changing("it moves")] * times
 
 
-def test_each_round_is_a_sample(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, Scripted(["ab", "ab", "ac", "ab"]))
-    assert stage.run(4) == ASKED
+def leaves(journal: StackJournal, pid: int = 7) -> Counter[str]:
+    """Weights of the leaves of a process."""
+    profile, counted = journal.profile, Counter[str]()
+    for sample in profile.samples:
+        if profile.threads[sample.thread].pid == pid:
+            counted[profile.frames[profile.stacks[sample.stack][-1]].name] += sample.weight
+    return counted
+
+
+FRAMELESS = Frameless("it waits for the GIL")
+
+
+@pytest.mark.parametrize(
+    ("reads", "rounds", "weights", "repeated", "dropped", "unseen"),
+    [
+        (["ab", "ab", "ac", "ab"], 4, {"b": 3, "c": 1}, 0, {}, 0),
+        (["a", *changing(2), "b", *changing(1), "c"], 3, {"a": 1, "b": 1, "c": 1}, 2, {}, 0),
+        ([*changing(3), "ab", *changing(6), "ab"], 5, {"b": 2}, 0, {"": 1, "b": 2}, 0),
+        (["f", *changing(3)] * 100, 200, {"f": 100}, 0, {"f": 100}, 0),
+        (["f"] * 50 + changing(3 * 100) + ["f"] * 10, 160, {"f": 60}, 0, {"f": 100}, 100),
+        (["f"] * 50 + changing(3 * 1000), 150, {"f": 50}, 0, {"f": 100}, 99),
+        (["a", *[FRAMELESS] * 3, *changing(3)], 3, {"a": 1, "f": 1}, 0, {"a": 1}, 0),
+        (["a", *[FRAMELESS] * 3, Ended("it ended")], 3, {"a": 1, "f": 1}, 0, {"a": 1}, 0),
+    ],
+    ids=[
+        "each round is a sample", "a stack that changes is read again", "by the function seen before",
+        "some rounds are only lost", "what cannot be read for long is not seen", "until it ends",
+        "no thread can be read", "no thread any more",
+    ],
+)  # fmt: skip
+def test_rounds(
+    reads: list[str | Exception], rounds: int, weights: dict[str, int], repeated: int,
+    dropped: dict[str, int], unseen: int, tmp_path: Path,
+) -> None:  # fmt: skip
+    stage = Stage(tmp_path, Scripted(reads))
+    assert stage.run(rounds) == ASKED
     journal = stage.read()
-    assert [journal.profile.frames[f].name for f in journal.profile.stacks[0]] == ["a", "b"]
-    assert sum(sample.weight for sample in journal.profile.samples) == 4
-    assert (journal.rounds, journal.repeated, journal.skipped) == (4, 0, 0)
+    assert leaves(journal) == weights
+    assert (journal.rounds, journal.repeated, journal.skipped) == (sum(weights.values()), repeated, 0)
+    assert journal.dropped == {(name, name and f"{name}.py"): times for name, times in dropped.items()}
+    assert (journal.partial, journal.unseen_ns) == (0, pytest.approx(unseen * PERIOD_S * 1e9))
 
 
 def test_samples_have_the_states_of_their_threads(tmp_path: Path) -> None:
@@ -147,23 +181,6 @@ def test_a_stopped_process_does_not_work(tmp_path: Path) -> None:
     assert journal.unseen_ns == pytest.approx(500 * PERIOD_S * 1e9)
 
 
-def test_a_process_that_can_be_read_no_more_is_not_seen(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, Scripted(["f"] * 50 + changing(3 * 100) + ["f"] * 10))
-    stage.run(160)
-    assert stage.read().unseen_ns == pytest.approx(100 * PERIOD_S * 1e9)
-    stage = Stage(tmp_path / "ended", Scripted(["f"] * 50 + changing(3 * 1000)))
-    stage.path.parent.mkdir()
-    stage.run(150)
-    assert stage.read().unseen_ns == pytest.approx(99 * PERIOD_S * 1e9)
-
-
-def test_rounds_that_fail_now_and_then_are_only_lost(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, Scripted(["f", *changing(3)] * 100))
-    stage.run(200)
-    journal = stage.read()
-    assert (journal.rounds, sum(journal.dropped.values()), journal.unseen_ns) == (100, 100, 0)
-
-
 def test_the_first_stack_is_written_at_once_and_later_ones_twice_a_second(tmp_path: Path) -> None:
     stage = Stage(tmp_path, Scripted([]))
     stage.run(200)
@@ -174,52 +191,19 @@ def test_the_first_stack_is_written_at_once_and_later_ones_twice_a_second(tmp_pa
     assert len(writes) == 5, "in two seconds"
 
 
-def test_a_stack_that_changes_is_read_again(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, Scripted(["a", *changing(2), "b", *changing(1), "c"]))
-    stage.run(3)
-    assert (stage.read().rounds, stage.read().repeated, stage.read().dropped) == (3, 2, {})
-
-
-def test_what_cannot_be_read_is_counted_by_the_function_seen_before(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, Scripted([*changing(3), "ab", *changing(6), "ab"]))
-    stage.run(5)
-    assert stage.read().rounds == 2
-    assert stage.read().dropped == {("", ""): 1, ("b", "b.py"): 2}
-
-
 def test_threads_on_a_processor_are_read_if_another_has_no_frames(tmp_path: Path) -> None:
-    frameless = Frameless("it waits for the GIL")
-    process = Scripted(["a", *[frameless] * 3, "b", frameless, changing(1)[0], "b", "a", frameless, "a"])
+    process = Scripted(["a", *[FRAMELESS] * 3, "b", FRAMELESS, *changing(1), "b", "a", FRAMELESS, "a"])
     stage = Stage(tmp_path, process)
     stage.run(5)
     journal = stage.read()
     assert (journal.rounds, journal.repeated, journal.partial, journal.dropped) == (5, 1, 2, {})
     assert process.states == [ON_CPU, ON_CPU, HOLDS_GIL], "the holder of the GIL is read if that fails"
-    weights = {journal.profile.frames[journal.profile.stacks[stack][0]].name: 0 for stack in range(2)}
-    for sample in journal.profile.samples:
-        weights[journal.profile.frames[journal.profile.stacks[sample.stack][0]].name] += sample.weight
-    assert weights == {"a": 3, "b": 2}
+    assert leaves(journal) == {"a": 3, "b": 2}
 
 
-@pytest.mark.parametrize("error", [Changing("it moves"), Ended("it ended")])
-def test_a_round_without_any_readable_thread_is_dropped(error: Exception, tmp_path: Path) -> None:
-    frameless = Frameless("it waits for the GIL")
-    stage = Stage(
-        tmp_path, Scripted(["a", *[frameless] * 3, *[error] * (3 if type(error) is Changing else 1)])
-    )
-    stage.run(3)
-    assert (stage.read().rounds, stage.read().partial) == (2, 0)
-    assert stage.read().dropped == {("a", "a.py"): 1}
-
-
-def test_the_end_of_the_process_ends_it(tmp_path: Path) -> None:
-    process = Scripted(["a", "a", Ended()])
-    process.running = False
-    assert Stage(tmp_path, process).run(9) == ENDED
-
-
-def test_a_dead_process_that_seems_to_change_has_ended(tmp_path: Path) -> None:
-    process = Scripted(["a", *changing(99)])
+@pytest.mark.parametrize("reads", [["a", "a", Ended()], ["a", *changing(99)]], ids=["ended", "changing"])
+def test_the_end_of_the_process_ends_it(reads: list[str | Exception], tmp_path: Path) -> None:
+    process = Scripted(reads)
     process.running = False
     stage = Stage(tmp_path, process)
     assert stage.run(9) == ENDED
@@ -288,10 +272,7 @@ def test_a_child_that_ends_is_forgotten(tmp_path: Path, monkeypatch: pytest.Monk
     stage.run(50)
     assert child.closed
     assert stage.read().dropped == {}
-    assert (
-        sum(s.weight for s in stage.read().profile.samples if stage.read().profile.threads[s.thread].pid == 8)
-        == 2
-    )
+    assert leaves(stage.read(), 8) == {"x": 2}
 
 
 def test_a_child_that_was_read_before_its_exec_is_opened_again(
@@ -305,8 +286,7 @@ def test_a_child_that_was_read_before_its_exec_is_opened_again(
     stage.run(200)
     journal = stage.read()
     assert (journal.commands, journal.left_out) == ({8: "after"}, {})
-    weight = sum(s.weight for s in journal.profile.samples if journal.profile.threads[s.thread].pid == 8)
-    assert weight > 100
+    assert leaves(journal, 8)["x"] > 100
 
 
 def test_the_sampler_is_no_child_of_a_program_that_adopts_it(tmp_path: Path) -> None:

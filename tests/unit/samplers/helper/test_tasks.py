@@ -53,47 +53,48 @@ def target(monkeypatch: pytest.MonkeyPatch) -> Target:
 
 
 END = [*(name for name, _ in LOOP), "<module>"]
-OTHERS = {9: ["wait", "run"]}
 
 
-def test_a_stack_is_continued_by_those_that_await_it(target: Target) -> None:
-    found = target.names(in_loop(["spin", "leaf"]), [running(7, LEAF, MIDDLE, OUTER)])
-    chain = ["spin", "leaf", "task worker", "_aexit", "middle", "task", "outer", "task main"]
-    assert found == {7: [*chain, *END], **OTHERS}
+EAGER = task(1, "eager", ["leaf"], [2])
+FIRST_OF_SEVERAL = task(1, "worker", ["leaf"], [99, 3, 2])
+CIRCLE = [task(1, "a", ["leaf"], [2]), task(2, "b", ["outer"], [1])]
+CHAIN = ["spin", "leaf", "task worker", "_aexit", "middle", "task", "outer", "task main"]
 
 
-def test_without_a_running_task_stacks_are_as_they_are(target: Target) -> None:
-    for tasks in ([], [running(7)], [running(0)], [running(55, LEAF)]):
-        assert target.names(in_loop(["select"]), tasks) == {7: ["select", *END], **OTHERS}
-
-
-def test_frames_are_those_of_the_thread(target: Target) -> None:
-    """The reader cuts a recursion at its innermost call, as it looks for the code of the task."""
-    recursive = task(1, "worker", ["leaf"])
-    found = target.names(in_loop(["leaf", "leaf", "leaf"]), [running(7, recursive)])
-    assert found[7] == ["leaf", "leaf", "leaf", "task worker", *END]
-
-
-def test_a_task_that_begins_inside_another(target: Target) -> None:
-    eager = task(1, "eager", ["leaf"], [2])
-    found = target.names(in_loop(["leaf", "create_task", "main"]), [running(7, eager)])
-    assert found[7] == ["leaf", "task eager", "create_task", "main", *END]
+@pytest.mark.parametrize(
+    ("names", "tasks", "found"),
+    [
+        (["spin", "leaf"], [running(7, LEAF, MIDDLE, OUTER)], CHAIN),
+        (["select"], [], ["select"]),
+        (["select"], [running(7)], ["select"]),
+        (["select"], [running(0)], ["select"]),
+        (["select"], [running(55, LEAF)], ["select"]),
+        # The reader cuts a recursion at its innermost call, as it looks for the code of the task.
+        (["leaf"] * 3, [running(7, task(1, "worker", ["leaf"]))], [*["leaf"] * 3, "task worker"]),
+        (
+            ["leaf", "create_task", "main"], [running(7, EAGER)],
+            ["leaf", "task eager", "create_task", "main"],
+        ),
+        (
+            ["leaf"], [running(7, FIRST_OF_SEVERAL, MIDDLE, OUTER)],
+            ["leaf", "task worker", "outer", "task main"],
+        ),
+        (["leaf"], [running(7, *CIRCLE)], ["leaf", "task a", "outer", "task b"]),
+    ],
+    ids=[
+        "those that await it", "no tasks", "no running task", "no thread", "another thread", "recursion",
+        "begun inside another", "the first of several waiting ones", "a circle",
+    ],
+)  # fmt: skip
+def test_a_stack_is_continued_by_tasks(
+    names: list[str], tasks: Any, found: list[str], target: Target
+) -> None:
+    assert target.names(in_loop(names), tasks) == {7: [*found, *END], 9: ["wait", "run"]}
 
 
 def test_another_event_loop(target: Target) -> None:
     found = target.names(thread(7, ["spin", "leaf", "run", "<module>"]), [running(7, LEAF)])
     assert found[7] == ["spin", "leaf", "task worker", "run", "<module>"]
-
-
-def test_the_first_of_several_waiting_tasks_counts(target: Target) -> None:
-    leaf = task(1, "worker", ["leaf"], [99, 3, 2])
-    found = target.names(in_loop(["leaf"]), [running(7, leaf, MIDDLE, OUTER)])
-    assert found[7] == ["leaf", "task worker", "outer", "task main", *END]
-
-
-def test_tasks_that_await_each_other(target: Target) -> None:
-    loop = [running(7, task(1, "a", ["leaf"], [2]), task(2, "b", ["outer"], [1]))]
-    assert target.names(in_loop(["leaf"]), loop)[7] == ["leaf", "task a", "outer", "task b", *END]
 
 
 @pytest.mark.parametrize(
