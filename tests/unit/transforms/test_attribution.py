@@ -134,11 +134,6 @@ def test_nothing_left_above_the_marker_is_overhead() -> None:
     assert counts(cut_region(profile, F, own=OWN)) == (8, 0, 7, 0)
 
 
-def test_recursion_stays_within_the_outermost_call() -> None:
-    cut = cut_region(recording("main !F f @call !F f !F f work"), F, own=OWN)
-    assert shown(cut) == {"f f f work": 1}
-
-
 def test_a_sample_belongs_to_every_region_it_is_in() -> None:
     profile = recording("main !F f !G g work=2", "main !G g=1")
     cuts = cut_regions(profile, [F, G], own=OWN)

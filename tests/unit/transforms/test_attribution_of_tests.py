@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.transforms.attribution import cut_regions
@@ -25,18 +27,15 @@ def cut(*stacks: tuple[Frame, ...]) -> list[list[str]]:
     return [[profile.frames[index].name for index in stack] for stack in profile.stacks]
 
 
-def test_frames_of_the_runner_are_left_out() -> None:
-    assert cut((RUNNER, MARKER, RUNNER, RUNNER, TEST, WORK)) == [["test_one", "work"]]
-
-
-def test_the_runners_own_time_keeps_its_frames() -> None:
-    assert cut((RUNNER, MARKER, RUNNER), (RUNNER, MARKER, RUNNER, TEST)) == [["_multicall"], ["test_one"]]
-
-
-def test_other_stacks_are_not_the_tests() -> None:
-    assert cut((RUNNER, TEST, WORK)) == []
-
-
-def test_a_region_of_a_test_is_never_frameless() -> None:
+@pytest.mark.parametrize(
+    ("stacks", "kept"),
+    [
+        ([(RUNNER, MARKER, RUNNER, RUNNER, TEST, WORK)], [["test_one", "work"]]),
+        ([(RUNNER, MARKER, RUNNER), (RUNNER, MARKER, RUNNER, TEST)], [["_multicall"], ["test_one"]]),
+        ([(RUNNER, TEST, WORK)], []),
+        ([(MARKER,)], []),  # it is never frameless
+    ],
+)
+def test_frames_of_the_runner_are_left_out(stacks: list[tuple[Frame, ...]], kept: list[list[str]]) -> None:
     assert not REGION.is_frameless
-    assert cut((MARKER,)) == []
+    assert cut(*stacks) == kept

@@ -99,15 +99,6 @@ def test_recursion_keeps_all_weights(stacks: dict[tuple[str, ...], int]) -> None
     assert unfold(own, calls, Unit.NANOSECONDS) == profile
 
 
-def test_a_callee_is_split_by_what_its_callers_spend_in_it() -> None:
-    own, calls = graph_of({("main", "a", "x"): 30, ("main", "b", "x"): 70, ("main", "a"): 5})
-    assert dict(named_samples(unfold(own, calls, Unit.NANOSECONDS))) == {
-        "main a": 5,
-        "main a x": 30,
-        "main b x": 70,
-    }
-
-
 def test_paths_of_a_ladder_stay_few() -> None:
     """Each step is called by both of the step before: there are 2**40 paths."""
     own, calls = {}, {}

@@ -51,11 +51,6 @@ def test_different_periods_keep_the_time_that_all_samples_stand_for() -> None:
     assert merged.period_ns * merged.total_weight == pytest.approx(10 * 1e6 + 30 * 4e6)
 
 
-def test_nothing_merges_to_nothing() -> None:
-    assert merge_profiles([]) == Profile()
-    assert merge_profiles([Profile(), Profile()]) == Profile()
-
-
 def test_one_unordered_part_makes_the_whole_unordered() -> None:
     one = profile_of(("f:1", 1))
     other = Profile(one.unit, one.period_ns, one.frames, one.stacks, one.threads, one.samples, ordered=False)
@@ -172,6 +167,7 @@ def test_programs_without_a_common_file_are_reported_by_where_they_ran() -> None
 @given(profiles(), profiles(), profiles())
 def test_sides_keep_their_totals(one: Profile, two: Profile, three: Profile) -> None:
     both = side_by_side((one, two), (three,))
+    assert ([thread.name for thread in both.threads], both.ordered) == (["A", "B"], False)
     weights = [0, 0]
     for sample in both.samples:
         weights[sample.thread] += sample.weight
@@ -185,9 +181,3 @@ def test_sides_keep_their_totals(one: Profile, two: Profile, three: Profile) -> 
 def test_the_first_program_keeps_its_paths(taken: list[Profile]) -> None:
     homes = [Home("/home/ann", "/home/ann/app.py")] * len(taken)
     assert aligned(taken, homes) == tuple(taken)
-
-
-def test_sides_are_named() -> None:
-    both = side_by_side((profile_of(("f:1", 1)),), (profile_of(("f:1 g:2", 2)),))
-    assert [thread.name for thread in both.threads] == ["A", "B"]
-    assert not both.ordered
