@@ -131,7 +131,7 @@ class Sandbox:
         return self.said(outcome, where, warnings)
 
     def said(self, outcome: Outcome, where: str, warnings: int = 0) -> Outcome:
-        """Return the outcome with the odd lines of the last program on stderr, beyond a number of warnings."""
+        """Return the outcome with the odd lines of the last program, beyond a number of warnings."""
         for line in odd_lines(self.output(), warnings):
             outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
         return outcome
