@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -370,3 +371,22 @@ def test_samples_keep_their_starts() -> None:
     profile = recording("main !F f work=3", "main other=4", "main !F f work=2", "main !F f=1")
     assert cut_region(replace(profile, starts=(5, 8, 12, 14)), F).profile.starts == (5, 12, 14)
     assert cut_region(profile, F).profile.starts == ()
+
+
+TEST = region("test_one", RegionKind.TEST, expected=None)
+REGIONS["T"] = TEST
+
+
+@pytest.mark.parametrize(
+    ("samples", "kept"),
+    [
+        (["lib.call !T lib.call lib.call test_one work"], {"test_one work": 1}),
+        (["lib.call !T lib.call=2", "lib.call !T lib.call test_one"], {"call": 2, "test_one": 1}),
+        (["lib.call test_one work"], {}),
+        (["!T"], {}),  # it is never frameless
+    ],
+)
+def test_stacks_of_a_test_begin_at_its_function(samples: list[str], kept: dict[str, int]) -> None:
+    """Without the frames of the test runner."""
+    assert not TEST.is_frameless
+    assert shown(cut_region(recording(*samples), TEST)) == kept

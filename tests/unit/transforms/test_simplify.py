@@ -27,7 +27,9 @@ def by_thread(profile: Profile) -> Counter[int]:
 @settings(max_examples=80)
 @given(profiles(), shares)
 def test_each_call_that_is_kept_is_heavy_and_weighs_what_it_did(profile: Profile, share: float) -> None:
-    before, after = call_tree(profile), call_tree(prune(profile, share))
+    pruned = prune(profile, share)
+    assert by_thread(pruned) == by_thread(profile)
+    before, after = call_tree(profile), call_tree(pruned)
     pending = [(before, after)]
     while pending:
         old, new = pending.pop()
@@ -43,13 +45,6 @@ def test_each_call_that_is_kept_is_heavy_and_weighs_what_it_did(profile: Profile
         heavy = [child for child in old.children if child.total_weight >= share * profile.total_weight]
         assert len(kept - {SMALLER_CALLS}) == len(heavy)
         assert new.self_weight == old.self_weight
-
-
-@settings(max_examples=80)
-@given(profiles(), shares)
-def test_threads_keep_their_weight(profile: Profile, share: float) -> None:
-    pruned = prune(profile, share)
-    assert by_thread(pruned) == by_thread(profile)
 
 
 def test_order_is_kept_and_equal_neighbours_are_one() -> None:
