@@ -160,3 +160,15 @@ def test_a_link_that_is_swapped_in_at_any_step_is_not_followed(tmp_path: Path, l
         if int(seen) < moment:  # there is no such step any more
             break
     assert 5 < moment < 99
+
+
+def test_another_process_may_complete_a_removal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remove = os.rmdir
+
+    def remove_twice(name: str, **place: int) -> None:
+        remove(name, **place)
+        remove(name, **place)
+
+    monkeypatch.setattr(os, "rmdir", remove_twice)
+    remove_folder(folder)
+    assert list(folder.parent.iterdir()) == []

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import UsageError
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
+from profkit.model.profile import Frame, Profile, Sample
 from profkit.transforms.combine import Home, aligned, merge_profiles, side_by_side
 from profkit.transforms.simplify import keep_leaf_end, keep_threads
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
-from tests.support.profile_strategies import profile_of, profiles
+from tests.support.profile_strategies import built, profile_of, profiles
 
 Spelled = list[tuple[tuple[object, ...], object, int]]
 
@@ -118,9 +118,7 @@ def test_starts_are_kept_only_on_one_clock() -> None:
 
 
 def of_files(*files: str) -> Profile:
-    builder = ProfileBuilder()
-    builder.add(tuple(Frame("f", file, 3) for file in files), Thread(1, 1, "t"), 2)
-    return builder.build(period_ns=1e6)
+    return built(([Frame("f", file, 3) for file in files], 2))
 
 
 def files_of(profile: Profile) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Node, Profile
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_libraries, leave_out_libraries
 from profkit.transforms.trees import (
@@ -19,7 +19,7 @@ from profkit.transforms.trees import (
     sum_parts,
     sum_samples,
 )
-from tests.support.profile_strategies import LIBRARY, OTHER_LIBRARY, USER, profile_of, profiles
+from tests.support.profile_strategies import LIBRARY, OTHER_LIBRARY, USER, built, profile_of, profiles
 from tests.unit.transforms.tree_oracle import plain_tree, plainly_folded
 
 of_several_files = st.builds(
@@ -59,10 +59,8 @@ def test_children_that_are_read_once_are_not_kept() -> None:
 
 
 def test_a_stack_ten_thousand_deep_is_no_harder() -> None:
-    builder = ProfileBuilder()
     stack = tuple(Frame(f"f{depth % 3}", USER if depth % 2 else LIBRARY, depth) for depth in range(10_000))
-    builder.add(stack, Thread(7, 1, "t"), 3)
-    profile = builder.build()
+    profile = built((stack, 3))
     tree = call_tree(profile)
     assert sum(1 for _ in tree.walk()) == 10_001
     assert max(depth for depth, _ in tree.walk()) == 10_000
