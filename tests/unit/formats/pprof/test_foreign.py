@@ -199,6 +199,7 @@ def test_profkits_own_files_lose_nothing(profile: Profile) -> None:
         cpu().sample([1], [1, -10]).data(),
         b"\x1f\x8b\x08nonsense",
         wire.blob(1, wire.blob(1, b"text")),
+        wire.integer(1, 5),
     ],
 )
 def test_what_cannot_be_read_is_named(data: bytes) -> None:
