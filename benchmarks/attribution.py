@@ -15,13 +15,13 @@ from time import perf_counter
 
 from benchmarks.attached import finished_run
 from benchmarks.figures import Figure, check_enough
+from benchmarks.pairs import share_figure
 from benchmarks.sampled_child import PREFERS_READER
 from benchmarks.work import fixed_work, renamed, turns_for
 from profkit import Run, profile
 from profkit.calls.options import ProfilerOptions
 from profkit.decorators import ProfiledFunction
 from profkit.model.notes import NoteCode
-from profkit.stats.means import share_interval
 
 RATE_HZ = 250
 LENGTHS_S = {"4 µs": 4e-6, "50 µs": 5e-5, "0.5 ms": 5e-4, "5 ms": 5e-3}
@@ -202,12 +202,9 @@ def _other(tids: dict[str, int], tid: int) -> str:
 
 
 def _figure(what: str, tally: Tally, mode: Mode, length_s: float) -> Figure:
-    low, high = share_interval(tally.wrong, tally.kept)
     bound = 0.0 if mode.exact else _BOUND_PERCENT if length_s >= _BOUND_FROM_S else None
     torn_share = tally.torn / (tally.kept + tally.torn)
-    return Figure(
-        f"{what}: samples in a wrong one",
-        100 * tally.wrong / tally.kept, "%", bound,
-        certain=mode.exact, interval=(low * 100, high * 100),
+    return share_figure(
+        f"{what}: samples in a wrong one", tally.wrong, tally.kept, bound, certain=mode.exact,
         detail=f"{tally.wrong} of {tally.kept:,}; {torn_share:.1%} torn{', the run warns' * tally.warned}",
     )  # fmt: skip

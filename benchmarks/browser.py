@@ -7,14 +7,13 @@ is a zoom's cost within its frame: layout, drawing, and pixels, for which the ca
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.figures import Figure
 from benchmarks.made_profiles import CWD, made_profile
-from benchmarks.pairs import estimate
+from benchmarks.pairs import median_figure
 from profkit.render.html.document import html_page
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.views.sampled import library_test
@@ -58,8 +57,8 @@ def measure(quick: bool) -> list[Figure]:
         redraws = {view: _redraws_ms(browser, page.as_uri(), view, 5 if quick else 25) for view in _VIEWS}
         browser.close()
     return [
-        _figure("navigation to interactive", loads, 2000.0),
-        *(_figure(f"redraw of a zoom, {view}", redraws[view], 50.0) for view in _VIEWS),
+        median_figure("navigation to interactive", loads, "ms", 2000.0),
+        *(median_figure(f"redraw of a zoom, {view}", redraws[view], "ms", 50.0) for view in _VIEWS),
     ]
 
 
@@ -88,8 +87,3 @@ def _redraws_ms(browser: Browser, url: str, view: str, zooms: int) -> list[float
     costs = page.evaluate(_ZOOMS, [view, zooms])
     page.close()
     return [float(cost) for cost in costs]
-
-
-def _figure(what: str, values_ms: Sequence[float], bound_ms: float) -> Figure:
-    found = estimate(values_ms)
-    return Figure(what, found.median, "ms", bound=bound_ms, interval=found.interval, spread=found.spread)

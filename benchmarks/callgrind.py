@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from statistics import median
 
 from benchmarks.children import environment, output_of
 from benchmarks.figures import Figure
-from benchmarks.pairs import estimate
+from benchmarks.pairs import estimate, median_figure
 from benchmarks.statements import STATEMENTS
 from benchmarks.torch_tools import torch_callgrind
 from profkit import WorkOrder, measure_all
@@ -36,25 +37,21 @@ def measure(quick: bool) -> list[Figure]:
     plain = work_order(split.stmt, setup=split.setup, mode="callgrind")
     pairs = 6 if quick else 20
     warm, warm_plain = _warm(same, pairs), _warm(plain, pairs)
-    by_torch = estimate(theirs).median
+    by_torch = median(theirs)
     detail = f"torch: {by_torch:.1f} s, {len(theirs)} times"
-    ratio = estimate([seconds / by_torch for seconds in warm])
     first_ratio = estimate([seconds / by_torch for seconds in first])
-    milliseconds = estimate([seconds * 1e3 for seconds in warm_plain])
     return [
-        Figure(
-            f"x + y, {NUMBER} × {REPEATS}, warm zygote ÷ torch", ratio.median, "×", 1 / 300,
-            interval=ratio.interval, spread=ratio.spread,
-            detail=f"{estimate(warm).median * 1e3:.0f} ms, {pairs} times; {detail}",
+        median_figure(
+            f"x + y, {NUMBER} × {REPEATS}, warm zygote ÷ torch", [seconds / by_torch for seconds in warm],
+            "×", 1 / 300, f"{median(warm) * 1e3:.0f} ms, {pairs} times; {detail}",
         ),
         Figure(
             "x + y, first order of a process ÷ torch", first_ratio.median, "×", 1 / 3,
             certain=max(first) / min(theirs) <= 1 / 3 or min(first) / max(theirs) > 1 / 3,
-            spread=first_ratio.spread, detail=f"{estimate(first).median:.1f} s, {len(first)} times; {detail}",
+            spread=first_ratio.spread, detail=f"{median(first):.1f} s, {len(first)} times; {detail}",
         ),
-        Figure(
-            "str.split, warm zygote", milliseconds.median, "ms", 80.0,
-            interval=milliseconds.interval, spread=milliseconds.spread, detail=f"{pairs} times",
+        median_figure(
+            "str.split, warm zygote", [seconds * 1e3 for seconds in warm_plain], "ms", 80.0, f"{pairs} times"
         ),
     ]  # fmt: skip
 

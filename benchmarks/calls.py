@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.attached import check_attached, detach
 from benchmarks.figures import Figure
-from benchmarks.pairs import difference_figure, estimate, interleaved, ratio_figure, summed
+from benchmarks.pairs import difference_figure, interleaved, median_figure, ratio_figure, summed
 from benchmarks.work import fixed_work, turns_for
 from profkit import profile, profiled
 from profkit.measuring.decorated.program import BACKLOG
@@ -142,11 +142,9 @@ def _counting_figure(repetitions: int) -> Figure:
     """Measure the ticker's work: no call waits for it, but it uses the interpreter."""
     decorated = profile(label="counted")(fixed_work)
     decorated(0)
-    found = estimate([_counting_us(partial(decorated, 0)) for _ in range(repetitions)])
-    return Figure(
-        "counting a call, once a second in the ticker", found.median, "µs",
-        interval=found.interval, spread=found.spread, detail=f"{repetitions} times {_EMPTY_CALLS:,} calls",
-    )  # fmt: skip
+    each_us = [_counting_us(partial(decorated, 0)) for _ in range(repetitions)]
+    detail = f"{repetitions} times {_EMPTY_CALLS:,} calls"
+    return median_figure("counting a call, once a second in the ticker", each_us, "µs", detail=detail)
 
 
 def _counting_us(call: Callable[[], object]) -> float:

@@ -13,12 +13,12 @@ from statistics import median
 
 from benchmarks.children import PROGRAMS, environment, output_of
 from benchmarks.figures import Figure
+from benchmarks.pairs import share_figure
 from profkit import Run
 from profkit.comparing.sampled import compare_sampled
 from profkit.config import CONFIG
 from profkit.ingest.keep import ingest
 from profkit.model.comparison import Change, SampledComparison
-from profkit.stats.means import share_interval
 from profkit.store.runs import open_store
 
 _RATE_HZ, _SECONDS = 500, 3.0
@@ -107,11 +107,7 @@ def _unseen(runs: int, alike: Sequence[SampledComparison]) -> Figure:
 
 
 def _share(what: str, hits: int, draws: int, bound: float | None, detail: str = "") -> Figure:
-    low, high = share_interval(hits, draws)
-    return Figure(
-        what, hits / draws * 100, "%", bound,
-        interval=(low * 100, high * 100), detail=f"{hits} of {draws} comparisons{detail}",
-    )  # fmt: skip
+    return share_figure(what, hits, draws, bound, detail=f"{hits} of {draws} comparisons{detail}")
 
 
 def _runs(count: int) -> str:

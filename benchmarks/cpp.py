@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from statistics import median
 
 from benchmarks.figures import Figure
-from benchmarks.pairs import estimate
+from benchmarks.pairs import median_figure
 from benchmarks.torch_tools import torch_callgrind
 from profkit import measure_all
 from profkit.measuring.orders import work_order
@@ -28,17 +29,16 @@ def measure(quick: bool) -> list[Figure]:
             raise RuntimeError(run.info.error)
     first_s, *warm = taken
     if quick:
-        return [Figure("x + y, compiled, warm zygote", estimate(warm).median * 1e3, "ms")]
+        return [Figure("x + y, compiled, warm zygote", median(warm) * 1e3, "ms")]
     first, second = (
         torch_callgrind(_STMT, _SETUP, number=_NUMBER, repeats=_REPEATS, language="cpp") for _ in range(2)
     )
-    ratio = estimate([seconds / second.elapsed_s for seconds in warm])
     ours = run.measurement.instructions.net if run.measurement and run.measurement.instructions else 0.0
     return [
-        Figure(
-            "x + y, compiled, warm zygote ÷ torch's second time", ratio.median, "×", 1 / 50,
-            interval=ratio.interval, spread=ratio.spread,
-            detail=f"{estimate(warm).median * 1e3:.0f} ms ÷ {second.elapsed_s:.1f} s; first: "
+        median_figure(
+            "x + y, compiled, warm zygote ÷ torch's second time",
+            [seconds / second.elapsed_s for seconds in warm], "×", 1 / 50,
+            f"{median(warm) * 1e3:.0f} ms ÷ {second.elapsed_s:.1f} s; first: "
             f"{first_s:.1f} s, torch {first.elapsed_s:.1f} s",
         ),
         Figure("instructions of x + y ÷ torch's", ours / min(second.counts), detail=f"{ours:.0f}"),

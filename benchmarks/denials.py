@@ -12,11 +12,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.children import PROGRAMS, caching_environment
 from benchmarks.figures import Figure
-from benchmarks.pairs import Pair, estimate
+from benchmarks.pairs import Pair, median_figure
 from benchmarks.programs.denied_start import NOT_DUMPABLE, PLAIN, TRACED
 from benchmarks.sampled_child import PREFERS_READER
 from profkit.units import format_duration
@@ -82,10 +83,9 @@ def _pair(case: str, folder: Path) -> Pair:
 
 
 def _figure(case: str, pairs: list[Pair]) -> Figure:
-    found = estimate([call_s - by_hand_s for call_s, by_hand_s in pairs])
-    first, second = (estimate(list(side)).median for side in zip(*pairs, strict=True))
-    return Figure(
-        f"{case}: first call - py-spy by hand until it fails", found.median, "s", _BOUND_S,
-        interval=found.interval, spread=found.spread,
-        detail=f"{format_duration(first)} - {format_duration(second)}, {len(pairs)} pairs",
+    first, second = (format_duration(median(side)) for side in zip(*pairs, strict=True))
+    return median_figure(
+        f"{case}: first call - py-spy by hand until it fails",
+        [call_s - by_hand_s for call_s, by_hand_s in pairs], "s", _BOUND_S,
+        f"{first} - {second}, {len(pairs)} pairs",
     )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.pairs import estimate
+from benchmarks.pairs import median_figure
 from benchmarks.report_commands import Taken, keep_made_run, report
 
 _SAMPLES = 1_000_000
@@ -36,15 +36,9 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _figures(name: str, taken: Sequence[Taken]) -> list[Figure]:
-    seconds = estimate([one.wall_s for one in taken])
-    memory = estimate([one.peak_bytes / _MEGABYTE for one in taken])
+    seconds, megabytes = [one.wall_s for one in taken], [one.peak_bytes / _MEGABYTE for one in taken]
+    runs = f"{len(taken)} runs"
     return [
-        Figure(
-            f"{name}: the whole command", seconds.median, "s", _BOUNDS_S.get(name),
-            interval=seconds.interval, spread=seconds.spread, detail=f"{len(taken)} runs",
-        ),
-        Figure(
-            f"{name}: peak resident memory", memory.median, "MB", _BYTES / _MEGABYTE,
-            interval=memory.interval, spread=memory.spread,
-        ),
-    ]  # fmt: skip
+        median_figure(f"{name}: the whole command", seconds, "s", _BOUNDS_S.get(name), runs),
+        median_figure(f"{name}: peak resident memory", megabytes, "MB", _BYTES / _MEGABYTE),
+    ]

@@ -14,8 +14,8 @@ from random import Random
 from benchmarks.children import environment, output_of
 from benchmarks.figures import Figure
 from benchmarks.made_profiles import made_profile, made_profile_of_lines, run_of
-from benchmarks.pairs import estimate
-from benchmarks.report_commands import DEPTH, STACKS_PART, Taken, run_command
+from benchmarks.pairs import median_figure
+from benchmarks.report_commands import DEPTH, STACKS_PART, run_command
 from profkit.config import CONFIG
 from profkit.model.run import Run
 from profkit.store.files import make_folder
@@ -49,21 +49,10 @@ def measure(quick: bool) -> list[Figure]:
 def _figures(name: str, quick: bool) -> Iterator[Figure]:
     arguments, seconds, megabytes = _COMMANDS[name]
     taken = [run_command(arguments) for _ in range(2 if quick else 6)]
-    yield _figure(f"{name}: processor time", [one.cpu_s for one in taken], "s", seconds)
-    memory = [_megabytes(one) for one in taken]
-    yield _figure(f"{name}: peak resident memory", memory, "MB", megabytes)
-
-
-def _figure(what: str, values: Sequence[float], unit: str, bound: float | None) -> Figure:
-    found = estimate(values)
-    return Figure(
-        what, found.median, unit, bound,
-        interval=found.interval, spread=found.spread, detail=f"{len(values)} runs",
-    )  # fmt: skip
-
-
-def _megabytes(taken: Taken) -> float:
-    return taken.peak_bytes / _MEGABYTE
+    detail = f"{len(taken)} runs"
+    yield median_figure(f"{name}: processor time", [one.cpu_s for one in taken], "s", seconds, detail)
+    memory = [one.peak_bytes / _MEGABYTE for one in taken]
+    yield median_figure(f"{name}: peak resident memory", memory, "MB", megabytes, detail)
 
 
 def _keep_runs(part: int) -> None:

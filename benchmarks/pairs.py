@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.figures import Figure
+from profkit.stats.means import share_interval
 from profkit.units import format_duration
 
 Pair = tuple[float, float]
@@ -56,27 +57,35 @@ def estimate(values: Sequence[float]) -> Estimate:
     return Estimate(median(ordered), interval, (ordered[0], ordered[-1]))
 
 
-def ratio_figure(
-    what: str, pairs: Sequence[Pair], bound: float | None = None
-) -> Figure:  # fmt: skip
+def median_figure(
+    what: str, values: Sequence[float], unit: str, bound: float | None = None, detail: str = ""
+) -> Figure:
+    """Return the median of values, with its interval and their spread."""
+    found = estimate(values)
+    return Figure(
+        what, found.median, unit, bound, interval=found.interval, spread=found.spread, detail=detail
+    )  # fmt: skip
+
+
+def share_figure(
+    what: str, hits: int, of: int, bound: float | None = None, *, detail: str = "", certain: bool = False
+) -> Figure:
+    """Return a share in per cent, with Wilson's interval."""
+    low, high = share_interval(hits, of)
+    interval = low * 100, high * 100
+    return Figure(what, hits / of * 100, "%", bound, certain=certain, interval=interval, detail=detail)
+
+
+def ratio_figure(what: str, pairs: Sequence[Pair], bound: float | None = None) -> Figure:
     """Return the ratio of the first to the second of each pair; both are in seconds."""
-    found = estimate([first / second for first, second in pairs])
-    return Figure(
-        what, found.median, "×", bound,
-        interval=found.interval, spread=found.spread, detail=_medians(pairs, "÷"),
-    )  # fmt: skip
+    return median_figure(what, [first / second for first, second in pairs], "×", bound, _medians(pairs, "÷"))
 
 
-def difference_figure(
-    what: str, pairs: Sequence[Pair], calls: int, bound: float
-) -> Figure:  # fmt: skip
+def difference_figure(what: str, pairs: Sequence[Pair], calls: int, bound: float) -> Figure:
     """Return the difference of first and second per call, in µs; both are in seconds for all calls."""
-    found = estimate([(first - second) / calls * 1e6 for first, second in pairs])
     per_call = [(first / calls, second / calls) for first, second in pairs]
-    return Figure(
-        what, found.median, "µs", bound,
-        interval=found.interval, spread=found.spread, detail=_medians(per_call, "-"),
-    )  # fmt: skip
+    differences = [(first - second) / calls * 1e6 for first, second in pairs]
+    return median_figure(what, differences, "µs", bound, _medians(per_call, "-"))
 
 
 def _medians(pairs: Sequence[Pair], sign: str) -> str:

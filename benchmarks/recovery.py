@@ -10,7 +10,7 @@ import time
 
 from benchmarks.children import PROGRAMS, environment, output_of
 from benchmarks.figures import Figure
-from benchmarks.pairs import estimate
+from benchmarks.pairs import median_figure
 from profkit.config import CONFIG
 from profkit.store.spool import is_live, read_session, session_folders
 
@@ -29,21 +29,15 @@ def measure(quick: bool) -> list[Figure]:
         killed_after_s = _kill(label, rng.uniform(_EARLIEST_S, _LATEST_S))
         listed_after_s.append(_sampler_gone_s())
         found.append(_samples(label) / (killed_after_s * 100))
-    shares, waits = estimate(found), estimate(listed_after_s)
+    kills = f"{moments} kills"
     return [
         Figure(
             f"killed programs that are not listed with their samples, of {moments}",
             sum(1 for share in found if not share), f"of {moments}", 0, certain=True,
             detail=f"killed after {_EARLIEST_S} to {_LATEST_S} s",
         ),
-        Figure(
-            "their samples ÷ time at 100 a second", shares.median, "×",
-            interval=shares.interval, spread=shares.spread, detail=f"{moments} kills",
-        ),
-        Figure(
-            "from the kill until the sampler has written", waits.median, "s",
-            interval=waits.interval, spread=waits.spread, detail=f"{moments} kills",
-        ),
+        median_figure("their samples ÷ time at 100 a second", found, "×", detail=kills),
+        median_figure("from the kill until the sampler has written", listed_after_s, "s", detail=kills),
     ]  # fmt: skip
 
 

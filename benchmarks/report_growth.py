@@ -15,7 +15,7 @@ from statistics import linear_regression, median
 
 from benchmarks.children import PROGRAMS, caching_environment, output_of
 from benchmarks.figures import Figure
-from benchmarks.pairs import estimate
+from benchmarks.pairs import median_figure
 from benchmarks.report_commands import keep_made_run
 from profkit.units import format_duration
 
@@ -37,13 +37,11 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _figure(renderer: str, sizes: Sequence[int], rounds: Sequence[Sequence[float]], first: int) -> Figure:
-    found = estimate([_slope(sizes[first:], costs_s[first:]) for costs_s in rounds])
+    slopes = [_slope(sizes[first:], costs_s[first:]) for costs_s in rounds]
     medians = [format_duration(median(costs_s)) for costs_s in zip(*rounds, strict=True)]
     costs = ", ".join(f"{size:,}: {cost}" for size, cost in zip(sizes, medians, strict=True))
-    return Figure(
-        f"{renderer}: slope of log cost over log samples, from {sizes[first]:,}", found.median, "",
-        _BOUND, interval=found.interval, spread=found.spread, detail=f"{costs}; {len(rounds)} rounds",
-    )  # fmt: skip
+    what = f"{renderer}: slope of log cost over log samples, from {sizes[first]:,}"
+    return median_figure(what, slopes, "", _BOUND, f"{costs}; {len(rounds)} rounds")
 
 
 def _costs_s(renderer: str, runs: Sequence[str]) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from benchmarks.suite import run_suite
 
@@ -19,10 +18,5 @@ MEASUREMENTS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; return the exit code."""
-    return run_suite("reporting", MEASUREMENTS, arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_suite("reporting", MEASUREMENTS))

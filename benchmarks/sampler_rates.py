@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from functools import partial
 from math import fsum
 from pathlib import Path
-from statistics import median
 
 import psutil
 
 from benchmarks.figures import Figure
-from benchmarks.pairs import estimate, interleaved, ratio_figure
+from benchmarks.pairs import interleaved, median_figure, ratio_figure
 from benchmarks.sampled_child import HAS_READER, running, sampled
 from benchmarks.slowdown import Case, bare_s, case_figures
 from benchmarks.work import rounds_for
@@ -108,11 +107,6 @@ def _start_figures(times: int) -> list[Figure]:
             for name in names:
                 taken_s[name].append(sampled(process.pid, SamplerOptions(name), 0.1).start_s)
     return [
-        Figure(f"{name}: start to RUNNING", median(values) * 1e3, "ms",
-               interval=_in_ms(estimate(values).interval))
+        median_figure(f"{name}: start to RUNNING", [one_s * 1e3 for one_s in values], "ms")
         for name, values in taken_s.items()
-    ]  # fmt: skip
-
-
-def _in_ms(interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    return None if interval is None else (interval[0] * 1e3, interval[1] * 1e3)
+    ]

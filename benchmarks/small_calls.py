@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
+from statistics import median
 
 from torch._inductor.compile_worker.subproc_pool import SubprocPool
 
 from benchmarks.figures import Figure
-from benchmarks.pairs import Pair, estimate, ratio_figure
+from benchmarks.pairs import Pair, median_figure, ratio_figure
 from profkit import isolated
 
 _WORKERS = 2
@@ -36,17 +37,14 @@ def measure(quick: bool) -> list[Figure]:
             for name in turned:
                 count = cold if name == "fresh" else calls
                 taken[name].append(_batch_s(pools[name], count) / count)
-    each = estimate([call_s * 1e3 for call_s in taken["isolated"]])
+    each_ms = [call_s * 1e3 for call_s in taken["isolated"]]
+    detail = f"{60_000 / median(each_ms):,.0f} a minute; {rounds} batches of {calls}"
     return [
-        Figure(
-            "an isolated call, two at a time", each.median, "ms", _MAX_MS,
-            interval=each.interval, spread=each.spread,
-            detail=f"{60_000 / each.median:,.0f} a minute; {rounds} batches of {calls}",
-        ),
+        median_figure("an isolated call, two at a time", each_ms, "ms", _MAX_MS, detail),
         _ratio(taken, "spawned", "a call of ProcessPoolExecutor (spawn)"),
         _ratio(taken, "fresh", "a call of one with a new process for each (max_tasks_per_child=1)"),
         _ratio(taken, "torch", "a call of torch's SubprocPool"),
-    ]  # fmt: skip
+    ]
 
 
 def _pools(stack: ExitStack) -> dict[str, Submit]:

@@ -24,8 +24,8 @@ Measurements = Mapping[str, str]
 """Names of modules in `benchmarks`, with descriptions of their measurements."""
 
 
-def run_suite(name: str, measurements: Measurements, arguments: Sequence[str] | None) -> int:
-    """Measure and print; return the exit code."""
+def run_suite(name: str, measurements: Measurements, arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit code. The arguments are those of the program by default."""
     options = _parser(name, measurements).parse_args(arguments)
     facts, stolen = machine_facts() | {"load before": load()}, Stolen()
     figures: list[Figure] = []

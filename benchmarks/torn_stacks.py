@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from benchmarks.figures import Figure, check_enough
+from benchmarks.pairs import share_figure
 from benchmarks.sampled_child import HAS_READER, running, sampled
 from profkit.model.profile import Profile
 from profkit.samplers.options import SamplerOptions
-from profkit.stats.means import share_interval
 
 _RATE_HZ = 1000.0
 _FEWEST_STACKS = 10_000
@@ -48,12 +48,9 @@ def _figure(what: str, sampler: str, blocking: bool, duration_s: float, fewest: 
         recording = sampled(process.pid, options, duration_s).recording
     torn, stacks = torn_and_all(recording.profile)
     check_enough(stacks, fewest, what)
-    low, high = share_interval(torn, stacks)
-    return Figure(
-        f"{what}: torn stacks", 100 * torn / stacks, "%",
-        0.0 if blocking or sampler == "cpython" else None, certain=True,
-        interval=(100 * low, 100 * high), detail=f"{torn} of {stacks:,}, {recording.errors} rounds dropped",
-    )  # fmt: skip
+    bound = 0.0 if blocking or sampler == "cpython" else None
+    detail = f"{torn} of {stacks:,}, {recording.errors} rounds dropped"
+    return share_figure(f"{what}: torn stacks", torn, stacks, bound, detail=detail, certain=True)
 
 
 def torn_and_all(profile: Profile) -> tuple[int, int]:

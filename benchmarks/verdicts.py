@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from benchmarks.figures import Figure
+from benchmarks.pairs import share_figure
 from profkit import measure_all
 from profkit.comparing.times import compare_timings
 from profkit.measuring.orders import work_order
 from profkit.model.comparison import TimesCompared, Verdict
-from profkit.stats.means import share_interval
 
 _WORK = "for _i in range({count}): t = _i * _i"
 _COUNT = 1000
@@ -23,14 +23,18 @@ def alarms(trials: int) -> Figure:
     """Count comparisons of a statement with itself that report slower or faster."""
     found = [_trial(_COUNT).verdict for _ in range(trials)]
     hits = sum(verdict in (Verdict.SLOWER, Verdict.FASTER) for verdict in found)
-    return _share("A against A called different", hits, trials, 2.0)
+    return share_figure("A against A called different", hits, trials, 2.0, detail=_of(hits, trials))
 
 
 def missed(trials: int, per_cent: int, bound: float) -> Figure:
     """Count comparisons with a statement that does more which do not report slower."""
     found = [_trial(_COUNT + _COUNT * per_cent // 100).verdict for _ in range(trials)]
     hits = sum(verdict is not Verdict.SLOWER for verdict in found)
-    return _share(f"a true {per_cent} % missed", hits, trials, bound)
+    return share_figure(f"a true {per_cent} % missed", hits, trials, bound, detail=_of(hits, trials))
+
+
+def _of(hits: int, trials: int) -> str:
+    return f"{hits} of {trials} trials"
 
 
 def _trial(count: int) -> TimesCompared:
@@ -42,11 +46,3 @@ def _trial(count: int) -> TimesCompared:
     if a.measurement is None or b.measurement is None or not (a.measurement.timing and b.measurement.timing):
         raise RuntimeError(a.info.error or b.info.error)
     return compare_timings(a.measurement.timing, b.measurement.timing)
-
-
-def _share(what: str, hits: int, trials: int, bound: float) -> Figure:
-    low, high = share_interval(hits, trials)
-    return Figure(
-        what, hits / trials * 100, "%", bound,
-        interval=(low * 100, high * 100), detail=f"{hits} of {trials} trials",
-    )  # fmt: skip

@@ -24,7 +24,7 @@ from time import perf_counter
 from benchmarks import work
 from benchmarks.children import environment, output_of
 from benchmarks.figures import Figure
-from benchmarks.pairs import estimate, ratio_figure
+from benchmarks.pairs import median_figure, ratio_figure
 
 _WORK_S, _ROUNDS = 2.0, 15
 _BOUNDED_PAIRS = 3
@@ -87,9 +87,7 @@ def _slowdown(profiler: Profiler, pairs: Sequence[tuple[Taken, Taken]]) -> Figur
 def _added(name: str, pairs: Sequence[tuple[Taken, Taken]]) -> Figure:
     """Return what a profiler adds to the whole command besides its slowdown of the work."""
     added_ms = [1e3 * ((profiled[1] - profiled[0]) - (plain[1] - plain[0])) for profiled, plain in pairs]
-    found = estimate(added_ms)
-    return Figure(f"{name} - plain: start and end", found.median, "ms",
-                  interval=found.interval, spread=found.spread)  # fmt: skip
+    return median_figure(f"{name} - plain: start and end", added_ms, "ms")
 
 
 def _profilers() -> list[Profiler]:

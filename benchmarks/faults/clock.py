@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.faults.injections import Injection, NotPermitted, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, odd_lines, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
 
 _STEPS_S = (-3600, -86400, +3600, -30, -1_500_000_000, +86400)
@@ -33,15 +33,7 @@ def inject(injection: Injection) -> Outcome:
         status = _with_clock_set(box, injection, way, step_s, rng.uniform(0.1, _DURATION_S - 0.5))
         program_s = time.monotonic() - start_s
         log = read_log(box.log)
-        outcome = Outcome(taken=len(taken(log)))
-        if status != 0 or box.output("stdout") != "done\n":
-            outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
-        for line in odd_lines(box.output()):
-            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
-        box.await_end()
-        listed = box.command("list", "--json")
-        if (problem := listed.problem()) is not None:
-            outcome = outcome.with_problem(problem)
+        outcome, listed = box.listed(box.ended(Outcome(taken=len(taken(log))), where, status))
         outcome = _compared(outcome, log, listed.runs(), program_s, where)
         return box.counted(outcome)
 

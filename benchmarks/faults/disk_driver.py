@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from benchmarks.faults.injections import Outcome
 from benchmarks.faults.programs.hooked import repair_disk
-from benchmarks.faults.sandbox import PROGRAMS, CommandResult, Sandbox, odd_lines, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, CommandResult, Sandbox, sandbox
 
 _SIZE = "size=2m,nr_inodes=300"
 _CODES = (0, 2, 3, 6, 7)
@@ -50,8 +50,7 @@ def _broken(box: Sandbox, writer: str, variant: str, write: int, pages: int) -> 
     if status or box.output("stdout").split()[-1:] not in (["calls"], ["done"]):
         problem = f"{where}: exit status {status}: {box.output()[-300:]}"
         outcome = outcome.with_problem(problem, changed=1)
-    for line in odd_lines(box.output(), warnings=_WARNINGS):
-        outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
+    outcome = box.said(outcome, where, _WARNINGS)
     if writer == "command":
         box.await_end()
         outcome = _with_command(box, outcome, hook, where)

@@ -44,7 +44,5 @@ def inject(injection: Injection) -> Outcome:
             outcome = outcome.with_problem(f"{kind}, {stage}, {sampler}: {line}", changed=1)
         box.await_end()
         box.age()  # the folder of a session that was interrupted at its beginning is removed when it is old
-        listed = box.command("list", "--json")
-        if (problem_of_list := listed.problem()) is not None:
-            outcome = outcome.with_problem(problem_of_list)
+        outcome, _ = box.listed(outcome)
         return box.counted(outcome)

@@ -15,7 +15,6 @@ from benchmarks.faults.sandbox import (
     Sandbox,
     await_line,
     await_status,
-    odd_lines,
     sandbox,
 )
 
@@ -42,15 +41,11 @@ def inject(injection: Injection) -> Outcome:
         victim, status = _signalled(box, argv, role, variant, rng.uniform(0.02, _LATEST_S[mode]))
         outcome = Outcome()
         ends_it = victim == "program" and variant not in ("STOP",)
-        if status is None or (not ends_it and (status != 0 or box.output("stdout") != "done\n")):
-            outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
-        for line in () if ends_it else odd_lines(box.output(), warnings=4):
-            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
+        if status is None or not ends_it:
+            outcome = box.ended(outcome, where, status, warnings=4)
         box.await_end()
-        listed = box.command("list", "--json")
         kept = {line.split()[1] for line in _log_lines(box) if line.startswith("kept ")}
-        if (problem := listed.problem((0,) if kept else (0, 6))) is not None:
-            outcome = outcome.with_problem(problem)
+        outcome, listed = box.listed(outcome, (0,) if kept else (0, 6))
         found = kept & {str(run["id"]) for run in listed.runs()}
         return box.counted(replace(outcome, taken=len(kept), recovered=len(found)))
 

@@ -16,7 +16,6 @@ from benchmarks.faults.sandbox import (
     Sandbox,
     await_line,
     await_status,
-    odd_lines,
     sandbox,
 )
 
@@ -38,12 +37,7 @@ def inject(injection: Injection) -> Outcome:
         status = _run(
             box, how, lambda: None if variant in BAD else _disturb(box, injection, variant, moment_s)
         )
-        outcome = _logged(box, variant)
-        if status != 0 or box.output("stdout") != "done\n":
-            outcome = outcome.with_problem(f"{variant}: exit status {status}", changed=1)
-        for line in odd_lines(box.output(), warnings=2):
-            outcome = outcome.with_problem(f"{variant}: stderr: {line}", changed=1)
-        return box.counted(outcome)
+        return box.counted(box.ended(_logged(box, variant), variant, status, warnings=2))
 
 
 def _run(box: Sandbox, how: str, disturb: Callable[[], None]) -> int | None:

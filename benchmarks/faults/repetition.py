@@ -44,10 +44,7 @@ def inject(injection: Injection) -> Outcome:
             outcome = outcome.with_problem(f"{use}: stderr: {line}", changed=1)
         for problem in _growth(box.log.read_text("utf-8").splitlines()):
             outcome = outcome.with_problem(f"{use}, {times} times: {problem}")
-        box.await_end()
-        listed = box.command("list", "--json")
-        if (problem_of_list := listed.problem()) is not None:
-            outcome = outcome.with_problem(problem_of_list)
+        outcome, _ = box.listed(outcome)
         return box.counted(outcome)
 
 

@@ -19,7 +19,6 @@ from benchmarks.faults.sandbox import (
     Sandbox,
     await_line,
     await_status,
-    odd_lines,
     sandbox,
 )
 
@@ -47,17 +46,10 @@ def inject(injection: Injection) -> Outcome:
         signalled, status = _signalled(box, argv, variant, rng.uniform(0.02, _LATEST_S))
         if not signalled:
             return Outcome(injected=0, not_run="no sampler ran")
-        outcome = Outcome(taken=1)
-        if status != 0 or box.output("stdout") != "done\n":
-            outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
+        outcome = box.ended(Outcome(taken=1), where, status, warnings=2)
         if (pause_s := _longest_pause_s(box)) > _LONGEST_PAUSE_S:
             outcome = outcome.with_problem(f"{where}: it stood still for {pause_s:.1f} s", changed=1)
-        for line in odd_lines(box.output(), warnings=2):
-            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
-        box.await_end()
-        listed = box.command("list", "--json")
-        if (problem := listed.problem()) is not None:
-            outcome = outcome.with_problem(problem)
+        outcome, listed = box.listed(outcome)
         found = any(run["label"] == "beats" and run["calls"] for run in listed.runs())
         return box.counted(replace(outcome, recovered=int(found)))
 

@@ -124,6 +124,25 @@ class Sandbox:
         out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
         return CommandResult(arguments, done.returncode, out, err)
 
+    def ended(self, outcome: Outcome, where: str, status: int | None, warnings: int = 0) -> Outcome:
+        """Return the outcome with what is wrong with the last program, which should have printed `done`."""
+        if status != 0 or self.output("stdout") != "done\n":
+            outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
+        return self.said(outcome, where, warnings)
+
+    def said(self, outcome: Outcome, where: str, warnings: int = 0) -> Outcome:
+        """Return the outcome with the odd lines of the last program, beyond a number of warnings."""
+        for line in odd_lines(self.output(), warnings):
+            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
+        return outcome
+
+    def listed(self, outcome: Outcome, codes: Sequence[int] = (0,)) -> tuple[Outcome, CommandResult]:
+        """Return the outcome and the list of runs, after all processes have ended."""
+        self.await_end()
+        listed = self.command("list", "--json")
+        problem = listed.problem(codes)
+        return outcome if problem is None else outcome.with_problem(problem), listed
+
     def processes(self) -> list[MarkedProcess]:
         """Return all live processes with the mark, or with this sandbox in their arguments."""
         mark, root = f"{MARK}={self.mark}".encode(), str(self.root).encode()

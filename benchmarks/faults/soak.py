@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.faults.injections import Injection, Outcome
-from benchmarks.faults.sandbox import PROGRAMS, await_line, await_status, odd_lines, sandbox
+from benchmarks.faults.sandbox import PROGRAMS, await_line, await_status, sandbox
 
 _FULL_S, _SHORT_S = 600.0, 10.0
 _EVERY_S = 0.5
@@ -36,17 +36,10 @@ def inject(injection: Injection) -> Outcome:
             await_line(box.log, "begun")
             while (status := await_status(target, _EVERY_S)) is None and len(usages) < 4 * duration_s:
                 usages.extend(_usage(target.pid))
-        outcome = Outcome(taken=len(_LABELS))
-        if status != 0 or box.output("stdout") != "done\n":
-            outcome = outcome.with_problem(f"exit status {status}", changed=1)
-        for line in odd_lines(box.output()):
-            outcome = outcome.with_problem(f"stderr: {line}", changed=1)
+        outcome = box.ended(Outcome(taken=len(_LABELS)), f"{duration_s:g} s", status)
         for problem in growth_of(usages):
             outcome = outcome.with_problem(problem)
-        box.await_end()
-        listed = box.command("list", "--json")
-        if (problem_of_list := listed.problem()) is not None:
-            outcome = outcome.with_problem(problem_of_list)
+        outcome, listed = box.listed(outcome)
         return box.counted(replace(outcome, recovered=len(_LABELS & listed.sampled_labels())))
 
 

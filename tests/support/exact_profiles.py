@@ -20,6 +20,11 @@ WEIGHTS = st.one_of(st.just(1), st.integers(1, 2**40))
 PERIODS = st.one_of(st.sampled_from([0.0, 1.0, 1e6, 1e7, 1e9 / 97]), st.floats(1e-3, 1e12))
 
 
+WITHOUT_FRAMES = Profile(
+    frames=(Frame("", "", 0),), stacks=((),), threads=(Thread(0, 0, ""),), samples=(Sample(0, 0, 3),)
+)
+
+
 @st.composite
 def exact_profiles(
     draw: st.DrawFn, units: st.SearchStrategy[Unit] | None = None, weights: st.SearchStrategy[int] = WEIGHTS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hypothesis import strategies as st
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
@@ -50,10 +52,15 @@ def profile_of(*stacks: tuple[str, int], tid: int = 1) -> Profile:
 
     `NAME@lib:LINE` stands in a library file, and so do the other keys of `FILES`.
     """
+    return built(*((map(frame_of, text.split()), weight) for text, weight in stacks), tid=tid)
+
+
+def built(*stacks: tuple[Iterable[Frame], int], tid: int = 1, period_ns: float = 1e6) -> Profile:
+    """A profile of stacks of one thread, with their weights."""
     builder = ProfileBuilder()
-    for text, weight in stacks:
-        builder.add(tuple(map(frame_of, text.split())), Thread(7, tid, "t"), weight)
-    return builder.build(period_ns=1e6)
+    for frames_of_stack, weight in stacks:
+        builder.add(tuple(frames_of_stack), Thread(7, tid, "t"), weight)
+    return builder.build(period_ns=period_ns)
 
 
 def frame_of(text: str) -> Frame:

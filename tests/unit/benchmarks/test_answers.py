@@ -55,27 +55,16 @@ def is_installed(name: str) -> bool:
     return name != "cuda" and find_spec(name) is not None
 
 
-RUNNABLE = [case for case in CASES if all(map(is_installed, case.needs))]
+RUNNABLE = [
+    pytest.param(case, marks=[pytest.mark.torch] if "torch" in case.needs else [], id=case.name)
+    for case in CASES
+    if all(map(is_installed, case.needs))
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", [case for case in RUNNABLE if "torch" not in case.needs], ids=lambda case: case.name
-)
+@pytest.mark.parametrize("case", RUNNABLE)
 def test_a_program_measures_its_answer(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_measured(case, monkeypatch)
-
-
-@pytest.mark.slow
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    "case", [case for case in RUNNABLE if "torch" in case.needs], ids=lambda case: case.name
-)
-def test_a_program_with_torch_measures_its_answer(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_measured(case, monkeypatch)
-
-
-def assert_measured(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """All answers are measured but those of a loader's workers, and waiting takes no processor time."""
     monkeypatch.setenv("ANSWERS_SECONDS", "0.3")
     truths = measure_plainly(case, sys.executable, 0)

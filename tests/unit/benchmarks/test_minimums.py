@@ -44,22 +44,20 @@ def sample_rarely(monkeypatch: pytest.MonkeyPatch, module: Any, profile: Profile
     monkeypatch.setattr(module, "sampled", lambda *_: recorded)
 
 
-@pytest.mark.parametrize(("quick", "fewest"), [(True, 1), (False, 10_000)])
-def test_torn_stacks(monkeypatch: pytest.MonkeyPatch, quick: bool, fewest: int) -> None:
-    sample_rarely(monkeypatch, torn_stacks, profile_of(fewest - 1, "a0"))
+@pytest.mark.parametrize(
+    ("module", "function", "least", "value"),
+    [(torn_stacks, "a0", 10_000, 0.0), (tiny_calls, "calls", 5_000, 50.0)],
+)
+@pytest.mark.parametrize("quick", [True, False])
+def test_samples_of_a_program(
+    monkeypatch: pytest.MonkeyPatch, module: Any, function: str, least: int, value: float, quick: bool
+) -> None:
+    fewest = 1 if quick else least
+    sample_rarely(monkeypatch, module, profile_of(fewest - 1, function))
     with pytest.raises(RuntimeError, match=f"{fewest - 1:,} samples, of at least {fewest:,}"):
-        torn_stacks.measure(quick)
-    sample_rarely(monkeypatch, torn_stacks, profile_of(fewest, "a0"))
-    assert all(figure.value == 0 for figure in torn_stacks.measure(quick))
-
-
-@pytest.mark.parametrize(("quick", "fewest"), [(True, 1), (False, 5_000)])
-def test_tiny_calls(monkeypatch: pytest.MonkeyPatch, quick: bool, fewest: int) -> None:
-    sample_rarely(monkeypatch, tiny_calls, profile_of(fewest - 1, "calls"))
-    with pytest.raises(RuntimeError, match=f"{fewest - 1:,} samples, of at least {fewest:,}"):
-        tiny_calls.measure(quick)
-    sample_rarely(monkeypatch, tiny_calls, profile_of(fewest, "calls"))
-    assert tiny_calls.measure(quick)[0].value == 50.0
+        module.measure(quick)
+    sample_rarely(monkeypatch, module, profile_of(fewest, function))
+    assert module.measure(quick)[0].value == value
 
 
 @pytest.mark.parametrize(("quick", "fewest"), [(True, 1), (False, 5_000)])

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -157,28 +156,22 @@ def interleaved(
     return Timing(100, tuple(cases[0]), HERE), Timing(100, tuple(cases[1]), HERE)
 
 
-def found(effect: float, trials: int, wanted: Callable[[Verdict], bool]) -> float:
-    """The share of trials whose verdict is wanted."""
+@pytest.mark.parametrize(
+    ("effect", "trials", "verdict", "least", "most"),
+    [
+        (0.0, 1500, Verdict.NO_DIFFERENCE, 0.98, 1.0),
+        (0.01, 1000, Verdict.SLOWER, 0.8, 0.93),
+        (0.01, 500, Verdict.FASTER, 0.0, 0.0),
+        (0.02, 500, Verdict.SLOWER, 0.9, 1.0),
+        (1 / 1.02 - 1, 500, Verdict.FASTER, 0.9, 1.0),
+    ],
+)
+def test_verdicts_with_the_noise_of_real_machines(
+    effect: float, trials: int, verdict: Verdict, least: float, most: float
+) -> None:
     dice = random.Random(11)
-    verdicts = [compare_timings(*interleaved(dice, effect)).verdict for _ in range(trials)]
-    return sum(map(wanted, verdicts)) / trials
-
-
-def test_a_against_itself_rarely_alarms() -> None:
-    assert found(0.0, 1500, lambda verdict: verdict is not Verdict.NO_DIFFERENCE) <= 0.02
-
-
-def test_the_noise_is_that_of_real_machines() -> None:
-    assert 0.8 < found(0.01, 1000, lambda verdict: verdict is Verdict.SLOWER) < 0.93
-
-
-def test_two_per_cent_are_found() -> None:
-    assert found(0.02, 500, lambda verdict: verdict is Verdict.SLOWER) >= 0.9
-    assert found(1 / 1.02 - 1, 500, lambda verdict: verdict is Verdict.FASTER) >= 0.9
-
-
-def test_a_change_is_hardly_ever_taken_for_its_opposite() -> None:
-    assert found(0.01, 500, lambda verdict: verdict is Verdict.FASTER) == 0
+    found = [compare_timings(*interleaved(dice, effect)).verdict for _ in range(trials)]
+    assert least <= found.count(verdict) / trials <= most
 
 
 def made(dice: random.Random, factor: float = 1.0, processes: int = 10, scatter: float = 0.02) -> Timing:
@@ -222,12 +215,6 @@ def test_a_difference_as_of_one_in_twenty_identical_commits_is_no_verdict() -> N
     assert compared.low > 1
     assert compared.verdict is Verdict.NO_DIFFERENCE
     assert check_times("x", compared, 0.0).outcome is not Outcome.REGRESSION
-
-
-def test_a_small_difference_at_different_times_may_be_the_machine() -> None:
-    dice = random.Random(3)
-    small = compare_separate([made(dice, scatter=0.001)], [made(dice, 1.04, scatter=0.001)])
-    assert "unconfirmed" not in times_sentence(small)
 
 
 def test_apart_a_small_difference_may_be_the_machine() -> None:

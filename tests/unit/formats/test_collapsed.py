@@ -26,41 +26,11 @@ from tests.support.profile_strategies import profiles
 # What the format's own marks are made of, and every character that there is, lone surrogates included.
 PIECES = st.sampled_from(
     [
-        *(
-            "f",
-            "a.py",
-            ";",
-            " ",
-            " (",
-            "(",
-            ")",
-            ":",
-            "12",
-            ":3)",
-            "\\",
-            "x3b",
-            "udc80",
-            "\n",
-            "\r",
-            "\x85",
-            '"',
-            "#",
-        ),
-        *(
-            "\u2028",
-            "thread (",
-            "process ",
-            'process 1:"c"',
-            "thread (0x1f): t",
-            "tid:7",
-            "a.py(3):_f",
-            "<frozen>",
-            "ü",
-            "\ud800",
-            "🔥",
-        ),
+        "f", "a.py", ";", " ", " (", "(", ")", ":", "12", ":3)", "\\", "x3b", "udc80", "\n", "\r", "\x85",
+        '"', "#", "\u2028", "thread (", "process ", 'process 1:"c"', "thread (0x1f): t", "tid:7",
+        "a.py(3):_f", "<frozen>", "ü", "\ud800", "🔥",
     ]
-)
+)  # fmt: skip
 TEXT = st.lists(PIECES | st.characters(exclude_categories=[]), max_size=6).map("".join)
 FRAMES = st.builds(Frame, TEXT, TEXT, st.sampled_from([0, 1, 12, 10**9]))
 

@@ -55,31 +55,19 @@ FOREIGN = {
     "austin": b"# austin: 3.7.0\n# mode: full\nP42;T0:43;/a.py:f:9;/a.py:g:3 100,0,-4096\nP42;T1 250,1,0\n",
 }
 WORDS = st.sampled_from(
-    [
-        b"",
-        b"0",
-        b"-1",
-        b"9" * 30,
-        b"1e400",
-        b'"',
-        b"{",
-        b"]",
-        b"null",
-        b"\x00",
-        b"\xff" * 4,
-        b";",
-        b"\n",
-        b"(",
-    ]
+    [b"", b"0", b"-1", b"9" * 30, b"1e400", b'"', b"{", b"]", b"null", b"\0", b"\xff" * 4, b";", b"\n", b"("]
 )
 EDITS = st.lists(
     st.tuples(st.floats(0, 1), st.integers(0, 6), WORDS | st.binary(max_size=3)), min_size=1, max_size=4
 )
 NAMES = list(FORMATS)
+WHOLE_RUNS = {"profkit": encode_runs([made_run()]), "profkit measured": encode_runs([measured_run()])}
 
 
 @cache
 def content(name: str) -> bytes:
+    if name in WHOLE_RUNS:
+        return WHOLE_RUNS[name]
     encode = FORMATS[name].encode
     data = FOREIGN[name] if encode is None else encode(made_profile())
     return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
@@ -103,12 +91,12 @@ def file_is_read_or_refused(data: bytes, name: str | None) -> None:
             assert rows_of(run)
 
 
-@settings(max_examples=600, deadline=None)
-@given(st.sampled_from(NAMES), EDITS, st.booleans())
+@settings(max_examples=660, deadline=None)
+@given(st.sampled_from([*NAMES, *WHOLE_RUNS]), EDITS, st.booleans())
 @example("collapsed", [(0.0, 0, b"\n" * 40)], True)
 @example("collapsed", [(0.0, 0, b" \n# a: b\n" * 40)], True)
 def test_every_format(name: str, edits: list[tuple[float, int, bytes]], sniffed: bool) -> None:
-    file_is_read_or_refused(edited(content(name), edits), None if sniffed else name)
+    file_is_read_or_refused(edited(content(name), edits), None if sniffed else name.partition(" ")[0])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -118,18 +106,6 @@ def test_what_is_whole_is_recognized(name: str, tmp_path: Path) -> None:
     assert isinstance(run, Run)
     assert run.info.imported is not None
     assert run.info.imported.format == name
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from([encode_runs([made_run()]), encode_runs([measured_run()])]), EDITS)
-def test_whole_runs(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
-    file_is_read_or_refused(edited(data, edits), "profkit")
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.binary(max_size=40))
-def test_anything(data: bytes) -> None:
-    file_is_read_or_refused(data, None)
 
 
 SPEEDSCOPE = b"""{"$schema": "https://www.speedscope.app/file-format-schema.json",
@@ -181,13 +157,17 @@ DOCUMENTS = {
     "chrome-trace sampled": ODD["samples[0].ts"].replace(b"N", b"2"),
     "pyinstrument": content("pyinstrument"),
     "pyinstrument tree": TREE,
+    "profkit": content("profkit"),
 }
 
 
 def is_read_or_refused(data: bytes, name: str | None) -> None:
     """Only errors of profkit's own come out."""
     with suppress(ProfkitError):
-        read_any(data, name, LIMITS, source=SOURCE)
+        if name == "profkit":
+            decode_runs(data, SOURCE)
+        else:
+            read_any(data, name, LIMITS, source=SOURCE)
 
 
 def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -202,7 +182,7 @@ def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
     return found
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=750, deadline=None)
 @given(st.data(), st.sampled_from(sorted(DOCUMENTS)), st.integers(1, 3))
 def test_json_with_other_values(data: st.DataObject, name: str, times: int) -> None:
     document: object = json.loads(DOCUMENTS[name])
@@ -247,89 +227,66 @@ MARSHALLED = st.recursive(
     max_leaves=20,
 )
 FUNCTIONS = st.tuples(st.text(max_size=2), st.integers(-2, 2**66), st.text(max_size=2))
-NUMBERS = st.integers(-(2**70), 2**70) | st.floats()
-ENTRIES = st.tuples(
-    NUMBERS,
-    NUMBERS,
-    NUMBERS,
-    NUMBERS,
-    st.dictionaries(FUNCTIONS, st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS) | NUMBERS, max_size=3),
+NUMBER = st.integers(-(2**70), 2**70) | st.floats()
+NUMBERS = st.tuples(NUMBER, NUMBER, NUMBER, NUMBER)
+ENTRIES = st.tuples(NUMBERS, st.dictionaries(FUNCTIONS, NUMBERS | NUMBER, max_size=3)).map(
+    lambda entry: (*entry[0], entry[1])
 )
+VALUES = st.integers(-(2**63), 2**63 - 1) | st.binary(max_size=12)
+FIELDS = st.lists(st.tuples(st.integers(1, 15), VALUES), max_size=12)
+LINE = st.sampled_from(
+    [
+        *("events: Ir", "events: Ir Dr", "positions: line", "positions: instr line", "part: 1", ""),
+        *("fn=(1) f", "fn=(1)", "fn=(1", "fl=a.c", "cfn=(1)", "cfn=(2) g", "cob=(1)", "jump=1 2"),
+        *("1 5", "+1 9", "* 9", "1 -5", f"1 {10**400}", "1", "calls=1 1", "calls=x"),
+        *("totals: 5", "totals: 10", "summary: 5"),
+    ]
+)
+LINES = st.lists(LINE, max_size=14).map(lambda lines: "\n".join(["events: Ir", *lines, ""]).encode())
+PIECES = st.sampled_from(
+    [
+        *("P1;T2;", "P1;T0:2;", "a.py:f:3", "# mode: memory\n", "# mode: full\n", ",0,5", "L3"),
+        *("thread (1)", 'process 1:"x"', ";", " ", "7", "9" * 18, "-1", "\n", " (", ")", ":", "."),
+        *("\\", "\xff", "\0", "٣"),
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=16).map(lambda pieces: "".join(pieces).encode())
 
 
-@settings(max_examples=300, deadline=None)
-@given(MARSHALLED | st.dictionaries(FUNCTIONS, ENTRIES, max_size=4))
-def test_statistics_of_anything(document: object) -> None:
+def marshalled(document: object) -> bytes:
     try:
-        data = marshal.dumps(document)  # type: ignore[arg-type] # the strategy makes only what marshal knows
+        return marshal.dumps(document)  # type: ignore[arg-type] # the strategy makes only what marshal knows
     except ValueError:
-        return
-    is_read_or_refused(data, "pstats")
+        return b""
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(1, 15), st.integers(0, 2**64 - 1) | st.binary(max_size=12)), max_size=12)
-)
-def test_pprof_of_any_fields(fields: list[tuple[int, int | bytes]]) -> None:
-    data = b"".join(
-        wire.integer(field, value - 2**63) if isinstance(value, int) else wire.blob(field, value)
+def message(fields: list[tuple[int, int | bytes]]) -> bytes:
+    return b"".join(
+        wire.integer(field, value) if isinstance(value, int) else wire.blob(field, value)
         for field, value in fields
     )
-    is_read_or_refused(data, "pprof")
 
 
-LINES = st.lists(
-    st.sampled_from(
-        [
-            *("events: Ir", "events: Ir Dr", "positions: line", "positions: instr line", "part: 1", ""),
-            *("fn=(1) f", "fn=(1)", "fn=(1", "fl=a.c", "cfn=(1)", "cfn=(2) g", "cob=(1)", "jump=1 2"),
-            *("1 5", "+1 9", "* 9", "1 -5", f"1 {10**400}", "1", "calls=1 1", "calls=x"),
-            *("totals: 5", "totals: 10", "summary: 5"),
-        ]
-    ),
-    max_size=14,
-)
+MADE_UP: dict[str | None, st.SearchStrategy[bytes]] = {
+    "pstats": (MARSHALLED | st.dictionaries(FUNCTIONS, ENTRIES, max_size=4)).map(marshalled),
+    "pprof": FIELDS.map(message),
+    "callgrind": LINES,
+    "austin": TEXTS,
+    "collapsed": TEXTS,
+    None: TEXTS | st.binary(max_size=40),
+}
 
 
-@settings(max_examples=400, deadline=None)
-@given(LINES)
-def test_callgrind_of_any_lines(lines: list[str]) -> None:
-    is_read_or_refused("\n".join(["events: Ir", *lines, ""]).encode(), "callgrind")
-
-
-TEXTS = st.lists(
-    st.sampled_from(
-        [
-            *("P1;T2;", "P1;T0:2;", "a.py:f:3", "# mode: memory\n", "# mode: full\n", ",0,5", "L3"),
-            *("thread (1)", 'process 1:"x"', ";", " ", "7", "9" * 18, "-1", "\n", " (", ")", ":", "."),
-            *("\\", "\xff", "\0", "٣"),
-        ]
-    ),
-    max_size=16,
-).map("".join)
-
-
-@settings(max_examples=400, deadline=None)
-@given(TEXTS, st.sampled_from(["austin", "collapsed", None]))
-def test_lines_of_anything(text: str, name: str | None) -> None:
-    is_read_or_refused(text.encode("utf-8", "surrogateescape"), name)
-
-
-WHOLE = json.loads(encode_runs([made_run()]))
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_whole_runs_with_other_values(data: st.DataObject) -> None:
-    path = data.draw(st.sampled_from(places(WHOLE)))
-    document = replaced(WHOLE, path, data.draw(JSON_VALUES))
-    with suppress(ProfkitError):
-        decode_runs(json.dumps(document).encode(), SOURCE)
+@pytest.mark.parametrize("name", MADE_UP)
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_what_its_own_parts_make_up(name: str | None, data: st.DataObject) -> None:
+    is_read_or_refused(data.draw(MADE_UP[name]), name)
 
 
 def test_whole_runs_with_a_number_that_no_float_holds() -> None:
-    document = replaced(WHOLE, ("runs", 0, "info", "plan", "max_duration_s"), 10**400)
+    whole = json.loads(content("profkit"))
+    document = replaced(whole, ("runs", 0, "info", "plan", "max_duration_s"), 10**400)
     with pytest.raises(DamagedFile, match="max_duration_s is an integer of 1329 bits"):
         decode_runs(json.dumps(document).encode(), SOURCE)
 

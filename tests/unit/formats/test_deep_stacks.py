@@ -19,7 +19,7 @@ from profkit.formats.registry import read_any
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile
 from tests.support.cli_runs import Profkit
-from tests.unit.formats.test_limits import chain, deep, dump
+from tests.unit.formats.test_limits import chain, cpu_profile, deep, dump
 
 DEPTH = 600
 HALF = SHORTENED_DEPTH // 2
@@ -60,13 +60,8 @@ def sampled_trace(depth: int) -> bytes:
     return json.dumps({"traceEvents": [], "stackFrames": frames, "samples": samples}).encode()
 
 
-def cpu_profile(depth: int) -> bytes:
-    nodes = [
-        {"id": n, "callFrame": {"functionName": f"f{n}"}, "children": [n + 1][: depth - n - 1]}
-        for n in range(depth)
-    ]
-    samples = {"samples": [*range(depth)], "timeDeltas": [1] * depth, "endTime": 2 * depth}
-    return json.dumps({"nodes": nodes} | samples).encode()
+def cpu_profile_file(depth: int) -> bytes:
+    return json.dumps(cpu_profile(range(depth), [*range(depth)])).encode()
 
 
 def firefox_profile(depth: int) -> bytes:
@@ -85,7 +80,7 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "speedscope": speedscope,
     "trace": trace,
     "sampled trace": sampled_trace,
-    "cpuprofile": cpu_profile,
+    "cpuprofile": cpu_profile_file,
     "firefox": firefox_profile,
     "pstats": chain,
     "callgrind": dump,
@@ -136,18 +131,32 @@ def test_memory_grows_with_the_file(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert peak(8000) < 1.5 * 4 * peak(2000)
 
 
-def test_a_stack_is_the_same_on_the_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_LEAST_ROOM", DEPTH * DEPTH // 4)
+@pytest.fixture
+def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No memory for stacks but what the file's own bytes allow."""
+    monkeypatch.setattr(limits, "_LEAST_ROOM", 0)
     monkeypatch.setattr(limits, "_FRAMES_PER_BYTE", 0)
+
+
+@pytest.mark.usefixtures("no_room")
+@pytest.mark.parametrize("name", [name for name in FILES if name not in ("pstats", "callgrind")])
+def test_the_limit_is_one_of_the_depth_in_the_file(name: str) -> None:
+    data = FILES[name](DEPTH)
+    read_any(data, limits=ImportLimits(max_depth=DEPTH))
+    with pytest.raises(LimitExceeded, match="more than 500 frames"):
+        read_any(data, limits=ImportLimits(max_depth=500))
+
+
+def test_a_stack_is_the_same_on_the_way_back(no_room: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_LEAST_ROOM", DEPTH * DEPTH // 4)
     profile = read_any(speedscope(DEPTH)).profile
     # Some stacks were stored whole, and are met again when there is no more room.
     assert SHORTENED_DEPTH + 1 < max(map(len, profile.stacks)) < DEPTH - 1
     assert len(profile.stacks) == DEPTH
 
 
-def test_files_of_profkit_keep_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_LEAST_ROOM", 0)
-    monkeypatch.setattr(limits, "_FRAMES_PER_BYTE", 0)
+@pytest.mark.usefixtures("no_room")
+def test_files_of_profkit_keep_all_frames() -> None:
     assert firefox.decode(firefox.encode(deep(DEPTH)), Path("x")) == deep(DEPTH)
 
 
@@ -184,13 +193,3 @@ def test_the_command_says_so(profkit: Profkit, tmp_path: Path) -> None:
     (file := tmp_path / "deep.speedscope.json").write_bytes(speedscope(5000))
     assert "Some stacks are too deep to be stored whole" in profkit("import", str(file)).err
     assert "their 128 outermost and innermost calls" in profkit("report", "deep").out.replace("\n", " ")
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if name not in ("pstats", "callgrind")])
-def test_the_limit_is_one_of_the_depth_in_the_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_LEAST_ROOM", 0)
-    monkeypatch.setattr(limits, "_FRAMES_PER_BYTE", 0)
-    data = FILES[name](DEPTH)
-    read_any(data, limits=ImportLimits(max_depth=DEPTH))
-    with pytest.raises(LimitExceeded, match="more than 500 frames"):
-        read_any(data, limits=ImportLimits(max_depth=500))

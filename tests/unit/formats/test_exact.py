@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats import firefox, speedscope
@@ -14,6 +16,7 @@ from profkit.formats.limits import gunzipped, unlimited
 from profkit.formats.registry import FORMATS as FORMATS_BY_NAME
 from profkit.formats.registry import lost_in, read_any
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
+from tests.support.exact_profiles import WEIGHTS, WITHOUT_FRAMES, exact_profiles, two_threads
 from tests.support.profile_strategies import profile_of, profiles, thread_states
 
 FORMATS = [speedscope, firefox]
@@ -25,49 +28,57 @@ def timed() -> Profile:
 
 
 @pytest.mark.parametrize("codec", FORMATS, ids=lambda codec: codec.__name__)
-def test_starts_are_read_back(codec: object) -> None:
-    encoded = codec.encode(timed())  # type: ignore[attr-defined]
-    assert codec.decode(encoded) == timed()  # type: ignore[attr-defined]
-    untimed = codec.encode(replace(timed(), starts=()))  # type: ignore[attr-defined]
+@settings(max_examples=60, deadline=None)
+@given(profile=exact_profiles(weights=WEIGHTS | st.integers(-(2**63), 2**63 - 1)))
+@example(profile=Profile())
+@example(profile=Profile(frames=(Frame("f", "a.py", 1),)))
+@example(profile=WITHOUT_FRAMES)
+@example(profile=two_threads())
+def test_decoding_gives_the_profile_that_was_encoded(codec: ModuleType, profile: Profile) -> None:
+    data = codec.encode(profile)
+    assert codec.decode(data) == profile
+    assert data.isascii()
+    assert data == codec.encode(replace(profile))
+    json.dumps(json.loads(data), ensure_ascii=False).encode()  # no lone surrogates
+
+
+@pytest.mark.parametrize("codec", FORMATS, ids=lambda codec: codec.__name__)
+def test_starts_are_read_back(codec: ModuleType) -> None:
+    assert codec.decode(codec.encode(timed())) == timed()
+    untimed = codec.encode(replace(timed(), starts=()))
     assert b"starts" not in untimed
-    assert codec.decode(untimed).starts == ()  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("starts", [[1, -2, 3], ["a", 1, 2], 7])
-def test_wrong_starts_are_reported(starts: object) -> None:
-    document = json.loads(speedscope.encode(timed()))
-    document["profkit"]["starts"] = starts
-    with pytest.raises(DamagedFile):
-        speedscope.decode(json.dumps(document).encode())
-
-
-def test_starts_of_other_samples_are_ignored() -> None:
-    document = json.loads(speedscope.encode(timed()))
-    document["profkit"]["starts"] = [1, 2]
-    read = speedscope.decode(json.dumps(document).encode())
-    assert read.samples == timed().samples
-    assert read.starts == ()
+    assert codec.decode(untimed).starts == ()
 
 
 @pytest.mark.parametrize("codec", FORMATS, ids=lambda codec: codec.__name__)
 @given(profile=profiles(states=thread_states))
-def test_states_are_read_back(codec: object, profile: Profile) -> None:
-    encoded = codec.encode(profile)  # type: ignore[attr-defined]
-    assert codec.decode(encoded) == profile  # type: ignore[attr-defined]
+def test_states_are_read_back(codec: ModuleType, profile: Profile) -> None:
+    encoded = codec.encode(profile)
+    assert codec.decode(encoded) == profile
     assert (b'"states"' in encoded) is bool(profile.states)
 
 
 @pytest.mark.parametrize(
-    "states", [{"states": [1, 2]}, {"states": [2, 10**18, 1, 1]}, {"idle": [1, 1]}, {"idle": [10**18, 1]}]
+    "about", [{"states": [1, 2]}, {"states": [2, 10**18, 1, 1]}, {"idle": [1, 1]}, {"idle": [10**18, 1]}]
 )
-def test_states_of_other_samples_are_ignored(states: dict[str, list[int]]) -> None:
-    assert speedscope.decode(described(timed(), states)) == timed()
+def test_states_of_other_samples_are_ignored(about: dict[str, list[int]]) -> None:
+    assert speedscope.decode(described(timed(), about)) == timed()
 
 
-@pytest.mark.parametrize("runs", [[7, 3], [1], [1, 2, 3], [1, -3], ["a", 3], {}])
-def test_wrong_states_are_reported(runs: object) -> None:
+def test_starts_of_other_samples_are_ignored() -> None:
+    assert speedscope.decode(described(timed(), {"starts": [1, 2]})) == replace(timed(), starts=())
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("starts", wrong) for wrong in ([1, -2, 3], ["a", 1, 2], 7)),
+        *(("states", wrong) for wrong in ([7, 3], [1], [1, 2, 3], [1, -3], ["a", 3], {})),
+    ],
+)
+def test_wrong_starts_and_states_are_reported(name: str, wrong: object) -> None:
     with pytest.raises(DamagedFile):
-        speedscope.decode(described(timed(), {"states": runs}))
+        speedscope.decode(described(timed(), {name: wrong}))
 
 
 def test_idle_samples_of_earlier_versions_wait() -> None:

@@ -79,24 +79,33 @@ def cpu_profile(chained: range, samples: list[int]) -> dict[str, object]:
     return {"nodes": nodes, "samples": samples, "timeDeltas": [5] * len(samples), "endTime": 10**9}
 
 
-def of_depth(name: str, depth: int) -> bytes:
+def file_of(name: str, stacks: list[list[str]], profile: Profile, *, calls: bool) -> bytes:
+    """A file with a sample of each stack; without stacks, so many functions that call each other, or none."""
     encode = FORMATS[name].encode
     if encode is not None:
-        data = encode(deep(depth))
+        data = encode(profile)
         return gzip.decompress(data) if name == "pprof" else data
+    functions = sum(map(len, stacks))
     if name == "pstats":
-        return chain(depth)
+        return chain(functions, calls=calls)
     if name == "callgrind":
-        return dump(depth)
+        return dump(functions, calls=calls)
     if name == "austin":
-        return b"P7;T8;" + b";".join(b"a.py:f%d:1" % n for n in range(depth)) + b" 5\n"
+        lines = (";".join(["P7;T8", *(f"a.py:{function}:1" for function in stack)]) for stack in stacks)
+        return "".join(f"{line} 5\n" for line in lines).encode()
     if name == "perf-script":
-        return b"p 7/8 1.5: 10 cycles:\n" + b"".join(b"\t7f f%d (a)\n" % n for n in range(depth)) + b"\n"
+        samples = ("".join(f"\t7f {function} (a)\n" for function in stack) for stack in stacks)
+        return "".join(f"p 7/8 1.5: 10 cycles:\n{sample}\n" for sample in samples).encode()
     if name == "cpuprofile":
-        return json.dumps(cpu_profile(range(depth), [depth - 1])).encode()
-    texts = [f"f{n}\0a.py\0{n}" for n in range(depth)]
-    records = {"start_time": 1.5, "duration": 1, "start_call_stack": [], "frame_records": [[texts, 0.5]]}
-    return json.dumps(records).encode()
+        chained = len(stacks[0])
+        return json.dumps(cpu_profile(range(chained), [chained - 1] * len(stacks))).encode()
+    records = [[[f"{function}\0a.py\0001" for function in stack], 0.5] for stack in stacks]
+    whole = {"start_time": 1.5, "duration": 1, "start_call_stack": [], "frame_records": records}
+    return json.dumps(whole).encode()
+
+
+def of_depth(name: str, depth: int) -> bytes:
+    return file_of(name, [[f"f{n}" for n in range(depth)]], deep(depth), calls=True)
 
 
 @pytest.mark.parametrize("name", importable())
@@ -124,26 +133,11 @@ def test_too_many_frames_of_stacks(name: str) -> None:
 
 
 def many(name: str, count: int) -> bytes:
-    encode = FORMATS[name].encode
-    if encode is not None:
-        builder = ProfileBuilder()
-        for n in range(count):
-            builder.add((Frame(f"f{n % 2}", "a.py", 1),), MAIN, 1000)
-        data = encode(builder.build(unit=Unit.NANOSECONDS))
-        return gzip.decompress(data) if name == "pprof" else data
-    if name == "pstats":
-        return chain(count, calls=False)
-    if name == "callgrind":
-        return dump(count, calls=False)
-    if name == "austin":
-        return b"".join(b"P7;T8;a.py:f:%d 5\n" % n for n in range(count))
-    if name == "perf-script":
-        return b"".join(b"p 7/8 1.5: 10 cycles:\n\t7f f%d (a)\n\n" % n for n in range(count))
-    if name == "cpuprofile":
-        return json.dumps(cpu_profile(range(1), [0] * count)).encode()
-    records = [[[f"f\0a.py\0{n}"], 0.5] for n in range(count)]
-    whole = {"start_time": 1.5, "duration": 1, "start_call_stack": [], "frame_records": records}
-    return json.dumps(whole).encode()
+    builder = ProfileBuilder()
+    for n in range(count):
+        builder.add((Frame(f"f{n % 2}", "a.py", 1),), MAIN, 1000)
+    profile = builder.build(unit=Unit.NANOSECONDS)
+    return file_of(name, [[f"f{n}"] for n in range(count)], profile, calls=False)
 
 
 # Collapsed stacks of so many samples are one line for each stack.

@@ -69,6 +69,7 @@ def test_damaged_bytes_are_refused_and_nothing_else_happens(
     [
         b"",
         b"{",
+        b"0",
         b"(\xff\xff\xff\x7f",
         b"(" * 50,
         b"l\xff\xff\xff\x7f",

@@ -15,7 +15,6 @@ from profkit.clock import SYSTEM_CLOCK, Clock, ManualClock
 from profkit.errors import DamagedFile, SpoolUnavailable, StoreUnavailable
 from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
 from profkit.model.measurement import AnyInfo, AnyRun
-from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import Ending, Manifest, SessionState
 from profkit.process.procfs import start_ticks
@@ -136,27 +135,6 @@ def test_a_store_that_cannot_be_used_leaves_everything_in_the_spool(spool: Path,
             assert left.exists()
 
 
-def test_a_folder_without_a_readable_manifest_is_set_aside_whole_and_its_samples_are_kept(
-    spool: Path, store: Store
-) -> None:
-    folder = finished(spool)
-    (folder / "manifest.json").write_text("{")
-    finished(spool, 2, weight=7)
-    report = ingest(spool, store)
-    assert sorted(sampled(report.added)) == [5, 7]
-    (damage,) = report.damaged
-    assert damage.path == folder / "manifest.json"
-    assert damage.kept is not None
-    assert sorted(path.name for path in damage.kept.iterdir()) == [
-        "calls.jsonl",
-        "manifest.json",
-        "regions.jsonl",
-        "segment-000.speedscope.json",
-    ]
-    assert not folder.exists()
-    assert ingest(spool, store) == IngestReport()
-
-
 def test_a_folder_that_has_no_manifest_yet_is_left_alone_at_first(spool: Path, store: Store) -> None:
     folder = files.create_folder(spool, "session-9")
     files.append(folder, [F])
@@ -219,30 +197,6 @@ def test_what_may_still_be_a_session_or_is_none_is_not_removed(spool: Path, stor
     assert named[ended / "reserve.json"].detail == "the disk is full"
     assert (spool / "damaged" / ended.name / "reserve.json").exists()
     assert (spool / "damaged" / sampled.name / "segment-000.speedscope.json").exists()
-
-
-def test_a_damaged_segment_is_set_aside_and_the_rest_kept(spool: Path, store: Store) -> None:
-    twice = head(segments=(segment(0), segment(1)))
-    folder = session_folder(spool, twice, deltas=(calls(F, 7),))
-    write_speedscope(folder, 0, 5)
-    (folder / "segment-001.speedscope.json").write_text('{"shared": ')
-    report = ingest(spool, store)
-    assert sampled(report.added) == [5]
-    (damage,) = report.damaged
-    assert damage.kept is not None
-    assert damage.kept.read_text() == '{"shared": '
-    assert str(damage.kept) in str(damage)
-    assert not folder.exists()
-    assert store.runs()[0].notes == (Note.of(NoteCode.FILE_UNREADABLE, file="segment-001.speedscope.json"),)
-
-
-def test_a_missing_segment_is_named_though_there_is_nothing_to_keep(spool: Path, store: Store) -> None:
-    session_folder(spool, head(), deltas=(calls(F, 7),))
-    (damage,) = ingest(spool, store).damaged
-    assert (damage.path.name, damage.kept) == ("segment-000.speedscope.json", None)
-    (info,) = store.runs()
-    assert isinstance(info, RunInfo)
-    assert info.calls == 1
 
 
 def test_measured_runs_are_kept_and_their_files_removed(spool: Path, store: Store) -> None:

@@ -293,15 +293,6 @@ def test_a_segment_that_left_nothing_is_named(tmp_path: Path) -> None:
     assert (only(found).info.samples, only(found).profile) == (0, None)
 
 
-def test_damaged_lines_are_named_and_the_rest_counts(tmp_path: Path) -> None:
-    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
-    with (folder / "calls.jsonl").open("a") as file:
-        file.write("{]\n")
-    found = read(folder, recording(("!f f", 1)))
-    assert [damage.path.name for damage in found.damaged] == ["calls.jsonl"]
-    assert only(found).info.calls == 1
-
-
 def test_a_killed_process_leaves_its_samples_until_the_sampler_wrote_them(tmp_path: Path) -> None:
     running = manifest(segment(0, stopped_ns=None), state=SessionState.RUNNING, ended_ns=None)
     folder = session_folder(tmp_path, running)

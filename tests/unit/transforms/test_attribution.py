@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from profkit.transforms.attribution import RegionCut, cut_regions
 from profkit.transforms.origin import OWN_CODE, OwnCode
 from profkit.transforms.simplify import child_frame
 from profkit.transforms.trees import call_tree
-from tests.support.profile_strategies import LIBRARY, USER, profiles
+from tests.support.profile_strategies import LIBRARY, USER, built, profiles
 
 PACKAGE = "/opt/env/lib/python3.11/site-packages/profkit"
 MARKERS = f"{PACKAGE}/calls/importlib_bootstrap/markers.py"
@@ -49,11 +50,8 @@ def frame(text: str) -> Frame:
 
 
 def recording(*samples: str, tid: int = 1) -> Profile:
-    builder = ProfileBuilder()
-    for text in samples:
-        stack, _, weight = text.partition("=")
-        builder.add(tuple(map(frame, stack.split())), Thread(7, tid, "t"), int(weight or 1))
-    return builder.build(period_ns=1e6)
+    parts = (text.partition("=") for text in samples)
+    return built(*((map(frame, stack.split()), int(weight or 1)) for stack, _, weight in parts), tid=tid)
 
 
 def join(*parts: Profile) -> Profile:
@@ -105,20 +103,16 @@ def test_what_profkit_calls_for_itself_is_not_the_programs() -> None:
 
 
 def test_profkits_work_at_forks_counts_for_the_line_that_forks() -> None:
-    builder = ProfileBuilder()
     hooks = [Frame(name, f"{PACKAGE}/process/fork_hooks.py", 9) for name in ("_after_in_parent", "_run")]
     forks = (*map(frame, ("main:1", "!F", "f:4")), *hooks)
-    builder.add((*forks, frame("lib.acquire")), Thread(7, 1, "t"), 3)
-    builder.add((*forks, frame("step:8")), Thread(7, 1, "t"), 2)
-    assert shown(cut_region(builder.build(), F)) == {"f": 3, "f step": 2}
+    profile = built(((*forks, frame("lib.acquire")), 3), ((*forks, frame("step:8")), 2))
+    assert shown(cut_region(profile, F)) == {"f": 3, "f step": 2}
 
 
 def test_a_library_function_is_shown_where_a_marker_wraps_it() -> None:
     dumps = region("dumps", expected=("dumps", LIBRARY))
-    builder = ProfileBuilder()
     stack = (Frame("main", USER), Frame(dumps.marker, MARKERS), Frame("dumps", LIBRARY), Frame("e", LIBRARY))
-    builder.add(stack, Thread(7, 1, "t"), 2)
-    assert shown(cut_region(builder.build(), dumps, own=OWN)) == {"dumps e": 2}
+    assert shown(cut_region(built((stack, 2)), dumps, own=OWN)) == {"dumps e": 2}
 
 
 def test_steps_of_a_librarys_coroutine_are_the_programs() -> None:
@@ -132,11 +126,6 @@ def test_steps_of_a_librarys_coroutine_are_the_programs() -> None:
 def test_nothing_left_above_the_marker_is_overhead() -> None:
     profile = recording("main !F=1", "main !F @enter lib.wait=2", "main !F @now=4", "main !F f=8")
     assert counts(cut_region(profile, F, own=OWN)) == (8, 0, 7, 0)
-
-
-def test_recursion_stays_within_the_outermost_call() -> None:
-    cut = cut_region(recording("main !F f @call !F f !F f work"), F, own=OWN)
-    assert shown(cut) == {"f f f work": 1}
 
 
 def test_a_sample_belongs_to_every_region_it_is_in() -> None:
@@ -188,9 +177,8 @@ def test_native_code_that_a_marker_wraps_is_shown() -> None:
 
 
 def test_a_name_like_a_marker_in_the_users_file_is_the_users() -> None:
-    builder = ProfileBuilder()
-    builder.add((Frame("main", USER), Frame(F.marker, USER), Frame("f", USER)), Thread(7, 1, "t"), 1)
-    assert counts(cut_region(builder.build(), F, own=OWN)) == (0, 0, 0, 1)
+    profile = built(((Frame("main", USER), Frame(F.marker, USER), Frame("f", USER)), 1))
+    assert counts(cut_region(profile, F, own=OWN)) == (0, 0, 0, 1)
 
 
 def test_the_installation_that_was_recorded_may_be_another_one() -> None:
@@ -201,10 +189,8 @@ def test_the_installation_that_was_recorded_may_be_another_one() -> None:
 def test_names_without_their_class_are_recognised_where_there_are_no_others() -> None:
     method = region("f", expected=("Model.f", USER))
     assert counts(cut_region(recording("main !F f work", "main !F g"), method, own=OWN)) == (1, 1, 0, 0)
-    builder = ProfileBuilder()
-    for name in ("Model.f", "f"):
-        builder.add((Frame(F.marker, MARKERS), Frame(name, USER)), Thread(7, 1, "t"))
-    assert counts(cut_region(builder.build(), method, own=OWN)) == (1, 1, 0, 0)
+    both = built(*(((Frame(F.marker, MARKERS), Frame(name, USER)), 1) for name in ("Model.f", "f")))
+    assert counts(cut_region(both, method, own=OWN)) == (1, 1, 0, 0)
 
 
 def test_a_block_is_its_frame_at_the_lines_of_its_body() -> None:
@@ -238,18 +224,17 @@ def test_a_torn_stack_is_torn_for_its_block() -> None:
 
 def test_a_cell_with_await_has_its_frame_and_the_tasks_of_its_loop() -> None:
     cell = replace(BLOCK, detached=True)
-    builder = ProfileBuilder()
     base = Frame("launch", USER, 1), Frame("BaseEventLoop._run_once", "/lib/asyncio/base_events.py", 5)
-    builder.add(
-        (*base, Frame("run_code", LIBRARY), Frame("main", USER, 11), Frame("f", USER)), Thread(7, 1, "t")
+    profile = join(
+        built(
+            ((*base, Frame("run_code", LIBRARY), Frame("main", USER, 11), Frame("f", USER)), 1),
+            ((*base, Frame("Handle._run", LIBRARY), Frame("task", USER)), 2),
+        ),
+        built(((*base, Frame("other", USER)), 4), tid=2),
     )
-    builder.add((*base, Frame("Handle._run", LIBRARY), Frame("task", USER)), Thread(7, 1, "t"), 2)
-    builder.add((*base, Frame("other", USER)), Thread(7, 2, "u"), 4)
-    cut = cut_region(builder.build(period_ns=1e6), cell, [Cover(cell.id, 1)])
+    cut = cut_region(profile, cell, [Cover(cell.id, 1)])
     assert shown(cut) == {"main f": 1, "BaseEventLoop._run_once Handle._run task": 2}
-    bare = cut_region(
-        builder.build(period_ns=1e6), replace(cell, body=()), [Cover(replace(cell, body=()).id, 1)]
-    )
+    bare = cut_region(profile, replace(cell, body=()), [Cover(replace(cell, body=()).id, 1)])
     assert "launch BaseEventLoop._run_once Handle._run task" in shown(bare)
 
 
@@ -375,3 +360,22 @@ def test_samples_keep_their_starts() -> None:
     profile = recording("main !F f work=3", "main other=4", "main !F f work=2", "main !F f=1")
     assert cut_region(replace(profile, starts=(5, 8, 12, 14)), F).profile.starts == (5, 12, 14)
     assert cut_region(profile, F).profile.starts == ()
+
+
+TEST = region("test_one", RegionKind.TEST, expected=None)
+REGIONS["T"] = TEST
+
+
+@pytest.mark.parametrize(
+    ("samples", "kept"),
+    [
+        (["lib.call !T lib.call lib.call test_one work"], {"test_one work": 1}),
+        (["lib.call !T lib.call=2", "lib.call !T lib.call test_one"], {"call": 2, "test_one": 1}),
+        (["lib.call test_one work"], {}),
+        (["!T"], {}),  # it is never frameless
+    ],
+)
+def test_stacks_of_a_test_begin_at_its_function(samples: list[str], kept: dict[str, int]) -> None:
+    """Without the frames of the test runner."""
+    assert not TEST.is_frameless
+    assert shown(cut_region(recording(*samples), TEST)) == kept

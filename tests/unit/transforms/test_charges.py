@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Profile
 from profkit.transforms.charges import Charge, Charging, Doing
 from profkit.transforms.origin import OWN_CODE, is_library_file
 from profkit.transforms.trees import stack_weights
-from tests.support.profile_strategies import frame_of, profile_of, profiles
+from tests.support.profile_strategies import built, frame_of, profile_of, profiles
 
 
 def charges_of(profile: Profile, *waiting: int) -> list[Charge]:
@@ -41,10 +41,8 @@ def test_lines_outside_of_functions_are_places_of_their_own() -> None:
 
 
 def test_profkits_own_frames_are_nobodys() -> None:
-    builder = ProfileBuilder()
     own = Frame("_resume", f"{OWN_CODE.packages[0]}/process/fork_hooks.py", 3)
-    builder.add((frame_of("main:1"), own), Thread(7, 1, "t"), 10)
-    (charge,) = charges_of(builder.build())
+    (charge,) = charges_of(built(((frame_of("main:1"), own), 10)))
     assert charge.place.name == "main"
 
 

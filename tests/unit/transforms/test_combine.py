@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import UsageError
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
+from profkit.model.profile import Frame, Profile, Sample
 from profkit.transforms.combine import Home, aligned, merge_profiles, side_by_side
 from profkit.transforms.simplify import keep_leaf_end, keep_threads
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
-from tests.support.profile_strategies import profile_of, profiles
+from tests.support.profile_strategies import built, profile_of, profiles
 
 Spelled = list[tuple[tuple[object, ...], object, int]]
 
@@ -49,11 +49,6 @@ def test_different_periods_keep_the_time_that_all_samples_stand_for() -> None:
     fast = Profile(Unit.SAMPLES, 4e6, slow.frames, slow.stacks, slow.threads, (Sample(0, 0, 30),))
     merged = merge_profiles([slow, fast])
     assert merged.period_ns * merged.total_weight == pytest.approx(10 * 1e6 + 30 * 4e6)
-
-
-def test_nothing_merges_to_nothing() -> None:
-    assert merge_profiles([]) == Profile()
-    assert merge_profiles([Profile(), Profile()]) == Profile()
 
 
 def test_one_unordered_part_makes_the_whole_unordered() -> None:
@@ -123,9 +118,7 @@ def test_starts_are_kept_only_on_one_clock() -> None:
 
 
 def of_files(*files: str) -> Profile:
-    builder = ProfileBuilder()
-    builder.add(tuple(Frame("f", file, 3) for file in files), Thread(1, 1, "t"), 2)
-    return builder.build(period_ns=1e6)
+    return built(([Frame("f", file, 3) for file in files], 2))
 
 
 def files_of(profile: Profile) -> list[str]:
@@ -172,6 +165,7 @@ def test_programs_without_a_common_file_are_reported_by_where_they_ran() -> None
 @given(profiles(), profiles(), profiles())
 def test_sides_keep_their_totals(one: Profile, two: Profile, three: Profile) -> None:
     both = side_by_side((one, two), (three,))
+    assert ([thread.name for thread in both.threads], both.ordered) == (["A", "B"], False)
     weights = [0, 0]
     for sample in both.samples:
         weights[sample.thread] += sample.weight
@@ -185,9 +179,3 @@ def test_sides_keep_their_totals(one: Profile, two: Profile, three: Profile) -> 
 def test_the_first_program_keeps_its_paths(taken: list[Profile]) -> None:
     homes = [Home("/home/ann", "/home/ann/app.py")] * len(taken)
     assert aligned(taken, homes) == tuple(taken)
-
-
-def test_sides_are_named() -> None:
-    both = side_by_side((profile_of(("f:1", 1)),), (profile_of(("f:1 g:2", 2)),))
-    assert [thread.name for thread in both.threads] == ["A", "B"]
-    assert not both.ordered

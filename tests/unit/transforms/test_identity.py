@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Profile
 from profkit.transforms.identity import (
     file_identity,
     has_comprehensions,
@@ -16,11 +16,10 @@ from profkit.transforms.identity import (
     with_identities,
     without_comprehensions,
 )
-from tests.support.profile_strategies import profiles
+from tests.support.profile_strategies import built, profiles
 
 APP = "/home/ann/app.py"
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
-MAIN = Thread(7, 7, "MainThread")
 
 
 def stacks_of(profile: Profile) -> list[list[tuple[str, int]]]:
@@ -29,9 +28,7 @@ def stacks_of(profile: Profile) -> list[list[tuple[str, int]]]:
 
 
 def of_stack(*frames: tuple[str, int], file: str = APP) -> Profile:
-    builder = ProfileBuilder()
-    builder.add(tuple(Frame(name, file, line) for name, line in frames), MAIN)
-    return builder.build(period_ns=1e6)
+    return built(([Frame(name, file, line) for name, line in frames], 1))
 
 
 def joined(*frames: tuple[str, int], file: str = APP, inline: bool = True) -> list[tuple[str, int]]:
@@ -183,11 +180,8 @@ def test_parts_of_a_machine_function_are_one_call() -> None:
 
 
 def test_the_frame_beneath_an_init_is_left_out() -> None:
-    builder = ProfileBuilder()
-    init = Frame("C.__init__", APP, 9)
-    builder.add((Frame("f", APP, 3), Frame("__init__", "__init__"), init), MAIN, 2)
-    builder.add((Frame("f", APP, 3), Frame("__init__", "__init__")), MAIN, 1)
-    profile = with_identities(builder.build(), str)
+    beneath = Frame("f", APP, 3), Frame("__init__", "__init__")
+    profile = with_identities(built(((*beneath, Frame("C.__init__", APP, 9)), 2), (beneath, 1)), str)
     assert stacks_of(profile) == [[("f", 3), ("C.__init__", 9)], [("f", 3)]]
     assert profile.total_weight == 3
 

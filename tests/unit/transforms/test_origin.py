@@ -6,7 +6,7 @@ import linecache
 
 import pytest
 
-from profkit.model.profile import Frame, ProfileBuilder, Thread
+from profkit.model.profile import Frame
 from profkit.model.session import CellName
 from profkit.transforms.identity import file_identity
 from profkit.transforms.origin import (
@@ -23,6 +23,7 @@ from profkit.transforms.origin import (
     standard_object,
     with_cell_names,
 )
+from tests.support.profile_strategies import built
 
 
 @pytest.mark.parametrize(
@@ -107,9 +108,7 @@ def test_names_replace_files() -> None:
     assert shown_file(KERNEL, {}) == KERNEL
     assert shown_file(TERMINAL, names) == "In [12]"
     assert package_of("In [3]") == "In [3]"
-    builder = ProfileBuilder()
-    builder.add((Frame("<module>", KERNEL, 2), Frame("f", "app.py", 7)), Thread(1, 1, "t"))
-    profile = builder.build(period_ns=1e6)
+    profile = built(((Frame("<module>", KERNEL, 2), Frame("f", "app.py", 7)), 1))
     named = with_cell_names(profile, names)
     assert named.frames == (Frame("<module>", "In [3]", 2), Frame("f", "app.py", 7))
     assert with_cell_names(named, names) is named

@@ -12,7 +12,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.transforms.simplify import SMALLER_CALLS, fold_addresses, prune, without_own_threads
 from profkit.transforms.tables import function_rows
 from profkit.transforms.trees import call_tree
-from tests.support.profile_strategies import profile_of, profiles
+from tests.support.profile_strategies import built, profile_of, profiles
 
 shares = st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0])
 
@@ -27,7 +27,9 @@ def by_thread(profile: Profile) -> Counter[int]:
 @settings(max_examples=80)
 @given(profiles(), shares)
 def test_each_call_that_is_kept_is_heavy_and_weighs_what_it_did(profile: Profile, share: float) -> None:
-    before, after = call_tree(profile), call_tree(prune(profile, share))
+    pruned = prune(profile, share)
+    assert by_thread(pruned) == by_thread(profile)
+    before, after = call_tree(profile), call_tree(pruned)
     pending = [(before, after)]
     while pending:
         old, new = pending.pop()
@@ -43,13 +45,6 @@ def test_each_call_that_is_kept_is_heavy_and_weighs_what_it_did(profile: Profile
         heavy = [child for child in old.children if child.total_weight >= share * profile.total_weight]
         assert len(kept - {SMALLER_CALLS}) == len(heavy)
         assert new.self_weight == old.self_weight
-
-
-@settings(max_examples=80)
-@given(profiles(), shares)
-def test_threads_keep_their_weight(profile: Profile, share: float) -> None:
-    pruned = prune(profile, share)
-    assert by_thread(pruned) == by_thread(profile)
 
 
 def test_order_is_kept_and_equal_neighbours_are_one() -> None:
@@ -72,16 +67,12 @@ def test_a_thread_is_profkits_own_if_most_of_its_samples_begin_there() -> None:
 
 
 Z = "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13"
-MAIN = Thread(1, 1, "MainThread")
 WORK = Frame("work", "/home/ann/app.py", 3)
 FOLDED = Frame("[libz.so]", Z)
 
 
 def made(*stacks: tuple[Frame, ...]) -> Profile:
-    builder = ProfileBuilder()
-    for stack in stacks:
-        builder.add(stack, MAIN, 2)
-    return builder.build(period_ns=1e7)
+    return built(*((stack, 2) for stack in stacks), period_ns=1e7)
 
 
 def frames_of(profile: Profile) -> list[tuple[Frame, ...]]:
@@ -100,7 +91,7 @@ def test_addresses_of_a_library_are_one_function() -> None:
     assert [(row.name, row.self_weight) for row in function_rows(folded) if row.self_weight] == [
         ("[libz.so]", 6)
     ]
-    assert (folded.period_ns, folded.ordered, folded.threads) == (1e7, True, (MAIN,))
+    assert (folded.period_ns, folded.ordered, folded.threads) == (1e7, True, profile.threads)
 
 
 def test_neighbours_of_different_libraries_are_not_one() -> None:

@@ -34,12 +34,6 @@ def test_functions_with_their_hottest_line_by_self_weight() -> None:
     )
 
 
-def test_recursion_counts_once_per_sample() -> None:
-    profile = profile_of(("f:1 f:1 f:2 g:7", 4), ("f:1", 1))
-    assert function_rows(profile) == (FunctionRow("g", USER, 7, 4, 4), FunctionRow("f", USER, 1, 1, 5))
-    assert [(row.line, row.total_weight) for row in line_rows(profile)] == [(7, 4), (1, 5), (2, 4)]
-
-
 def test_equal_lines_of_a_function_take_the_first() -> None:
     assert function_rows(profile_of(("f:9", 2), ("f:3", 2), ("f:5", 2)))[0].line == 3
 
@@ -50,17 +44,9 @@ def test_a_line_has_the_name_that_is_most_often_there() -> None:
     assert line_rows(profile_of(("b:3", 1), ("a:3", 1)))[0].name == "a"
 
 
-def test_a_line_with_two_functions_on_one_stack_counts_once() -> None:
-    assert line_rows(profile_of(("f:3 f.<lambda>:3", 5))) == (LineRow(USER, 3, "f", 5, 5),)
-
-
 def test_threads_by_weight() -> None:
     profile = merge_profiles([profile_of(("f:1", 1), tid=5), profile_of(("f:1", 3), ("g:1", 1), tid=6)])
     assert thread_rows(profile) == (ThreadRow(Thread(7, 6, "t"), 4), ThreadRow(Thread(7, 5, "t"), 1))
-
-
-def test_nothing_gives_no_rows() -> None:
-    assert function_rows(Profile()) == line_rows(Profile()) == thread_rows(Profile()) == ()
 
 
 @given(profiles())

@@ -3,10 +3,11 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise, takewhile
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Node, Profile
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_libraries, leave_out_libraries
 from profkit.transforms.trees import (
@@ -18,7 +19,7 @@ from profkit.transforms.trees import (
     sum_parts,
     sum_samples,
 )
-from tests.support.profile_strategies import LIBRARY, OTHER_LIBRARY, USER, profile_of, profiles
+from tests.support.profile_strategies import LIBRARY, OTHER_LIBRARY, USER, built, profile_of, profiles
 from tests.unit.transforms.tree_oracle import plain_tree, plainly_folded
 
 of_several_files = st.builds(
@@ -48,26 +49,6 @@ def test_functions_merge_under_each_caller_with_their_heaviest_line() -> None:
     ]
 
 
-def test_equal_children_are_in_the_order_of_their_names_and_lines_of_equal_weight_take_the_first() -> None:
-    profile = profile_of(("g:7", 1), ("f:3", 1), ("f:2", 1), ("g:9", 1))
-    assert lines(call_tree(profile)) == [":0 0/4", "  f:2 2/2", "  g:7 2/2"]
-    assert call_tree(profile) == call_tree(profile_of(("f:2", 1), ("g:9", 1), ("g:7", 1), ("f:3", 1)))
-
-
-def test_functions_of_one_name_in_two_files_are_two() -> None:
-    tree = call_tree(profile_of(("f:1", 1), ("f@lib:1", 1)))
-    assert [child.frame.file for child in tree.children] == [USER, LIBRARY]
-
-
-def test_recursion_stays_nested() -> None:
-    assert lines(call_tree(profile_of(("f:1 f:1 f:2", 4)))) == [
-        ":0 0/4",
-        "  f:1 0/4",
-        "    f:1 0/4",
-        "      f:2 4/4",
-    ]
-
-
 def test_children_that_are_read_once_are_not_kept() -> None:
     tree = call_tree(profile_of(("f:1 g:1", 1), ("h:1", 1)))
     assert children_once(tree)[0] is not children_once(tree)[0]
@@ -77,15 +58,9 @@ def test_children_that_are_read_once_are_not_kept() -> None:
     assert children_once(Node(Frame("f", ""), 1, 1)) == ()
 
 
-def test_an_empty_profile_is_a_root_alone() -> None:
-    assert call_tree(Profile()) == Node(Frame("", ""), 0, 0)
-
-
 def test_a_stack_ten_thousand_deep_is_no_harder() -> None:
-    builder = ProfileBuilder()
     stack = tuple(Frame(f"f{depth % 3}", USER if depth % 2 else LIBRARY, depth) for depth in range(10_000))
-    builder.add(stack, Thread(7, 1, "t"), 3)
-    profile = builder.build()
+    profile = built((stack, 3))
     tree = call_tree(profile)
     assert sum(1 for _ in tree.walk()) == 10_001
     assert max(depth for depth, _ in tree.walk()) == 10_000
@@ -118,53 +93,14 @@ def test_a_fold_does_not_hide_where_much_of_the_time_is_spent() -> None:
     ]
 
 
-def test_each_package_on_the_way_is_shown() -> None:
-    profile = profile_of(("boot@other:1 run@other:2 work@lib:3 wait@lib:4", 3), ("f:1", 97))
-    assert lines(call_tree(fold_libraries(profile))) == [
-        ":0 0/100",
-        "  f:1 97/97",
-        "  boot:1 0/3",
-        "    work:3 3/3",
-    ]
-
-
 def test_machine_code_is_one_package() -> None:
     profile = profile_of(("f:1 call@c:1 eval@c2:2 call@c:3 eval@c2:4", 1), ("f:1", 99))
     assert lines(call_tree(fold_libraries(profile))) == [":0 0/100", "  f:1 99/100", "    call:1 1/1"]
 
 
-def test_user_code_called_from_a_library_is_under_it_merged_by_function() -> None:
-    profile = profile_of(
-        ("f:1 sort@lib:3 key:5 g:1", 1),
-        ("f:1 sort@lib:3 merge@lib:4 key:6 g:2", 2),
-        ("f:1 sort@lib:3", 97),
-    )
-    assert lines(call_tree(fold_libraries(profile))) == [
-        ":0 0/100",
-        "  f:1 0/100",
-        "    sort:3 97/100",
-        "      key:6 0/3",
-        "        g:2 3/3",
-    ]
-
-
-def test_two_library_functions_that_one_user_function_calls_are_two() -> None:
-    profile = profile_of(("f:1 dump@lib:3 x@lib:1", 1), ("f:2 load@lib:4 x@lib:1", 2), ("g:1", 97))
-    assert lines(call_tree(fold_libraries(profile))) == [
-        ":0 0/100",
-        "  g:1 97/97",
-        "  f:2 0/3",
-        "    load:4 2/2",
-        "    dump:3 1/1",
-    ]
-
-
-def test_libraries_below_all_user_code_are_folded_too() -> None:
-    profile = profile_of(("boot@lib:1 run@lib:2 f:3", 99), ("boot@lib:1 run@lib:2", 1))
-    assert lines(call_tree(fold_libraries(profile))) == [":0 0/100", "  boot:1 1/100", "    f:3 99/99"]
-
-
 @given(profiles(max_depth=9))
+@example(Profile())
+@example(profile_of(("g:7", 1), ("f:3", 1), ("f:2", 1), ("g:9", 1)))
 def test_a_tree_is_the_one_that_is_made_node_by_node(profile: Profile) -> None:
     assert call_tree(profile) == plain_tree(profile)
 
@@ -193,54 +129,15 @@ def test_library_calls_count_for_the_code_that_makes_them(profile: Profile) -> N
         assert stack == (users or before)
 
 
-def total_of_selves(root: Node) -> int:
-    return sum(node.self_weight for _, node in root.walk())
-
-
-@given(profiles())
-def test_trees_keep_every_weight(profile: Profile) -> None:
-    tree = call_tree(profile)
-    folded = call_tree(fold_libraries(profile))
-    for root in (tree, folded):
-        assert root.total_weight == profile.total_weight == total_of_selves(root)
-        for _, node in root.walk():
-            assert node.total_weight == node.self_weight + sum(child.total_weight for child in node.children)
-            totals = [child.total_weight for child in node.children]
-            assert totals == sorted(totals, reverse=True)
-            functions = [(child.frame.name, child.frame.file) for child in node.children]
-            assert len(functions) == len(set(functions))
-
-
-@given(profiles(of_several_files))
-def test_folding_keeps_every_user_function(profile: Profile) -> None:
-    assert user_selves(call_tree(fold_libraries(profile))) == user_selves(call_tree(profile))
-
-
-def user_selves(root: Node) -> dict[str, int]:
-    selves: dict[str, int] = {}
-    for _, node in root.walk():
-        if node.frame.file == USER:
-            selves[node.frame.name] = selves.get(node.frame.name, 0) + node.self_weight
-    return selves
-
-
 @given(profiles())
 def test_folding_changes_nothing_where_all_is_the_users(profile: Profile) -> None:
     tree = call_tree(profile)
     assert call_tree(fold_libraries(profile, lambda file: False)) == tree
 
 
-@given(profiles(), st.randoms())
-def test_a_tree_does_not_depend_on_the_order_of_samples(profile: Profile, random: object) -> None:
-    samples = list(profile.samples)
-    random.shuffle(samples)  # type: ignore[attr-defined]
-    shuffled = Profile(frames=profile.frames, stacks=profile.stacks, threads=profile.threads,
-                       samples=tuple(samples))  # fmt: skip
-    assert call_tree(shuffled) == call_tree(profile)
-
-
-def test_what_counts_as_library_code() -> None:
-    for file in (
+@pytest.mark.parametrize(
+    "file",
+    [
         "/home/ann/.venv/lib/python3.11/site-packages/torch/nn/modules/module.py",
         "/usr/lib/python3/dist-packages/yaml/__init__.py",
         "/usr/local/lib/python3.13t/threading.py",
@@ -249,22 +146,22 @@ def test_what_counts_as_library_code() -> None:
         "/home/ann/.pyenv/versions/3.11.7/lib/python3.11/json/decoder.py",
         "/usr/lib/x86_64-linux-gnu/libc.so.6",
         "/tmp/build/Python-3.11.7/Modules/_json.c",
-        "<frozen importlib._bootstrap>",
-        "<string>",
-        "<eval_with_key>.3",
-        "",
-    ):
-        assert is_library_file(file), file
-    for file in (
-        "/home/ann/app.py",
-        "/home/ann/lib/python_tools/app.py",
-        "/home/ann/site-packages.py",
-        "<stdin>",
-        "<ipython-input-3-aa11>",
-        "<doctest app[0]>",
-        "app.py",
-    ):
-        assert not is_library_file(file), file
+        *("<frozen importlib._bootstrap>", "<string>", "<eval_with_key>.3", ""),
+    ],
+)
+def test_library_code(file: str) -> None:
+    assert is_library_file(file)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        *("/home/ann/app.py", "/home/ann/lib/python_tools/app.py", "/home/ann/site-packages.py"),
+        *("<stdin>", "<ipython-input-3-aa11>", "<doctest app[0]>", "app.py"),
+    ],
+)
+def test_code_of_the_user(file: str) -> None:
+    assert not is_library_file(file)
 
 
 def numbered(profile: Profile) -> list[int]:
@@ -273,22 +170,10 @@ def numbered(profile: Profile) -> list[int]:
     return [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in profile.frames]
 
 
-def test_stacks_of_equal_keys_are_one() -> None:
-    found = sort_stacks(profile_of(("f:1 g:2", 1), ("h:1", 2), ("f:3 g:2", 4), ("f:1", 8)), [0, 1, 2, 0])
-    assert found.stacks == ((0,), (0, 1), (2,))
-    assert found.shared == [0, 1, 0]
-    assert found.weights == [8, 5, 2]
-    assert found.places == [1, 2, 1, 0]
-
-
 def test_an_unused_stack_has_no_place() -> None:
     used = profile_of(("f:1", 1), ("g:1", 1))
     some = Profile(frames=used.frames, stacks=used.stacks, threads=used.threads, samples=used.samples[1:])
     assert sort_stacks(some, [0, 1]).places == [-1, 0]
-
-
-def test_nothing_gives_nothing() -> None:
-    assert sort_stacks(Profile(), []).stacks == ()
 
 
 @given(profiles(), st.randoms())

@@ -44,13 +44,8 @@ def test_each_value_is_found_again(four: tuple[Profile, ...]) -> None:
         assert stacks(chosen) == stacks(source)
         assert (chosen.unit, chosen.value, chosen.columns) == (value.unit, value, ())
         assert all(sample.weight for sample in chosen.samples)
-
-
-@given(FOUR)
-def test_a_stack_of_a_thread_has_one_sample(four: tuple[Profile, ...]) -> None:
-    profile = joined(four)
     places = [(sample.stack, sample.thread) for sample in profile.samples]
-    assert len(places) == len(set(places))
+    assert len(places) == len(set(places)), "a stack of a thread has one sample"
     assert all(len(column.weights) == len(profile.samples) for column in profile.columns)
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Profile
 from profkit.transforms.waiting import has_ranks, wait_label, waiting_stacks
-from tests.support.profile_strategies import profiles
+from tests.support.profile_strategies import built, profiles
 
 LIB = "/usr/lib/python3.11"
 APP = "/home/ann/app.py"
 
 
 def ends_in(frame: Frame) -> Profile:
-    builder = ProfileBuilder()
-    builder.add((Frame("main", APP, 3), frame), Thread(7, 1, "t"))
-    return builder.build()
+    return built(((Frame("main", APP, 3), frame), 1))
 
 
 @pytest.mark.parametrize(
@@ -93,12 +91,9 @@ def test_a_line_of_source_says_whether_it_waits(source: str | None, waits: bool)
 
 
 def test_only_the_end_of_a_stack_counts() -> None:
-    builder = ProfileBuilder()
     wait = Frame("Condition.wait", f"{LIB}/threading.py", 5)
-    builder.add((wait, Frame("callback", APP, 9)), Thread(7, 1, "t"))
-    builder.add((wait,), Thread(7, 1, "t"))
-    builder.add((), Thread(7, 1, "t"))
-    assert waiting_stacks(builder.build()) == {1}
+    profile = built(((wait, Frame("callback", APP, 9)), 1), ((wait,), 1), ((), 1))
+    assert waiting_stacks(profile) == {1}
 
 
 @given(profiles())

@@ -38,17 +38,6 @@ def read(document: object) -> Profile:
     return firefox.decode(json.dumps(document).encode(), SOURCE)
 
 
-@settings(max_examples=60, deadline=None)
-@given(exact_profiles())
-@example(Profile())
-@example(Profile(frames=(Frame("f", "a.py", 1),)))
-@example(two_threads())
-def test_decoding_gives_the_profile_that_was_encoded(profile: Profile) -> None:
-    data = firefox.encode(profile)
-    assert data.isascii()
-    assert firefox.decode(data) == profile
-
-
 @settings(max_examples=40, deadline=None)
 @given(exact_profiles())
 @example(two_threads())

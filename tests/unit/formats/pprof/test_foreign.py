@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile, UsageError
-from profkit.formats import pprof
+from profkit.formats import pprof, wire
 from profkit.formats.pprof.foreign import decode, origin_of, select, sniff
 from profkit.formats.registry import TimeSpan
 from profkit.model.notes import Note, NoteCode
@@ -198,6 +198,8 @@ def test_profkits_own_files_lose_nothing(profile: Profile) -> None:
         cpu().sample([1], [1]).data(),
         cpu().sample([1], [1, -10]).data(),
         b"\x1f\x8b\x08nonsense",
+        wire.blob(1, wire.blob(1, b"text")),
+        wire.integer(1, 5),
     ],
 )
 def test_what_cannot_be_read_is_named(data: bytes) -> None:

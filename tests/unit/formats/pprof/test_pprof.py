@@ -235,6 +235,13 @@ def test_another_programs_profile_is_not_mistaken_for_ours() -> None:
         pprof.decode(gzip.compress(message.SerializeToString()))
 
 
+def test_a_function_that_is_missing_is_reported() -> None:
+    message = message_of(pprof.encode(small_profile()))
+    message.location[0].line[0].function_id = 99
+    with pytest.raises(DamagedFile, match="there is no function 99"):
+        pprof.decode(gzip.compress(message.SerializeToString()))
+
+
 def test_a_weight_beyond_64_bits_is_refused() -> None:
     profile = Profile(stacks=((),), threads=(Thread(1, 1, ""),), samples=(Sample(0, 0, 2**63),))
     with pytest.raises(OverflowError, match="64 bits"):
