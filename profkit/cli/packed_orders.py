@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypedDict, cast
 
 from profkit.errors import CannotTravel, EntryRefused, MeasuringError
-from profkit.measuring.api import PackedOrder
 from profkit.measuring.definitions import RefusedEntry
+from profkit.measuring.runner.jobs import Task
 from profkit.measuring.transfer.payload import Payload, pack
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
 from profkit.store.records import to_json
@@ -47,12 +47,12 @@ def packed_object(order: WorkOrder | RefusedEntry, payloads: list[Payload]) -> d
     return {**found, "payload": {name: to_json(getattr(payload, name)) for name in about}}
 
 
-def unpacked(objects: Sequence[Mapping[str, object]], descriptors: Iterator[int]) -> tuple[PackedOrder, ...]:
+def unpacked(objects: Sequence[Mapping[str, object]], descriptors: Iterator[int]) -> tuple[Task, ...]:
     """Return the orders that `packed_object` was given, each payload with its descriptor."""
     return tuple(_unpacked(item, descriptors) for item in objects)
 
 
-def _unpacked(item: Mapping[str, object], descriptors: Iterator[int]) -> PackedOrder:
+def _unpacked(item: Mapping[str, object], descriptors: Iterator[int]) -> Task:
     fields = {
         name: _field(name, value) for name, value in cast("Mapping[str, object]", item["order"]).items()
     }
@@ -68,7 +68,7 @@ def _unpacked(item: Mapping[str, object], descriptors: Iterator[int]) -> PackedO
         refusal = CannotTravel(*cast("tuple[str, str]", item["refused"]))
     if "entry" in item:
         refusal = EntryRefused(*cast("tuple[str, str, str]", item["entry"]))
-    return PackedOrder(order, payload, refusal)
+    return Task(order, payload, refusal)
 
 
 def _field(name: str, value: object) -> object:

@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, TypeVar, Unpack
 
 from profkit.config import CONFIG
-from profkit.errors import CannotTravel, InvalidOption, MeasuringError, UsageError
+from profkit.errors import CannotTravel, InvalidOption, UsageError
 from profkit.measuring.orders import MeasureOptions, check, work_order
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.runner.context import BatchContext, with_libraries
@@ -137,7 +137,7 @@ def measure(
     anything starts, and `MeasuringError` if there is no result.
     """
     order, kept = work_order(stmt, **options), keeper(CONFIG.spool) if keep else None
-    outcome = _measured([PackedOrder(order)], keep=kept)[0] if isolated else _measured_here(order, kept)
+    outcome = _measured([Task(order)], keep=kept)[0] if isolated else _measured_here(order, kept)
     if outcome.error is not None:
         raise outcome.error
     assert outcome.run.measurement is not None
@@ -160,34 +160,24 @@ def measure_all(
     the same processes, block by block in random order: use it to compare. `progress` is a stream for a
     progress line. Runs are kept in `spool`. Raises `UsageError` before anything starts.
     """
-    packed, kept = [PackedOrder(order) for order in orders], keeper(spool) if keep else None
-    return measure_packed(packed, workers=workers, interleaved=interleaved, progress=progress, keep=kept)
-
-
-@dataclass(frozen=True, slots=True)
-class PackedOrder:
-    """Order with its packed function or the error of packing; with neither, it is packed when measured."""
-
-    order: WorkOrder
-    payload: Payload | None = None
-    refusal: MeasuringError | None = None
+    tasks, kept = [Task(order) for order in orders], keeper(spool) if keep else None
+    design = Design.INTERLEAVED if interleaved else Design.SEPARATE
+    return measure_packed(tasks, workers=workers, design=design, progress=progress, keep=kept)
 
 
 def measure_packed(
-    packed: Sequence[PackedOrder],
+    tasks: Sequence[Task],
     *,
     workers: int = 1,
-    interleaved: bool = False,
+    design: Design = Design.SEPARATE,
     progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
 ) -> tuple[MeasuredRun, ...]:
     """Measure orders as `measure_all` does; close the payloads when all is done.
 
-    `keep` is called with each run as soon as it is measured.
+    A function without a payload is packed now. `keep` is called with each run as soon as it is measured.
     """
-    design = Design.INTERLEAVED if interleaved else Design.SEPARATE
-    outcomes = _measured(packed, workers=workers, design=design, progress=progress, keep=keep)
-    return tuple(outcome.run for outcome in outcomes)
+    return tuple(outcome.run for outcome in _measured(tasks, workers, design, progress, keep))
 
 
 def measure_here(
@@ -204,22 +194,6 @@ def measure_here(
     return _measured_here(order, keep, names).run
 
 
-def measure_alternating(
-    orders: Iterable[WorkOrder],
-    *,
-    progress: TextIO | Progress | None = None,
-    keep: bool = True,
-    spool: Path = CONFIG.spool,
-) -> tuple[MeasuredRun, ...]:
-    """Measure orders that cannot share a process, such as those of two work trees, and return their runs.
-
-    Their processes alternate: use it to compare them. Everything else is as in `measure_all`.
-    """
-    packed, kept = [PackedOrder(order) for order in orders], keeper(spool) if keep else None
-    outcomes = _measured(packed, design=Design.ALTERNATING, progress=progress, keep=kept)
-    return tuple(outcome.run for outcome in outcomes)
-
-
 def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
     """Measure an order in the background and return its run's future; then close `payload`.
 
@@ -227,8 +201,8 @@ def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = Tru
     its run; the future fails only for other errors.
     """
     check(order)
-    packed, kept = [PackedOrder(order, payload)], keeper(CONFIG.spool) if keep else None
-    return BACKGROUND.submit(lambda: _measured(packed, keep=kept)[0].run)
+    task, kept = Task(order, payload), keeper(CONFIG.spool) if keep else None
+    return BACKGROUND.submit(lambda: _measured([task], keep=kept)[0].run)
 
 
 def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
@@ -241,8 +215,7 @@ def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOpti
 
 
 def _measured(
-    packed: Sequence[PackedOrder],
-    *,
+    given: Sequence[Task],
     workers: int = 1,
     design: Design = Design.SEPARATE,
     progress: TextIO | Progress | None = None,
@@ -251,7 +224,7 @@ def _measured(
     if workers < 1:
         raise InvalidOption("workers", workers, "give 1 or more")
     with ExitStack() as stack:
-        tasks = [_task(one, stack) for one in packed]
+        tasks = [_prepared(task, stack) for task in given]
         if twice := duplicates([task for task in tasks if task.error is None]):
             named = ", ".join(map(repr, twice))
             raise UsageError(f"these orders occur twice: {named}", "give them different labels")
@@ -274,19 +247,19 @@ def _measured_here(
         return outcome
 
 
-def _task(packed: PackedOrder, stack: ExitStack) -> Task:
-    order, payload = packed.order, packed.payload
-    if packed.refusal is not None:
-        return Task(order, error=packed.refusal)
+def _prepared(task: Task, stack: ExitStack) -> Task:
+    order, payload = task.order, task.payload
+    if task.error is not None:
+        return task
     check(order)
     if order.function is not None and payload is None:
         try:
             payload = pack(order.function, order.args, order.kwargs)
         except CannotTravel as error:
-            return Task(order, error=error)
+            return replace(task, error=error)
     if payload is not None:
         stack.callback(payload.close)
-    return Task(order, payload, preload=preload_of(order, payload))
+    return replace(task, payload=payload, preload=preload_of(order, payload))
 
 
 def keeper(spool: Path) -> Callable[[MeasuredRun], None]:

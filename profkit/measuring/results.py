@@ -6,8 +6,9 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, TypeGuard, cast
+from typing import TYPE_CHECKING, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from profkit.errors import BadReply, DamagedFile, TooShort, UsageError
 from profkit.measuring.pool.command import PROGRAM
@@ -43,54 +44,40 @@ class _Fields:
     def count(self, name: str, least: int = 0) -> int:
         """Return a whole number of `least` or more."""
         value = self._fields.get(name)
-        if not _is_count(value) or value < least:
+        if not _fits(value, int) or cast(int, value) < least:
             raise self._error(name, value)
-        return value
-
-    def seconds(self, name: str) -> float:
-        """Return a finite number that is not negative."""
-        return self._duration(name, self._fields.get(name))
+        return cast(int, value)
 
     def times(self) -> Times:
         """Return the times of the statement."""
-        return {
-            "number": self.count("number", least=1),
-            "times_s": [self._duration("times_s", value) for value in self._list("times_s")],
-            "cpu_s": self.seconds("cpu_s"),
-            "wall_s": self.seconds("wall_s"),
-            "involuntary": self.count("involuntary"),
-            "loop_s": self.seconds("loop_s"),
-            "loop_spread_s": self.seconds("loop_spread_s"),
-            "fresh": self.fresh(),
-        }
+        times = self._checked(_hints_of(Times))
+        for name in ("number", "times_s"):
+            if not times[name]:
+                raise self._error(name, times[name])
+        return cast(Times, {**times, "fresh": self.fresh()})
 
     def fresh(self) -> Fresh:
         """Return what the worker found out about state that executions change."""
-        value = self._fields.get("fresh")
-        fields = value if isinstance(value, Mapping) else {}
-        decided, changes, globals_ = (fields.get(name) for name in ("decided", "changes", "globals"))
-        function, why_not = fields.get("function"), fields.get("why_not")
-        if not (
-            isinstance(decided, bool | None)
-            and _are_texts(changes)
-            and isinstance(globals_, list)
-            and all(_are_texts(pair) and len(pair) == 2 for pair in globals_)
-            and isinstance(function, bool)
-            and isinstance(why_not, str)
-        ):
-            raise self._error("fresh", value)
-        return cast(Fresh, {name: fields[name] for name in Fresh.__annotations__})
+        found = cast(Fresh, self._checked({"fresh": Fresh})["fresh"])
+        if any(len(pair) != 2 for pair in found["globals"]):
+            raise self._error("fresh", found)
+        return cast(Fresh, {name: value for name, value in found.items() if name in _hints_of(Fresh)})
+
+    def _checked(self, hints: Mapping[str, object]) -> dict[str, object]:
+        for name, hint in hints.items():
+            if not _fits(self._fields.get(name), hint):
+                raise self._error(name, self._fields.get(name))
+        return {name: self._fields[name] for name in hints}
 
     def stubs(self) -> tuple[Stub, ...]:
         """Return the stubs of Python functions."""
         return tuple(self._stub(fields) for fields in self._list("stubs", least=0))
 
     def _stub(self, fields: object) -> Stub:
-        if isinstance(fields, list) and len(fields) == 4:
-            address, name, file, line = fields
-            if _is_count(address) and isinstance(name, str) and isinstance(file, str) and _is_count(line):
-                own = _is_own(name, file)
-                return Stub(address, STATEMENT, "", 0) if own else Stub(address, name, file, line)
+        if _fits(fields, tuple[int, str, str, int]):
+            address, name, file, line = cast("tuple[int, str, str, int]", fields)
+            own = _is_own(name, file)
+            return Stub(address, STATEMENT, "", 0) if own else Stub(address, name, file, line)
         raise self._error("stubs", fields)
 
     def dumps(self, name: str, least: int = 1) -> tuple[CallgrindDump, ...]:
@@ -111,13 +98,6 @@ class _Fields:
         if not isinstance(values, list) or len(values) < least:
             raise self._error(name, values)
         return values
-
-    def _duration(self, name: str, value: object) -> float:
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise self._error(name, value)
-        if not math.isfinite(value) or value < 0:
-            raise self._error(name, value)
-        return float(value)
 
     def _error(self, name: str, value: object) -> BadReply:
         return BadReply(self._label, f"{name} is {_shortened(value)}", self._reply.output)
@@ -140,12 +120,25 @@ def _is_own(name: str, file: str) -> bool:
     return inside or file.startswith(f"{PROGRAM.parent}{os.sep}")
 
 
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _fits(value: object, hint: object) -> bool:
+    """Return whether a value read from JSON is of a type in `worker.protocol`; numbers are not negative."""
+    if is_typeddict(hint):
+        fields = value if isinstance(value, Mapping) else {}
+        return all(_fits(fields.get(name), inner) for name, inner in _hints_of(hint).items())
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is list:
+        return isinstance(value, list) and all(_fits(one, inner[0]) for one in value)
+    if origin is tuple:  # a list in JSON
+        return isinstance(value, list) and len(value) == len(inner) and all(map(_fits, value, inner))
+    if inner:
+        return any(_fits(value, one) for one in inner)
+    if hint in (int, float):
+        kinds = (int,) if hint is int else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value < math.inf
+    return isinstance(value, cast(type, hint))
 
 
-def _are_texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+_hints_of = cache(get_type_hints)
 
 
 def _shortened(value: object) -> str:

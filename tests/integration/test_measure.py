@@ -20,10 +20,11 @@ from profkit.errors import (
     WorkerTimeout,
     ZygoteFailed,
 )
-from profkit.measuring.api import PackedOrder, measure_here, measure_packed
+from profkit.measuring.api import measure_here, measure_packed
 from profkit.measuring.errors import MemoryExceeded
 from profkit.measuring.pool.client import Zygote
 from profkit.measuring.pool.pool import process_pool
+from profkit.measuring.runner.jobs import Task
 from profkit.measuring.transfer.payload import pack_names
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Measurement, Preload, Timing, WarningCode
@@ -242,10 +243,10 @@ def test_a_fork_of_the_program_measures_with_zygotes_of_its_own() -> None:
 def test_a_statement_reads_names_that_were_packed_with_it() -> None:
     names = {"items": [3, 1, 2] * 50, "scaled": lambda items: [3 * item for item in items]}
     order = work_order("scaled(items)", setup="assert __name__ == '__main__'", quick=True)
-    (run,) = measure_packed([PackedOrder(order, pack_names(names))])
+    (run,) = measure_packed([Task(order, pack_names(names))])
     assert run.info.error is None
     assert run.info.order.what == "scaled(items)"
-    (run,) = measure_packed([PackedOrder(work_order("items.sort()", quick=True), pack_names(names))])
+    (run,) = measure_packed([Task(work_order("items.sort()", quick=True), pack_names(names))])
     assert run.measurement is not None
     assert timing_of(run.measurement).freshness.fresh, "it finds the list sorted otherwise"
     here = measure_here(work_order("scaled(items)", quick=True), names)

@@ -20,10 +20,12 @@ from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
-from profkit.measuring.api import measure_all, measure_alternating
+from profkit.measuring.api import keeper, measure_all, measure_packed
 from profkit.measuring.orders import label_of, work_order
+from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
+from profkit.model.measurement import Design
 from profkit.model.notes import Finding, FindingCode
 from profkit.model.profile import Value
 from profkit.model.workorder import WorkOrder, WorkTree
@@ -87,7 +89,12 @@ def compare_commits(revisions: tuple[str, str], stmt: str, how: Measuring) -> Me
             for threads in how.threads
             for tree in made
         ]
-        runs = measure_alternating(orders, progress=ProgressLine(sys.stderr), keep=how.keep, spool=how.spool)
+        runs = measure_packed(
+            [Task(order) for order in orders],
+            design=Design.ALTERNATING,  # two work trees cannot share a process
+            progress=ProgressLine(sys.stderr),
+            keep=keeper(how.spool) if how.keep else None,
+        )
         notes = tuple(_notes(trees))
     names = [f"{revision} ({commit[:10]})" for revision, commit in zip(revisions, commits, strict=True)]
     compared = compare_measured(runs[0::2], runs[1::2], (names[0], names[1]))

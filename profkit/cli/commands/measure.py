@@ -27,14 +27,14 @@ from profkit.render.registry import MEASURED
 
 if TYPE_CHECKING:
     from profkit.cli.packed_orders import Reply
-    from profkit.measuring.api import PackedOrder
     from profkit.measuring.orders import MeasureOptions
+    from profkit.measuring.runner.jobs import Task
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _LONGEST_S = 86400.0
 
 
-def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[PackedOrder, ...]:
+def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[Task, ...]:
     """Return the orders that `what` selects; raises `UsageError` if it selects none."""
     folder = str(current_folder())
     is_file = what.endswith(".py") and os.path.isfile(what)
@@ -48,15 +48,15 @@ def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions)
     return tuple(replace(one, order=replace(one.order, path=(folder,))) for one in found)
 
 
-def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> tuple[PackedOrder, ...]:
-    from profkit.measuring.api import PackedOrder
+def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> tuple[Task, ...]:
     from profkit.measuring.orders import work_order
+    from profkit.measuring.runner.jobs import Task
 
     variants: list[MeasureOptions] = [{**options, "num_threads": count} for count in threads]
-    return tuple(PackedOrder(work_order(what, **variant)) for variant in variants)
+    return tuple(Task(work_order(what, **variant)) for variant in variants)
 
 
-def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
+def _found(request: dict[str, object]) -> tuple[Task, ...]:
     """Get the orders from the user's code, which runs in its own process."""
     from profkit.cli.packed_orders import unpacked
 
@@ -131,6 +131,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     """
     from profkit.measuring.api import measure_packed
     from profkit.measuring.runner.progress import ProgressLine
+    from profkit.model.measurement import Design
 
     showing = Showing.of(given, MEASURED.formats)
     if given["functions"] and showing.format != "json":
@@ -140,7 +141,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     runs = measure_packed(
         orders_of(what, threads, asked_for(given)),
         workers=cast(int, given["workers"]),
-        interleaved=bool(given["interleaved"]),
+        design=Design.INTERLEAVED if given["interleaved"] else Design.SEPARATE,
         progress=ProgressLine(sys.stderr),
         keep=None if given["no_keep"] else spool.keep,
     )

@@ -16,8 +16,9 @@ from profkit.errors import CannotTravel, UsageError
 from profkit.integrations.ipython.arguments import MEASURE, parse, source_of, usage_errors
 from profkit.integrations.ipython.display import show_runs
 from profkit.integrations.ipython.shell import Namespace, Shell
-from profkit.measuring.api import PackedOrder, measure_here, measure_packed
+from profkit.measuring.api import measure_here, measure_packed
 from profkit.measuring.orders import MeasureOptions, work_order
+from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.measuring.transfer.payload import pack_names
 from profkit.model.measurement import MeasuredRun
@@ -60,9 +61,9 @@ def _measured(
     """Measure orders with the names that they use; raises UsageError if that is impossible."""
     used = _used_names(orders[0], names)
     keep = _keep if keeps else None
-    packed: list[PackedOrder] = []
+    tasks: list[Task] = []
     try:
-        packed += (PackedOrder(order, pack_names(used) if used else None) for order in orders)
+        tasks += (Task(order, pack_names(used) if used else None) for order in orders)
     except CannotTravel as error:
         why = f"{error.what} cannot be copied to another process: {error.detail}"
         if orders[0].mode.counts or len(orders) > 1:
@@ -70,7 +71,7 @@ def _measured(
         say("note", f"timed in this process, because {why}")
         return (measure_here(orders[0], used, keep=keep),)
     progress = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
-    return measure_packed(packed, progress=progress, keep=keep)
+    return measure_packed(tasks, progress=progress, keep=keep)
 
 
 def _keep(run: MeasuredRun) -> None:

@@ -17,9 +17,10 @@ import pytest
 from profkit.config import CONFIG
 from profkit.errors import CannotTravel
 from profkit.integrations.pytest.settings import MarkSettings
-from profkit.measuring.api import PackedOrder, measure_here, measure_packed
+from profkit.measuring.api import measure_here, measure_packed
 from profkit.measuring.decorated.calls import Moment, in_process_run, now
 from profkit.measuring.orders import MeasureOptions, work_order
+from profkit.measuring.runner.jobs import Task
 from profkit.measuring.transfer.payload import Payload, pack, what_and_where
 from profkit.model.measurement import MeasuredRun
 from profkit.model.notes import Note, NoteCode
@@ -62,9 +63,9 @@ class PreparedCall:
 
     def isolated(self) -> MeasuredRun:
         """Measure it in processes of their own, and keep the run; an error is in the run."""
-        packed = PackedOrder(self.order, self.payload, self.refusal)
+        task = Task(self.order, self.payload, self.refusal)
         with timing_alone(needed=self.order.mode.times):
-            (run,) = measure_packed([packed], keep=keep)
+            (run,) = measure_packed([task], keep=keep)
         return run
 
     def here(self) -> MeasuredRun:

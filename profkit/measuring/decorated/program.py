@@ -33,10 +33,11 @@ def watch_of(plan: Plan) -> Watch:
 
 
 def _measure(order: WorkOrder, payload: Payload) -> MeasuredRun:
-    from profkit.measuring.api import PackedOrder, keeper, measure_packed
+    from profkit.measuring.api import keeper, measure_packed
+    from profkit.measuring.runner.jobs import Task
 
     _end_before_pools()
-    (run,) = measure_packed([PackedOrder(order, payload)], keep=keeper(CONFIG.spool))
+    (run,) = measure_packed([Task(order, payload)], keep=keeper(CONFIG.spool))
     return run
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from profkit.comparing.instructions import MIN_DELTA, MIN_EFFECT
 from profkit.errors import MeasuringError, ProfkitError
 from profkit.measuring.cpp.building import libraries_for
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Reply
+from profkit.measuring.pool.pool import Pool
 from profkit.measuring.results import counts_of, python_counts_of, together
 from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import (
@@ -23,7 +26,7 @@ from profkit.measuring.runner.jobs import (
     settled,
 )
 from profkit.measuring.runner.placement import kind_of
-from profkit.measuring.worker.protocol import UNDECIDED, Fresh
+from profkit.measuring.worker.protocol import UNDECIDED, Fresh, content_of
 from profkit.model.function_counts import PythonCounts
 from profkit.model.measurement import ControlCount, InstructionCounts, Tool
 from profkit.model.workorder import Language, Level, Mode, WorkOrder
@@ -38,20 +41,49 @@ _WARM, _WARM_IF_LONG = 20, 1
 
 
 def counted(task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...]) -> InstructionCounts:
-    """Return a task's counts; check in a second process whether they depend on its input.
+    """Return a task's counts; check against a second process whether they depend on its input.
 
-    If so, four processes count. One does if the order sets the number, limits its executions, or takes long.
+    The second process is an earlier one of this pool, if one has counted the same job. If the counts differ,
+    four processes count. One does if the order sets the number, limits its executions, or takes long.
     """
     order, first = task.order, count(task, kind, context, cores)
     if order.processes is not None or order.runs is not None or max(first.raw, default=0) > _LONG:
         return first
+    known, key = _AGREED.setdefault(context.pool, {}), _fingerprint(task, kind)
+    if key in known and _agree(first, known[key]):
+        return first
     once = replace(task, order=replace(order, number=first.number, processes=1))
     second = count(once, kind, context, cores)
-    low, high = sorted((first.stripped, second.stripped))
-    if high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA:
+    if _agree(first, second):
+        if key is not None:
+            known[key] = first
         return first
+    known.pop(key, None)
     more = (count(once, kind, context, cores) for _ in range(2, _PROCESSES))
     return together([first, second, *more])
+
+
+def _agree(one: InstructionCounts, other: InstructionCounts) -> bool:
+    low, high = sorted((one.stripped, other.stripped))
+    return one.number == other.number and (high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA)
+
+
+_AGREED: WeakKeyDictionary[Pool, dict[bytes | None, InstructionCounts]] = WeakKeyDictionary()
+"""By pool and job: the counts on which two processes agreed."""
+_MAX_KNOWN_BYTES = 1 << 20
+"""Maximum size of a payload that is compared with earlier ones."""
+
+
+def _fingerprint(task: Task, kind: ZygoteKind) -> bytes | None:
+    """Return a digest of all that a worker is sent for a task, except its cores; None if that is large."""
+    payload, digest = task.payload, blake2b()
+    if payload is not None:
+        if payload.size_bytes > _MAX_KNOWN_BYTES:
+            return None
+        digest.update(content_of(payload.fd))
+    message = counting_job(task, first_fresh(task.order)).message
+    digest.update(repr((replace(kind, draw=""), message)).encode("utf-8", "surrogateescape"))
+    return digest.digest()
 
 
 _LOG = logging.getLogger("profkit")

@@ -115,16 +115,16 @@ _WARM_CALLS = 20
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An order that is prepared for measuring."""
+    """An order to measure, and what has been prepared for it so far."""
 
     order: WorkOrder
     payload: Payload | None = None
     """Payload of the order's function with its arguments, or of the names that its statement reads."""
+    error: MeasuringError | None = None
+    """Why it cannot be measured."""
     library: Path | None = None
     """Shared object of a C++ statement."""
     preload: Preload = Preload.NOTHING
-    error: MeasuringError | None = None
-    """Why it cannot be measured."""
 
 
 def timer_job(

@@ -68,9 +68,10 @@ def _prepare(config: Message) -> Message:
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     faulthandler.enable()
     faulthandler.register(DUMP_SIGNAL)
+    _freeze()
     if config["valgrind"]:
         prepare_to_count()
-    _freeze()
+        _freeze()
     if config["valgrind"]:
         fill_arenas()
         start_pages()
@@ -99,7 +100,7 @@ def _import_unpickler() -> None:
 
 
 def _freeze() -> None:
-    """Exclude existing objects from children's garbage collection, which would copy memory."""
+    """Exclude existing objects from garbage collection, which takes long in rehearsals and copies memory."""
     gc.collect()
     gc.freeze()
 

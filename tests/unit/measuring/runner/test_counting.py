@@ -19,15 +19,16 @@ from profkit.measuring.runner import counting
 from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.counting import with_python_functions
 from profkit.measuring.runner.jobs import Task
+from profkit.measuring.transfer.payload import pack
 from profkit.measuring.warnings import count_warnings
 from profkit.measuring.worker.protocol import SHARED
 from profkit.model.comparison import Outcome
 from profkit.model.function_counts import STATEMENT, PythonCounts
 from profkit.model.measurement import Design, Freshness, InstructionCounts, MeasuredIn, Preload, Tool
-from profkit.model.workorder import Simulation
+from profkit.model.workorder import Simulation, WorkOrder
 from profkit.render.views.measurement_warnings import warning_text
 from tests.support.example_measurements import COUNTS
-from tests.unit.measuring.runner.test_run import run
+from tests.unit.measuring.runner.test_run import ScriptedPool, run, times
 
 NUMBERS = {"short": 10, "other": 10, "long": 2}
 
@@ -59,9 +60,16 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
 
 
 def counted(design: Design, *labels: str, **options: Any) -> list[InstructionCounts]:
-    orders = [work_order("1", label=label, mode="callgrind", **options) for label in labels]
+    orders = [work_order(repr(label), label=label, mode="callgrind", **options) for label in labels]
     found = [outcome.run.measurement for outcome in run(orders, design=design)[0]]
     return [one.instructions for one in found if one and one.instructions]
+
+
+def measured_once(order: WorkOrder | Task, pool: ScriptedPool) -> InstructionCounts:
+    (outcome,) = run([order], pool=pool)[0]
+    assert outcome.run.measurement is not None
+    assert outcome.run.measurement.instructions is not None
+    return outcome.run.measurement.instructions
 
 
 def numbers(counts: list[InstructionCounts]) -> list[int]:
@@ -105,6 +113,24 @@ class TestProcesses:
             "4 processes counted 10,000 to 10,300 instructions without allocators, while the"
         )
         assert counter.asked == [("short", None, None), *[("short", 10, 1)] * 3]
+
+    def test_an_earlier_process_of_the_pool_can_be_the_second(self, counter: Counter) -> None:
+        order, pool = work_order("1", label="short", mode="callgrind"), ScriptedPool(times)
+        counter.stripped = iter([1000.0, 1000.9, 1000.5, 1003.0, 1000.0, 1010.0, 1020.0, 1000.0, 1000.0])
+        processes = [measured_once(order, pool).processes for _ in range(4)]
+        assert processes == [1, 1, 4, 1]
+        assert [number for _, number, _ in counter.asked] == [None, 10, None, None, *[10] * 3, None, 10]
+
+    def test_only_one_that_was_sent_the_same(self, counter: Counter) -> None:
+        pool = ScriptedPool(times)
+        for options in ({}, {"setup": "x = 1"}, {"env": {"X": "1"}}, {"number": 10}):
+            measured_once(work_order("1", label="short", mode="callgrind", **options), pool)  # type: ignore[arg-type]
+        payloads = [pack(print, [text]) for text in ("a", "b")]
+        for payload in payloads:
+            measured_once(Task(work_order(print, label="short", mode="callgrind"), payload), pool)
+        assert len(counter.asked) == 2 * 6
+        measured_once(Task(work_order(print, label="short", mode="callgrind"), payloads[0]), pool)
+        assert len(counter.asked) == 2 * 6 + 1
 
     @pytest.mark.parametrize("options", [{"processes": 1}, {"runs": 20}])
     def test_none_but_those_that_are_requested(self, counter: Counter, options: dict[str, int]) -> None:

@@ -79,9 +79,12 @@ def times(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
 
 
 def run(
-    orders: Sequence[WorkOrder | Task], script: Script = times, design: Design = Design.SEPARATE
+    orders: Sequence[WorkOrder | Task],
+    script: Script = times,
+    design: Design = Design.SEPARATE,
+    pool: ScriptedPool | None = None,
 ) -> tuple[tuple[Outcome, ...], ScriptedPool]:
-    pool = ScriptedPool(script)
+    pool = pool or ScriptedPool(script)
     context = BatchContext(pool, ProgressLine(None), clock=ManualClock(), design=design)  # type: ignore[arg-type]
     tasks = [order if isinstance(order, Task) else Task(order) for order in orders]
     return run_tasks(tasks, context, lambda _: None), pool
