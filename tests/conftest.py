@@ -6,9 +6,11 @@ passes a turnstile before the lock, so that a test that waits to be alone is not
 
 from __future__ import annotations
 
+import compileall
 import fcntl
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -37,6 +39,17 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(SelectionReport())
     unsteady.register(config)
+    if not hasattr(config, "workerinput"):
+        # Where PYTHONDONTWRITEBYTECODE is set, each of the thousands of programs would compile it anew.
+        compileall.compile_dir(config.rootpath / "profkit", quiet=2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the bytecode of test modules, whatever PYTHONDONTWRITEBYTECODE says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", False)
+        return (yield)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

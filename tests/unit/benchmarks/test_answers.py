@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Hashable
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -58,24 +59,31 @@ def is_installed(name: str) -> bool:
 RUNNABLE = [case for case in CASES if all(map(is_installed, case.needs))]
 
 
+def kind_of(case: Case) -> Hashable:
+    """What the time of a program is spent on, and what it needs."""
+    return frozenset((answer.state, answer.child) for answer in case.answers), case.needs, case.launcher
+
+
+FIRST = {kind_of(case): case.name for case in reversed(RUNNABLE)}
+"""One program of each kind."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", [case for case in RUNNABLE if "torch" not in case.needs], ids=lambda case: case.name
+    "case",
+    [
+        pytest.param(
+            case,
+            id=case.name,
+            marks=[
+                *([pytest.mark.torch] if "torch" in case.needs else []),
+                *([] if case.name == FIRST[kind_of(case)] else [pytest.mark.full]),
+            ],
+        )
+        for case in RUNNABLE
+    ],
 )
 def test_a_program_measures_its_answer(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_measured(case, monkeypatch)
-
-
-@pytest.mark.slow
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    "case", [case for case in RUNNABLE if "torch" in case.needs], ids=lambda case: case.name
-)
-def test_a_program_with_torch_measures_its_answer(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_measured(case, monkeypatch)
-
-
-def assert_measured(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """All answers are measured but those of a loader's workers, and waiting takes no processor time."""
     monkeypatch.setenv("ANSWERS_SECONDS", "0.3")
     truths = measure_plainly(case, sys.executable, 0)
