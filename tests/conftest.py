@@ -1,4 +1,4 @@
-"""Markers by what tests use, and locks: two tests run at a time, but one marked `alone` without any other.
+"""Markers by what tests use, and locks: several tests run at a time, but one marked `alone` without any other.
 
 Each test holds a lock that the workers of pytest-xdist share; one marked `alone` holds it exclusively. Each
 passes a turnstile before the lock, so that a test that waits to be alone is not overtaken indefinitely.

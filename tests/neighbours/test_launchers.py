@@ -32,14 +32,14 @@ FILES = {
     "rank.py": (
         "import os, sys, time\nfrom pathlib import Path\nfrom working import crunch\n"
         "rank, fails = os.environ.get(sys.argv[1], sys.argv[1]), 'fails' in sys.argv\n"
-        "sys.stdout.write(f'rank {rank} is process {os.getpid()}\\n')\nsys.stdout.flush()\ncrunch(1)\n"
+        "sys.stdout.write(f'rank {rank} is process {os.getpid()}\\n')\nsys.stdout.flush()\ncrunch(0.5)\n"
         "Path(f'worked.{rank}').touch()\n"
         "if fails and rank == '0':\n    crunch(300)\n"
         "while fails and not Path('worked.0').exists():\n    time.sleep(0.01)\n"
         "sys.exit(3 if fails else 0)\n"
     ),
     "web.py": (
-        "import os\nfrom working import crunch\ndef app(environ, start_response):\n    crunch(0.1)\n"
+        "import os\nfrom working import crunch\ndef app(environ, start_response):\n    crunch(0.03)\n"
         "    start_response('200 OK', [('X-Pid', str(os.getpid()))])\n    return [b'done']\n"
     ),
     "job.sh": (
