@@ -22,9 +22,9 @@ from hypothesis import settings
 from tests.support import programs, unsteady
 from tests.support.selection import SelectionReport
 
-settings.register_profile("profkit", deadline=None)  # other tests and other programs share the processors
-settings.load_profile("profkit")
-
+# No deadlines: other tests and other programs share the processors.
+settings.register_profile("short", deadline=None, max_examples=40)
+settings.register_profile("full", deadline=None)
 
 pytest_addoption = unsteady.add_option
 
@@ -32,8 +32,10 @@ pytest_addoption = unsteady.add_option
 def pytest_configure(config: pytest.Config) -> None:
     """Restore SIGINT and SIGHUP, which background processes and nohup ignore; register what reports.
 
-    SIGINT ends a worker. Programs that tests start would ignore both signals, too.
+    SIGINT ends a worker. Programs that tests start would ignore both signals, too. Properties are tested with more
+    examples if `-m` names the full tests.
     """
+    settings.load_profile("full" if programs.names(config.option.markexpr, "full") else "short")
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput") or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
