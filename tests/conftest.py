@@ -1,4 +1,4 @@
-"""Markers by what tests use, and locks: several tests run at a time, but one marked `alone` without any other.
+"""Markers by what tests use, and locks: some tests run at a time, but one marked `alone` without any other.
 
 Each test holds a lock that the workers of pytest-xdist share; one marked `alone` holds it exclusively. Each
 passes a turnstile before the lock, so that a test that waits to be alone is not overtaken indefinitely.
@@ -32,8 +32,8 @@ pytest_addoption = unsteady.add_option
 def pytest_configure(config: pytest.Config) -> None:
     """Restore SIGINT and SIGHUP, which background processes and nohup ignore; register what reports.
 
-    SIGINT ends a worker. Programs that tests start would ignore both signals, too. Properties are tested with more
-    examples if `-m` names the full tests.
+    SIGINT ends a worker. Programs that tests start would ignore both signals, too.
+    Properties are tested with more examples if `-m` names the full tests.
     """
     settings.load_profile("full" if programs.names(config.option.markexpr, "full") else "short")
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
