@@ -388,6 +388,6 @@ def test_pytorchs_hook_with_profkits_class(tmp_path: Path) -> None:
         f"ended[{name!r}] = os.wait()[1]\n"
         for name, scene in HOOK_SCENES.items()
     )
-    program = f"import os, sys\n{ENABLED}ended = {{}}\n{scenes}print(ended)"
+    program = f"import os, sys, torch._dynamo.convert_frame\n{ENABLED}ended = {{}}\n{scenes}print(ended)"
     done = run_program(tmp_path, ["-c", program], code=0)
     assert ast.literal_eval(done.stdout) == dict.fromkeys(HOOK_SCENES, 0), done.stderr
