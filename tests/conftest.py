@@ -1,4 +1,4 @@
-"""Markers by what tests use, and locks: two tests run at a time, but one marked `alone` without any other.
+"""Markers by what tests use, and locks: some tests run at a time, but one marked `alone` without any other.
 
 Each test holds a lock that the workers of pytest-xdist share; one marked `alone` holds it exclusively. Each
 passes a turnstile before the lock, so that a test that waits to be alone is not overtaken indefinitely.
@@ -6,9 +6,11 @@ passes a turnstile before the lock, so that a test that waits to be alone is not
 
 from __future__ import annotations
 
+import compileall
 import fcntl
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -20,9 +22,9 @@ from hypothesis import settings
 from tests.support import programs, unsteady
 from tests.support.selection import SelectionReport
 
-settings.register_profile("profkit", deadline=None)  # other tests and other programs share the processors
-settings.load_profile("profkit")
-
+# No deadlines: other tests and other programs share the processors.
+settings.register_profile("short", deadline=None, max_examples=40)
+settings.register_profile("full", deadline=None)
 
 pytest_addoption = unsteady.add_option
 
@@ -31,12 +33,25 @@ def pytest_configure(config: pytest.Config) -> None:
     """Restore SIGINT and SIGHUP, which background processes and nohup ignore; register what reports.
 
     SIGINT ends a worker. Programs that tests start would ignore both signals, too.
+    Properties are tested with more examples if `-m` names the full tests.
     """
+    settings.load_profile("full" if programs.names(config.option.markexpr, "full") else "short")
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput") or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(SelectionReport())
     unsteady.register(config)
+    if not hasattr(config, "workerinput"):
+        # Where PYTHONDONTWRITEBYTECODE is set, each of the thousands of programs would compile it anew.
+        compileall.compile_dir(config.rootpath / "profkit", quiet=2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the bytecode of test modules, whatever PYTHONDONTWRITEBYTECODE says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", False)
+        return (yield)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,14 +1,19 @@
-"""The full tier's script, in a small checkout with programs in place of its suites."""
+"""The scripts in `.ci`, in a small checkout with programs in place of their suites."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-FULL = Path(__file__).parents[2] / ".ci" / "full"
+from tests.support.waiting import until
+
+CI = Path(__file__).parents[2] / ".ci"
 PYTHON = """#!/bin/sh
 case $1 in
     -c) echo disks; exit {registry} ;;
@@ -30,8 +35,7 @@ def checkout(
     folder: Path, *, suite: int = 0, neighbours: int = 0, registry: int = 0, unsteady: int = 0
 ) -> Path:
     """Return a folder with the script and with suites that have these exit codes."""
-    (folder / ".ci").mkdir()
-    shutil.copy(FULL, folder / ".ci" / "full")
+    shutil.copytree(CI, folder / ".ci")
     script(folder / ".venv" / "bin" / "python", PYTHON.format(registry=registry, unsteady=unsteady))
     script(folder / "tests" / "pythons.sh", PYTHONS.format(suite=suite, neighbours=neighbours))
     (folder / ".gitignore").write_text(".ci-full\n.venv\n")
@@ -102,3 +106,66 @@ def test_an_unknown_part_is_refused(tmp_path: Path) -> None:
     run = full(checkout(tmp_path), "python:2.7")
     assert run.returncode == 2
     assert "there is no part python:2.7" in run.stderr
+
+
+README = """
+<!-- tests -->
+```console
+cp -r programs .venv && .venv/bin/python the suite
+```
+"""
+PROGRAM = """#!/bin/sh
+echo "$(basename "$0") $*"
+case "$(basename "$0") $*" in {failing}) exit 1 ;; esac
+"""
+HANGING = "#!/bin/sh\necho $$ >pid\nsleep 600\n"
+BESIDE = {"sources": "mypy*", "faults": "python -m benchmarks.faults*", "pythons": "pythons.sh 3.13*"}
+AT_ONCE = ["programs.sh ", "python the suite", "pip install*", "python -m pytest*"]
+
+
+def prepared(folder: Path, failing: str = "nothing") -> Path:
+    """Return a folder with the script and with programs, those of this pattern failing."""
+    shutil.copytree(CI, folder / ".ci")
+    (folder / "README.md").write_text(README)
+    program = PROGRAM.format(failing=failing.replace(" ", "\\ "))
+    for name in ("python", "pip", "ruff", "mypy", "pyright"):
+        script(folder / "programs" / "bin" / name, program)
+    for name in ("programs.sh", "pythons.sh"):
+        script(folder / "tests" / name, program)
+    return folder
+
+
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([folder / ".ci" / "run"], capture_output=True, text=True)
+
+
+def test_a_run_passes_with_all_its_parts(tmp_path: Path) -> None:
+    done = run(prepared(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    ended = [line for line in done.stdout.splitlines() if "has ended" in line]
+    assert ended == [f"= {part} has ended with exit status 0:" for part in BESIDE]
+
+
+@pytest.mark.parametrize("part", BESIDE)
+def test_a_part_that_fails_beside_the_others_fails_the_run(part: str, tmp_path: Path) -> None:
+    done = run(prepared(tmp_path, BESIDE[part]))
+    assert (done.returncode, done.stderr) == (1, f"not passed: {part}\n")
+    _, output = done.stdout.split(f"= {part} has ended with exit status 1:\n")
+    assert BESIDE[part].rstrip("*") in output
+
+
+@pytest.mark.parametrize("failing", AT_ONCE)
+def test_any_other_failure_ends_the_run_and_all_parts(failing: str, tmp_path: Path) -> None:
+    folder = prepared(tmp_path, failing)
+    script(folder / "tests" / "pythons.sh", HANGING)
+    assert run(folder).returncode == 1
+    if failing != AT_ONCE[0]:
+        pid = int((folder / "pid").read_text())
+        until(lambda: not is_alive(pid))
+
+
+def is_alive(pid: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIG_DFL)
+        return True
+    return False

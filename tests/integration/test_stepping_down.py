@@ -54,7 +54,7 @@ READING_ALL = ("setpriv", "--inh-caps=+dac_override,+dac_read_search",
                "--ambient-caps=+dac_override,+dac_read_search")  # fmt: skip
 """Launches a program whose samplers may read root's Python although they have another effective user."""
 
-pytestmark = [pytest.mark.sampler, pytest.mark.alone]
+pytestmark = pytest.mark.sampler
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.m
 
 class TestCompiledItself(sampled.TestCompiledItself):
     test_calls_are_seen = None  # in samples
+    test_first_call_that_starts_a_session = None  # of samples
 
 
 class TestWithinCompiled(sampled.TestWithinCompiled):

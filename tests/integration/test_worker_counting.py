@@ -92,7 +92,6 @@ def counted(answers: dict[str, dict], name: str) -> Counted:
 
 @pytest.mark.parametrize("name", ["nothing", "nothing, 57", "nothing in a module"])
 @pytest.mark.gil
-@pytest.mark.slow
 def test_nothing_costs_nothing(answers: dict[str, dict], name: str):
     counts = counted(answers, name)
     assert set(counts.repeats) == {counts.baseline}
