@@ -50,8 +50,11 @@ MARKS = {Change.MORE: "▲", Change.LESS: "▼", Change.NOISE: ""}
 def sampled_comparison(comparison: SampledComparison, options: ReportOptions = DEFAULTS) -> Document:
     """Yield the report of a comparison."""
     yield from sides_head(summary(comparison), runs_of(comparison))
-    yield from _functions(comparison, options)
-    yield from _tree(comparison, options)
+    if not options.whole:  # A page has its own table of functions, and its graph has the calls.
+        yield from _functions(comparison, options)
+        yield from _tree(comparison, options)
+    elif sentence := shares_sentence(comparison):
+        yield Remark(sentence)
     yield Remark(rule_sentence(comparison), gap=True)
     if comparison.grade is Grade.UNCONFIRMED:
         yield Remark(
