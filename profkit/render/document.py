@@ -257,3 +257,10 @@ def shares(texts: Iterable[str], heats: Iterable[float]) -> list[Cell]:
 def more_than(shown: int, found: int, noun: str) -> Sequence[Remark]:
     """Return the remark on rows that are left out: `… and 3 more functions`; none if there are none."""
     return [Remark(f"… and {count(found - shown, f'more {noun}')}")] if found > shown else []
+
+
+def folded_remarks(blocks: Sequence[Block], warnings: int, notes: int) -> Sequence[Nested]:
+    """Return warnings and notes below a line with their numbers, for pages; none if there are none."""
+    numbers = ((warnings, "warning"), (notes, "note"))
+    title = ", ".join(count(number, noun) for number, noun in numbers if number)
+    return [Nested(blocks, title)] if title else []

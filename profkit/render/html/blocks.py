@@ -15,6 +15,7 @@ from profkit.render.document import (
     Column,
     Curve,
     Document,
+    Facts,
     Flame,
     Nested,
     Role,
@@ -60,7 +61,11 @@ def document_head(document: Document, name: str = "") -> dict[str, object]:
 
 def page_blocks(document: Document) -> list[dict[str, object]]:
     """Return the blocks of a document, without views of call trees: pages have graphs instead."""
-    return [_packed(block) for block in document if not isinstance(block, Flame)]
+    return [_packed(block) for block in document if not (isinstance(block, Flame) or _is_empty(block))]
+
+
+def _is_empty(block: Block) -> bool:
+    return isinstance(block, Facts) and not block.rows
 
 
 def _packed(block: Block) -> dict[str, object]:

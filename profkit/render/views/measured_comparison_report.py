@@ -28,6 +28,7 @@ from profkit.render.document import (
     Table,
     Title,
     cells,
+    folded_remarks,
     more_than,
 )
 from profkit.render.escape import short
@@ -93,7 +94,10 @@ def measured_comparison(comparison: MeasuredComparison, options: ReportOptions =
         yield Facts(list(_obstacles(orders)), gap=True)
     yield from _distributions(comparison) if options.whole else ()
     yield from _deltas(comparison, options)
-    yield Facts(list(_warnings_and_notes(comparison)), gap=True)
+    warnings = list(_warnings(comparison))
+    notes = [Fact("note", (Part(text),)) for text in remarks_of(comparison)]
+    remarks = [Facts([*warnings, *notes], gap=True)]
+    yield from folded_remarks(remarks, len(warnings), len(notes)) if options.whole else remarks
 
 
 def _header_facts(comparison: MeasuredComparison, a: str, b: str) -> list[Fact]:
@@ -255,10 +259,8 @@ def _call(row: CallDelta) -> Call:
     return Call(row.name, f"{through}{standard_file(row.file)}".strip(), row.depth, row.last)
 
 
-def _warnings_and_notes(comparison: MeasuredComparison) -> Iterator[Fact]:
+def _warnings(comparison: MeasuredComparison) -> Iterator[Fact]:
     for found in warnings_of(comparison):
         heading, reason = warning_parts(found)
         tone = Tone.FAINT if found.is_allowed_for else Tone.WARN
         yield Fact(heading, (Part(found.about, Tone.STRONG), Part(reason, tone)))
-    for text in remarks_of(comparison):
-        yield Fact("note", (Part(text),))

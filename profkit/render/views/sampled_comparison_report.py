@@ -19,6 +19,7 @@ from profkit.render.document import (
     Sentences,
     Table,
     cells,
+    folded_remarks,
 )
 from profkit.render.formatting import Part, Tone, count, place
 from profkit.render.options import DEFAULTS, ReportOptions
@@ -60,10 +61,10 @@ def sampled_comparison(comparison: SampledComparison, options: ReportOptions = D
         yield Remark(
             "Unconfirmed: the noise between runs is assumed; record three runs per side to measure it."
         )
-    for sides, text in warnings_of(comparison):
-        yield Remark(f"warning on {sides}: {text}", Tone.WARN)
-    for note in comparison.notes:
-        yield Remark(f"note: {finding_text(note)}", Tone.WARN)
+    warnings = [Remark(f"warning on {sides}: {text}", Tone.WARN) for sides, text in warnings_of(comparison)]
+    notes = [Remark(f"note: {finding_text(note)}", Tone.WARN) for note in comparison.notes]
+    remarks = [*warnings, *notes]
+    yield from folded_remarks(remarks, len(warnings), len(notes)) if options.whole else remarks
 
 
 def sides_head(sentences: Sequence[str], runs: Iterable[str]) -> Iterator[Block]:

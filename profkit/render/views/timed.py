@@ -132,9 +132,9 @@ def distribution(sides: Sequence[tuple[str, Timing | None]]) -> Sequence[Distrib
 def _times(name: str, timing: Timing, row: TimeRow) -> Times:
     low_s, high_s = row.interval_s or (None, None)
     known = [process for process in timing.processes if process.times_s]
-    if row.usage is not None:
-        return Times(name, [row.all_s], [0], row.median_s, low_s, high_s)
-    times_s, zygotes = [one.times_s for one in known], [one.zygote for one in known]
+    each = [row.all_s] if row.usage is not None else [one.times_s for one in known]
+    zygotes = [0] if row.usage is not None else [one.zygote for one in known]
+    times_s = [[float(f"{time_s:.{_EXACT}g}") for time_s in times] for times in each]
     return Times(name, times_s, zygotes, row.median_s, low_s, high_s)
 
 
@@ -147,6 +147,8 @@ class Interval(NamedTuple):
     tone: Tone = Tone.PLAIN
 
 
+_EXACT = 8
+"""Digits of times that are plotted."""
 _FAR_APART = 20
 """Ratio of values above which their scale is logarithmic."""
 _MARGIN = 0.05
