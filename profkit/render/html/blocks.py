@@ -81,13 +81,16 @@ def _packed(block: Block) -> dict[str, object]:
 
 def _plain(value: object) -> object:
     """Return a value as JSON has it: members of parts and of cells are lists."""
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, str):
         return visible(value)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     if isinstance(value, enum.Enum):
         return value.value
-    if is_dataclass(value):
-        return [_plain(getattr(value, one.name)) for one in fields(value)]
-    return [_plain(one) for one in value] if isinstance(value, Sequence) else value
+    assert is_dataclass(value)
+    return [_plain(getattr(value, one.name)) for one in fields(value)]
 
 
 def _is_shown(column: Column) -> bool:

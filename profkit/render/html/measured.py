@@ -66,8 +66,9 @@ def _of_orders(rows: Sequence[OrderRow], options: ReportOptions) -> Iterator[Doc
     runs = [row.run for row in rows]
     shared = set(measured_facts(runs, options))
     for row, variant in zip(rows, variants(runs), strict=True):
-        _, _, *blocks = measured_blocks([row], options)
-        own = [fact for fact in measured_facts([row.run], options) if fact not in shared]
+        _, facts, *blocks = measured_blocks([row], options)
+        assert isinstance(facts, Facts)
+        own = [fact for fact in facts.rows if fact not in shared]
         yield [Title(row.run.info.label, variant), Facts(own), *blocks]
 
 
@@ -83,7 +84,7 @@ def _add_graphs(page: PageRuns, rows: Sequence[OrderRow], min_share: float) -> d
         room -= len(profile.stacks)
         run_numbers[number] = len(run_numbers)
         info = row.run.info
-        page.add(PageRun(info.id, info.label, profile, facts=measured_facts((row.run,)), notes=[_ESTIMATED]))
+        page.add(PageRun(info.id, info.label, profile, notes=[_ESTIMATED]))
     return run_numbers
 
 
