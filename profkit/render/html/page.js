@@ -127,13 +127,13 @@ return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor
 if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.isInteger(value)||Math.abs(value)>=100?0:
 1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`,
 FACTORS=new Map([...SECONDS,...BYTES,...AXIS_COUNTS].filter(([unit])=>unit!=="k"));function numberIn(text){let[
-,sign,number,unit]=/^([<+−±×÷]?) ?(\d[\d,.]*)(?: (\S+))?/.exec(text)??[];if(number===void 0)return null;let size2=Number(
-number.replaceAll(",",""))*(FACTORS.get(unit)??1);return sign==="×"?100*(size2-1):sign==="÷"?100*(1/size2-1):
-sign==="−"?-size2:sign==="<"?size2/2:size2}function axisTexts(kind,values){let most=Math.max(...values.map(Math.
-abs)),[unit,factor]=kind==="time"?unitOf(most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??["",1],places2=placesOf(
-values.map(value=>value/factor));return values.map(value=>`${decimals(value/factor,places2)} ${unit}`.trimEnd())}
-function placesOf(values){let step3=values.length>1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>
-0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
+,sign,number,unit]=/^([<+−±×÷]?) ?(\d[\d,.]*)(?![\d,.-])(?: (\S+))?/.exec(text)??[];if(number===void 0)return null;
+let size2=Number(number.replaceAll(",",""))*(FACTORS.get(unit)??1);return sign==="×"?100*(size2-1):sign==="÷"?
+100*(1/size2-1):sign==="−"?-size2:sign==="<"?size2/2:size2}function axisTexts(kind,values){let most=Math.max(
+...values.map(Math.abs)),[unit,factor]=kind==="time"?unitOf(most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??
+["",1],places2=placesOf(values.map(value=>value/factor));return values.map(value=>`${decimals(value/factor,places2)}\
+ ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>1?Math.abs(values[1]-values[0]):Math.abs(
+values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
 part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE,hasIntervals=()=>head.
 kind==="sampled"&&currentRun().unit==="samples",ONE_SIDED=3;function plusMinus(weight,total){if(!hasIntervals()||
 !(weight>=MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total),share2=weight/total,

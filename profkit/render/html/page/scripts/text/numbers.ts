@@ -139,9 +139,9 @@ export const plural = (number: number, noun: string) =>
 const FACTORS = new Map<string | undefined, number>(
   [...SECONDS, ...BYTES, ...AXIS_COUNTS].filter(([unit]) => unit !== "k"));
 
-/** Return the number at the beginning of a text, in the smallest unit; null if there is none. */
+/** Return the number at the beginning of a text, in the smallest unit; null if there is none, or a date. */
 export function numberIn(text: string) {
-  const [, sign, number, unit] = /^([<+−±×÷]?) ?(\d[\d,.]*)(?: (\S+))?/.exec(text) ?? [];
+  const [, sign, number, unit] = /^([<+−±×÷]?) ?(\d[\d,.]*)(?![\d,.-])(?: (\S+))?/.exec(text) ?? [];
   if (number === undefined) return null;
   const size = Number(number.replaceAll(",", "")) * (FACTORS.get(unit) ?? 1);
   if (sign === "×") return 100 * (size - 1);
