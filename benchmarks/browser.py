@@ -67,7 +67,7 @@ def _page(samples: int, stacks: int) -> str:
     is_library = library_test(f"{CWD}/shop/module_0.py", profile.frames)
     runs = PageRuns(CWD, is_library, SourceBudget(SourceLines(0, CWD), 0))
     runs.add(PageRun("made", "made", profile))
-    return html_page(runs.head("sampled", f"{samples:,} samples"), runs.columns)
+    return html_page({"title": f"{samples:,} samples", **runs.head("sampled")}, runs.columns)
 
 
 def _interactive_ms(browser: Browser, url: str) -> float:

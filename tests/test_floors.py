@@ -45,8 +45,8 @@ LAYERS = {
         {"cells", "document"},
         {"markdown", "text"},
         {"views"},
-        {"json", "registry", "svg"},
-        {"html"},
+        {"html", "json", "svg"},
+        {"registry"},
         {"notebook"},
     ),
     "session": (

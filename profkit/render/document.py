@@ -56,6 +56,17 @@ class Curve(NamedTuple):
     values: Sequence[float]
 
 
+class Bounds(NamedTuple):
+    """A cell that draws a value with its interval, at parts of the column's width; only pages have them."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    zero: float | None = None
+    """Place of a line to which the value is compared."""
+    tone: Tone = Tone.PLAIN
+
+
 class Role(enum.Enum):
     """Content of a column, by which printers align, cut and mark its cells."""
 
@@ -76,9 +87,10 @@ class Role(enum.Enum):
     CALL = "call"
     """Calls of a tree."""
     CURVE = "curve"
+    BOUNDS = "bounds"
 
 
-AnyCell: TypeAlias = Cell | Call | Curve
+AnyCell: TypeAlias = Cell | Call | Curve | Bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +152,8 @@ class Table:
     """A table; all columns have as many cells."""
 
     columns: Sequence[Column]
+    orders: Sequence[int] = ()
+    """Measured orders by row, for formats that can open their reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +187,49 @@ class Flame:
     is_library: Callable[[str], bool]
 
 
+class TrendPoint(NamedTuple):
+    """A value with its interval, if that is known."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    words: str
+    """All that is known of it, in one line."""
+    warned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Plot of values by commit, oldest first, for pages; the next table has their rows, newest first."""
+
+    title: str
+    summary: str
+    points: Sequence[TrendPoint]
+    is_time: bool
+
+
+class Times(NamedTuple):
+    """Times per execution, block by block."""
+
+    name: str
+    processes: Sequence[Sequence[float]]
+    """Times of blocks by process; those of a program are executions, all in one sequence."""
+    zygotes: Sequence[int]
+    """Zygote of each process."""
+    median_s: float
+    low_s: float | None
+    high_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Plot of times, for pages: of one order, or of both sides of a comparison on one scale."""
+
+    sides: Sequence[Times]
+    is_program: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Nested:
     """Another document within this one; folded ones are only for formats that can fold up."""
@@ -181,7 +238,9 @@ class Nested:
     folded: str = ""
 
 
-Block: TypeAlias = Title | Section | Sentences | Facts | Table | Remark | Lines | Flame | Nested
+Block: TypeAlias = (
+    Title | Section | Sentences | Facts | Table | Remark | Lines | Flame | Trend | Distribution | Nested
+)
 Document: TypeAlias = Iterable[Block]
 
 
@@ -198,3 +257,10 @@ def shares(texts: Iterable[str], heats: Iterable[float]) -> list[Cell]:
 def more_than(shown: int, found: int, noun: str) -> Sequence[Remark]:
     """Return the remark on rows that are left out: `… and 3 more functions`; none if there are none."""
     return [Remark(f"… and {count(found - shown, f'more {noun}')}")] if found > shown else []
+
+
+def folded_remarks(blocks: Sequence[Block], warnings: int, notes: int) -> Sequence[Nested]:
+    """Return warnings and notes below a line with their numbers, for pages; none if there are none."""
+    numbers = ((warnings, "warning"), (notes, "note"))
+    title = ", ".join(count(number, noun) for number, noun in numbers if number)
+    return [Nested(blocks, title)] if title else []

@@ -16,10 +16,10 @@ from profkit.model.session import ProcessInfo
 from profkit.render.escape import short, visible
 from profkit.render.formatting import count, percent
 from profkit.render.html.measured import measured_html
-from profkit.render.html.measured_comparison import measured_comparison_html
 from profkit.render.html.sampled import sampled_html
 from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.html.samples import thinned
+from profkit.render.registry import MEASURED_COMPARISON
 from profkit.transforms.simplify import prune
 from profkit.transforms.trees import sum_samples
 from profkit.units import format_duration
@@ -37,8 +37,6 @@ _STYLES = """
 _NOBODY = ProcessInfo(
     pid=0, start_ticks=0, host="", cwd="", argv=(), python="", torch=None, profkit="", git_commit=None
 )
-_UNKNOWN = frozenset({"started", "measurement", "process", "command"})
-"""Facts of runs that a measurement does not have."""
 
 
 def notebook_html(shown: object) -> str | None:
@@ -49,12 +47,12 @@ def notebook_html(shown: object) -> str | None:
     if isinstance(shown, MeasuredRun):
         return measured_frame((shown,))
     if isinstance(shown, Measurement):
-        page = measured_html((MeasuredRun(_info(shown), shown),), without=_UNKNOWN, min_share=MIN_SHARE)
+        page = measured_html((MeasuredRun(_info(shown), shown),), min_share=MIN_SHARE)
         return _frame(shown.order.label, page)
     if isinstance(shown, SampledComparison):
         return _frame(_sides(shown), sampled_comparison_html(_small_comparison(shown)))
     if isinstance(shown, MeasuredComparison):
-        return _frame(_sides(shown), measured_comparison_html(shown))
+        return _frame(_sides(shown), MEASURED_COMPARISON.page(shown))
     return None
 
 

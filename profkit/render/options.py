@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,10 +52,14 @@ class ReportOptions:
     """Whether JSON of measured runs lists the counted functions, which are most of its size."""
     brief: bool = False
     """Whether the report is for a pull request or a language model, with fewer rows by default."""
+    whole: bool = False
+    """Whether the report is a page: it has plots, and all rows by default."""
 
     def rows(self, usual: int, brief: int) -> int:
         """Return the limit of rows, by default one of these."""
-        return self.limit if self.limit is not None else brief if self.brief else usual
+        if self.limit is not None:
+            return self.limit
+        return sys.maxsize if self.whole else brief if self.brief else usual
 
 
 DEFAULTS = ReportOptions()

@@ -1,7 +1,8 @@
 """Registry of reports by kind of content and format.
 
-A kind has a view, which makes a document; printers write it as text and as Markdown. JSON and pages have
-renderers of their own. All modules are imported when they are first needed: `--help` imports none of them.
+A kind has a view, which makes a document; printers write it as text, as Markdown and as a page. JSON, and
+pages with a graph, have renderers of their own. All modules are imported when they are first needed: `--help`
+imports none of them.
 """
 
 from __future__ import annotations
@@ -39,22 +40,23 @@ class Kind(Generic[T]):
     name: str
     view: str
     """Function that makes its document."""
-    has_markdown: bool = True
 
     @property
     def formats(self) -> tuple[str, ...]:
         """Names of its formats."""
-        own = {format for kind, format in RENDERERS if kind == self.name} | {"text"}
-        own |= {"markdown"} if self.has_markdown else set()
-        return tuple(format for format in FORMATS if format in own)
+        own = {format for kind, format in RENDERERS if kind == self.name}
+        return tuple(format for format in FORMATS if format in own | _OF_DOCUMENTS)
 
     def renderer(self, format: str) -> Renderer[T]:
         """Import and return the renderer for a format; raises KeyError for formats not in `formats`."""
-        if format == "text":
-            return self.text
-        if format == "markdown" and self.has_markdown:
-            return lambda content, options, _terminal: self.markdown(content, options)
-        return cast("Renderer[T]", _imported(RENDERERS[self.name, format]))
+        if place := RENDERERS.get((self.name, format)):
+            return cast("Renderer[T]", _imported(place))
+        printers: Mapping[str, Renderer[T]] = {
+            "text": self.text,
+            "markdown": lambda content, options, _terminal: self.markdown(content, options),
+            "html": lambda content, options, _terminal: self.page(content, options),
+        }
+        return printers[format]
 
     def text(self, content: T, options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE) -> str:
         """Return the report as text for a terminal."""
@@ -67,6 +69,12 @@ class Kind(Generic[T]):
         from profkit.render.markdown import print_markdown
 
         return print_markdown(self.document(content, replace(options, brief=True)))
+
+    def page(self, content: T, options: ReportOptions = DEFAULTS) -> str:
+        """Return the report as a page without a graph."""
+        from profkit.render.html.blocks import document_html, whole
+
+        return document_html(self.document(content, whole(options)), self.name.capitalize())
 
     def document(self, content: T, options: ReportOptions = DEFAULTS) -> Document:
         """Return the report without a layout."""
@@ -110,6 +118,7 @@ COMPILATIONS: Kind[Compilations] = Kind("compilations", "views.compilations:comp
 LISTED_RUNS: Kind[Sequence[AnyInfo]] = Kind("listed runs", "views.runs:listed_runs")
 
 FORMATS = ("text", "json", "markdown", "html", "svg")
+_OF_DOCUMENTS = frozenset({"text", "markdown", "html"})
 RENDERERS: Mapping[tuple[str, str], str] = {
     ("sampled", "json"): "json.sampled:sampled_json",
     ("sampled", "html"): "html.sampled:sampled_html",
@@ -119,18 +128,16 @@ RENDERERS: Mapping[tuple[str, str], str] = {
     ("sampled comparison", "json"): "json.comparisons:sampled_comparison_json",
     ("sampled comparison", "html"): "html.sampled_comparison:sampled_comparison_html",
     ("measured comparison", "json"): "json.measured_comparison:measured_comparison_json",
-    ("measured comparison", "html"): "html.measured_comparison:measured_comparison_html",
     ("memory comparison", "json"): "json.comparisons:memory_comparison_json",
     ("memory comparison", "html"): "html.memory_comparison:memory_comparison_html",
     ("history", "json"): "json.small_reports:history_json",
-    ("history", "html"): "html.history:history_html",
     ("gate", "json"): "json.comparisons:gate_json",
     ("checkup", "json"): "json.small_reports:checkup_json",
     ("stacks", "json"): "json.small_reports:stacks_json",
     ("compilations", "json"): "json.small_reports:compilations_json",
 }
 
-"""Renderers of data and of pages."""
+"""Renderers of data, and of pages with a graph."""
 
 IN_PARTS: Mapping[tuple[str, str], str] = {
     ("sampled", "json"): "json.sampled:sampled_json_parts",

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+from profkit.comparing.history import history_of
+from profkit.comparing.measured import compare_measured
+from profkit.model.measurement import Design
+from profkit.render.document import Fact, Facts, Remark, Sentences
+from profkit.render.formatting import Part, Tone
+from profkit.render.html.blocks import page_blocks
 from profkit.render.html.document import Columns, html_page
+from profkit.render.html.measured import measured_html
+from profkit.render.registry import HISTORY, MEASURED_COMPARISON
 from tests.integration.page_parts import (
     FUNCTIONS,
     HOSTILE,
@@ -15,7 +24,18 @@ from tests.integration.page_parts import (
     functions_head,
     run_object,
     thread_object,
-    timing_object,
+)
+from tests.support.example_measured_comparisons import more_counts, run
+from tests.support.example_measurements import (
+    BUSY,
+    COUNTS,
+    FEW,
+    ORDER,
+    PYTHON_COUNTS,
+    blocks,
+    failed,
+    measured,
+    timing,
 )
 
 COMPARED_LINES = [
@@ -65,111 +85,73 @@ def comparison_page() -> str:
     ]
     names = ("function", "a", "b", "low", "high", "change")
     comparison = {
-        "headline": "augment takes 10.4 points more: 20.0 % became 30.4 %.",
-        "grade": "unconfirmed",
         "names": {"a": "3f2a91c0 (main)", "b": "81be77d2 (faster-loader)"},
-        "sides": {"a": "main · 1 run · 400 samples", "b": "faster-loader · 1 run · 400 samples"},
-        "per_call_s": {"a": 0.0743, "b": 0.0791, "change": "noise"},
-        "unseen": "Not seen: differences of up to 9.1 points, which can be noise.",
         "functions": [
             {**dict(zip(names, row, strict=True)), "of": "self", "halves": {"a": 0.059, "b": 0.064}}
             for row in rows
         ],
-        "notes": ["One run per side: differences between runs are not known."],
     }
+    report = page_blocks(
+        [
+            Sentences(
+                [
+                    "unconfirmed: augment takes 10.4 points more: 20.0 % became 30.4 %.",
+                    "Not seen: differences of up to 9.1 points, which can be noise.",
+                ]
+            ),
+            Facts(
+                [
+                    Fact("A", (Part("main · 1 run · 400 samples"),)),
+                    Fact("B", (Part("faster-loader · 1 run · 400 samples"),)),
+                ]
+            ),
+            Remark("One run per side: differences between runs are not known.", Tone.WARN),
+        ]
+    )
     run = run_object(
         "train_step", 400, [{"name": "A", "pid": 1, "tid": 1}, {"name": "B", "pid": 2, "tid": 2}]
     )
-    head = {"kind": "comparison", "title": "A against B", **functions_head(FUNCTIONS)}
-    return html_page({**head, "runs": [{**run, "resources": None}], "comparison": comparison}, columns)
+    run |= {"resources": None, "facts": []}
+    head = {"kind": "comparison", "title": "A against B", **functions_head(FUNCTIONS), "blocks": report}
+    return html_page({**head, "runs": [run], "comparison": comparison}, columns)
 
 
 def measured_page() -> str:
-    """Orders: two timed, one counted with its calls, one that failed."""
-    columns = Columns()
-    add_run(columns, "r0.", {stack: (a * 100, 0) for stack, (a, b) in STACKS.items()})
-    functions = [
-        ["linear.py:Linear.forward", 6000.0, 6000.0, 1],
-        [f"odd.py:{HOSTILE}", 300.0, 300.0, 2],
-        ["train.py:train_step", 200.0, 17500.0, 1],
-    ]
-    counts = {"net": 17500.0, "stripped": 16200.5, "raw": [1760934, 1760934], "baseline": 8.5}
-    few = "warning: 4 processes; an interval takes 6."
-    error = "'x.view(-1, 7)' raised ZeroDivisionError: division by zero\nTraceback …"
-    orders = [
-        _order("x + y", "1 thread", timing=timing_object(40.2e-9, 1)),
-        _order(
-            "linear(x)",
-            "4 threads",
-            timing=timing_object(1.234e-6, 2),
-            counts=counts | {"functions": functions},
-            run=0,
-        ),
-        _order("x @ y", "c++", timing=timing_object(84e-9, 3, processes=4), warnings=[few]),
-        _order(HOSTILE, "", error=error),
-    ]
-    thread = {"name": "instructions", "pid": 0, "tid": 0}
-    exact = {"unit": "instructions", "weight_s": None, "resources": None}
-    run = run_object("linear(x)", 17500, [thread]) | exact
-    head = {"kind": "measured", "title": "4 orders", **functions_head(FUNCTIONS), "runs": [run]}
-    return html_page({**head, "measured": {"facts": [], "orders": orders}}, columns)
+    """Orders: one timed, one counted with its calls, one timed in too few processes, one that failed."""
+    counts = replace(COUNTS, python=PYTHON_COUNTS)
+    broken = failed(HOSTILE)
+    return measured_html(
+        [
+            run("a1", 40.2e-9, label="x + y"),
+            run("a2", 1.234e-6, counts, "linear(x)", num_threads=4),
+            measured(timing(blocks(84e-9, 4)), None, (FEW,), replace(ORDER, label="x @ y"), id="a3"),
+            broken,
+        ]
+    )
 
 
 def measured_comparison_page() -> str:
-    """Measured comparisons: one slower, one without a difference, one of instructions alone."""
-    slower = "B takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)"
-    equal = "B takes as long, to within 1.1 % (95 % confidence, 10 processes)"
-    sides = {"a": timing_object(1.2e-6, 5), "b": timing_object(1.29e-6, 6)}
-    delta = [["listobject.c:sort", 12000, 15500, 3500], [HOSTILE, 900, 0, -900]]
-    orders = [
-        _compared("linear(x)", (1.075, 1.06, 1.09), "slower", "B slower", slower) | sides,
-        _compared("x.sum()", (1.002, 0.994, 1.011), "no-difference", "no difference", equal),
-        _compared("sorted(l)", (None,) * 3, "slower", "B more instructions", "") | {"delta": delta},
-    ]
-    comparison = {
-        "headline": "linear(x) takes 7.5 % longer.",
-        "names": {"a": "main", "b": "topic"},
-        "orders": orders,
-        "warnings": [f"B: reason {number}" for number in range(6)],
-        "notes": ["measured on different machines"],
-    }
-    head = {"kind": "comparison", "title": "main against topic", **functions_head(FUNCTIONS), "runs": []}
-    return html_page({**head, "comparison": comparison}, Columns())
+    """Orders: one slower with its counts and a warning, one without a difference, one with counts alone."""
+    batch = Design.INTERLEAVED.batch("0f")
+    a, b = (
+        [
+            run(f"{side}1", 1.2e-6 * factor, more_counts(factor), "linear(x)", batch=batch),
+            run(f"{side}2", 1e-6, None, "x.sum()", batch=batch),
+            run(f"{side}3", None, more_counts(1, extra), "sorted(l)", batch=batch),
+        ]
+        for side, factor, extra in (("a", 1.0, 0.0), ("b", 1.075, 3500.0))
+    )
+    b[0] = replace(b[0], info=replace(b[0].info, warnings=(BUSY,)))
+    return MEASURED_COMPARISON.page(compare_measured(a, b, ("main", "topic")))
 
 
 def history_page(commits: int = 24) -> str:
     """A trend with a step up in the middle and one point with a warning."""
     chance = random.Random(7)
-    busy = "warning: CPU time is 81 % of wall time: something else had the core."
-    points = []
+    runs = []
     for number in range(commits):
-        value = 1.2e-3 * (1.08 if number >= commits // 2 else 1) * chance.uniform(0.995, 1.005)
-        points.append(
-            {
-                "commit": f"{number + 10:02d}3f2a91c0de4b7a8c9d0e1f2a3b4c5d6e7f8091"[:40],
-                "started": f"2026-10-{number + 1:02d}T11:49:03Z",
-                "value": value,
-                "low": value * 0.994,
-                "high": value * 1.006,
-                "runs": 1 + number % 3,
-                "id": f"id{number}",
-                "warnings": [busy] if number == 5 else [],
-            }
-        )
-    history = {"label": "train_step", "measure": "median_s", "points": points}
-    head = {"kind": "history", "title": "train_step over 24 commits", **functions_head(FUNCTIONS), "runs": []}
-    return html_page({**head, "history": history}, Columns())
-
-
-def _order(label: str, variant: str, **figures: object) -> dict[str, object]:
-    facts = [["statement", [[label, "strong"]]], ["mode", [["timer", "strong"], ["python", "plain"]]]]
-    unknown: dict[str, object] = {"run": None, "timing": None, "counts": None, "warnings": [], "error": None}
-    return {"label": label, "what": label, "variant": variant, "facts": facts, **unknown, **figures}
-
-
-def _compared(
-    label: str, ratio: tuple[float | None, ...], verdict: str, words: str, sentence: str
-) -> dict[str, object]:
-    figures = dict(zip(("ratio", "low", "high"), ratio, strict=True))
-    found = {"label": label, "verdict": verdict, "words": words, "sentence": sentence}
-    return {**found, **figures, "a": None, "b": None, "delta": []}
+        value_s = 1.2e-3 * (1.08 if number >= commits // 2 else 1) * chance.uniform(0.999, 1.001)
+        commit = f"{number + 10:02d}3f2a91c0de4b7a8c9d0e1f2a3b4c5d6e7f8091"[:40]
+        made = run(f"a{number:02d}", value_s, label="train_step", commit=commit, day=number)
+        runs.append(replace(made, info=replace(made.info, warnings=(BUSY,))) if number == 5 else made)
+    return HISTORY.page(history_of("train_step", runs))

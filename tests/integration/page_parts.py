@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -156,23 +155,4 @@ def run_object(label: str, total: int, threads: Sequence[Mapping[str, object]]) 
             "rss_bytes": [int(2**29 * (1 + second / 200)) for second in at_s],
             "threads": [4 + int(second > 40) * 4 for second in at_s],
         },
-    }
-
-
-def timing_object(middle_s: float, seed: int, processes: int = 10, blocks: int = 20) -> dict[str, object]:
-    """Times around `middle_s`, one block of them three times as long."""
-    chance = random.Random(seed)
-    layouts = [chance.uniform(1, 1.02) for _ in range(processes)]
-    times = [[middle_s * layout * (1 + chance.expovariate(60)) for _ in range(blocks)] for layout in layouts]
-    times[0][3] *= 3
-    minima = sorted(map(min, times))
-    known = processes >= 6
-    return {
-        "number": 50_000,
-        "processes": times,
-        "zygotes": [n // 2 for n in range(processes)],
-        "min_s": minima[0],
-        "median_s": (minima[(processes - 1) // 2] + minima[processes // 2]) / 2,
-        "low_s": minima[1] if known else None,
-        "high_s": minima[-2] if known else None,
     }

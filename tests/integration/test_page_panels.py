@@ -21,12 +21,14 @@ from profkit.model.run import Run
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
 from profkit.render.html.sampled_comparison import sampled_comparison_html
+from profkit.render.registry import CHECKUP, STACKS
 from profkit.transforms.operators import sum_up_traces
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf
 from tests.support import example_measurements
 from tests.support.call_traces import FUNCTIONS as GRAPH
 from tests.support.call_traces import Call, statistics_of
+from tests.support.example_checkups import contained
 from tests.support.example_runs import made_run
 from tests.support.example_sampled_comparisons import SHARES, drawn_runs
 from tests.support.example_worker_runs import READ, RENDER, worker_run
@@ -245,28 +247,38 @@ def test_links_of_the_run_can_be_followed_and_no_others(show: Open) -> None:
 
 def test_measured_orders_are_reported_one_by_one(show: Open) -> None:
     page = show(page_heads.measured_page())
-    assert page.locator("#panel-measured tbody tr").count() == 4
+    assert page.locator("#panel-document table").first.locator("tbody tr").count() == 4
     assert page.locator(".workspace").is_hidden()
-    assert page.locator("#panel-plots .least-dot").count() == 10
-    assert "median 40." in (page.text_content("#panel-plots svg") or "")
-    page.click("#panel-measured tr[data-key='1'] button")
+    assert page.locator("#panel-order .least-dot").count() == 10
+    assert "median 40." in (page.text_content("#panel-order svg") or "")
+    page.locator("#panel-document tr[data-key='1'] button").first.click()
     assert page.locator(".workspace").is_visible()
     assert "order=1" in page.url
-    page.get_by_text("Native functions", exact=True).click()
-    shown = page.locator("#panel-plots .counts tbody tr").first.inner_text().split()
-    assert shown == ["linear.py:Linear.forward", "6,000", "6,000", "1"]
-    page.click("#panel-measured tr[data-key='2'] button")
-    assert "4 processes; an interval takes 6" in page.inner_text("#panel-plots .warnings")
-    page.click("#panel-measured tr[data-key='3'] button")
-    assert "ZeroDivisionError" in page.inner_text("#panel-plots .failure")
+    row = page.locator("#panel-order table").last.locator("tbody tr").first
+    assert row.inner_text().split()[-1] == "[libtorch_cpu.so]"
+    assert "1,210.0" in row.inner_text()
+    page.locator("#panel-document tr[data-key='2'] button").first.click()
+    assert "4 processes; with fewer than 6" in page.inner_text("#panel-order")
+    page.locator("#panel-document tr[data-key='3'] button").first.click()
+    assert "ZeroDivisionError" in page.inner_text("#panel-order .lines-bad")
 
 
 def test_measured_numbers_are_in_a_table_too(show: Open) -> None:
     page = show(page_heads.measured_page())
     page.get_by_text("Times of each process as a table").click()
-    rows = page.locator("#panel-plots details[open] tbody tr")
+    rows = page.locator("#panel-order details[open] tbody tr")
     assert rows.count() == 10
-    assert rows.first.inner_text().split("\t")[:3] == ["1", "0", "20"]
+    assert rows.first.inner_text().split("\t")[:3] == ["1", "0", "5"]
+
+
+def test_rows_of_a_report_sort_by_their_numbers(show: Open) -> None:
+    page = show(page_heads.measured_page())
+    times = page.locator("#panel-document table").first
+    times.get_by_role("button", name="median").click()
+    assert times.locator("tbody th").all_inner_texts()[:3] == ["linear(x)", "x @ y", "x + y"]
+    times.get_by_role("button", name="median").click()
+    assert times.locator("tbody th").all_inner_texts()[:3] == ["x + y", "x @ y", "linear(x)"]
+    assert times.locator("th[aria-sort]").count() == 1
 
 
 @pytest.mark.parametrize(
@@ -276,14 +288,14 @@ def test_odd_measurements_are_shown_without_a_complaint(show: Open, runs: Sequen
     page = show(measured_html(runs))
     for order in range(len(runs)):
         page.evaluate("order => profkit.setState({ order })", order)
-        page.locator("#panel-plots h3").wait_for()
+        page.locator("#panel-document h3").first.wait_for()
+        assert page.evaluate("profkit.state.order") == order
 
 
 def test_a_comparison_keeps_noise_out_of_sight(show: Open) -> None:
     page = show(page_heads.comparison_page())
     assert names(page.locator("#panel-comparison")) == ["augment", "backward"]
-    assert page.inner_text("#panel-comparison .grade-unconfirmed") == "unconfirmed"
-    assert "the difference is within noise" in page.inner_text("#panel-comparison .key-figures")
+    assert page.inner_text("#panel-document .headline-text").startswith("unconfirmed")
     assert page.locator("#panel-comparison tr[data-key='2'] svg .whisker.more").count() == 3
     page.get_by_label("3 functions within noise").check()
     shown = names(page.locator("#panel-comparison"))
@@ -298,28 +310,28 @@ def test_a_comparison_keeps_noise_out_of_sight(show: Open) -> None:
 
 def test_ratios_have_intervals_and_grey_ones_are_no_news(show: Open) -> None:
     page = show(page_heads.measured_comparison_page())
-    assert page.locator("#panel-comparison circle.point.more").count() == 1
-    assert page.locator("#panel-comparison circle.point.noise").count() == 1
-    page.get_by_text("Ratios as a table").click()
-    first = page.locator("details[open] tbody tr").first.inner_text().split("\t")
-    assert first[:4] == ["linear(x)", "+7.5 %", "+6.0 % to +9.0 %", "B slower"]
-    assert page.locator(".delta-bar.more").count() == 1
-    assert page.locator(".delta-bar.less").count() == 1
+    assert page.locator("#panel-document circle.point.more").count() == 1
+    assert page.locator("#panel-document circle.point.noise").count() == 1
+    first = page.locator("#panel-document table").first.locator("tbody tr").first.inner_text().split("\t")
+    assert first[:5] == ["linear(x)", "1.210 µs", "1.300 µs", "+7.5 %", "+7.5 % to +7.5 %"]
+    assert first[-1] == "B slower"
+    assert page.locator("#panel-document .bar-cell").count() > 3
 
 
 def test_a_section_says_which_side_its_verdict_is_about(show: Open) -> None:
     page = show(page_heads.measured_comparison_page())
-    assert page.locator("#panel-comparison h3 .badge").all_inner_texts() == [
-        "B slower", "no difference", "B more instructions",
+    heads = page.locator("#panel-document h3").all_inner_texts()
+    assert [head for head in heads if head.endswith(("slower", "difference", "instructions"))] == [
+        "linear(x)B slower", "x.sum()no difference", "sorted(l)B more instructions",
     ]  # fmt: skip
 
 
 def test_warnings_of_a_comparison_are_one_line_until_they_are_opened(show: Open) -> None:
     page = show(page_heads.measured_comparison_page())
-    fold = page.locator("#panel-comparison details").first
-    assert fold.inner_text().strip() == "6 warnings, 1 note"
+    fold = page.locator("#panel-document details").last
+    assert fold.inner_text().strip() == "1 warning"
     fold.locator("summary").click()
-    assert len(fold.locator("li").all_inner_texts()) == 7
+    assert "B of linear(x) · 1 of 10 processes had the CPU" in fold.inner_text().replace("\n", " ")
 
 
 def test_the_share_of_a_side_without_a_function_is_in_its_column(show: Open) -> None:
@@ -336,13 +348,26 @@ def test_the_share_of_a_side_without_a_function_is_in_its_column(show: Open) -> 
 
 def test_history_is_walked_by_keys_beside_its_table(show: Open) -> None:
     page = show(page_heads.history_page())
-    assert page.locator(".trend-point").count() == page.locator("#panel-history tbody tr").count() == 24
+    rows = page.locator("#panel-document tbody tr")
+    assert page.locator(".trend-point").count() == rows.count() == 24
     assert page.locator(".trend-point.warned").count() == 1
     page.get_by_role("slider", name="Commit: median time").focus()
     page.keyboard.press("Home")
-    assert page.inner_text("#panel-history output").startswith("103f2a91 · 1.19")
-    assert page.locator("#panel-history tr.chosen").inner_text().startswith("103f2a91")
-    assert page.locator("#panel-history td.more").all_inner_texts() == ["+8.4 %"]
+    assert page.inner_text("#panel-document output").startswith("103f2a91c0 · 1.2")
+    assert page.locator("#panel-document tr[aria-current]").inner_text().startswith("103f2a91c0")
+    rows.first.hover()
+    assert page.inner_text("#panel-document output").startswith("333f2a91c0 · 1.3")
+    assert page.locator("#panel-document td.tone-bad").all_inner_texts() == ["+8.1 %"]
+    assert "81 % of the time" in rows.nth(18).inner_text()
+
+
+def test_a_document_without_a_graph_is_a_page_too(show: Open) -> None:
+    page = show(CHECKUP.page(contained()))
+    assert page.inner_text("h1") == "Checkup"
+    assert page.locator("canvas, .tabs [role=tab]").count() == 0
+    assert "sudo apt-get install valgrind" in page.inner_text("#panel-document")
+    page = show(STACKS.page(made_run()))
+    assert "train_step (train.py:51)" in page.inner_text("#panel-document .lines >> nth=0")
 
 
 @pytest.mark.parametrize("kind", ["sampled", "measured", "comparison", "measured_comparison", "history"])
@@ -357,13 +382,14 @@ def test_processes_of_a_merged_run(show: Open, size: tuple[int, int]) -> None:
     page = show(sampled_html([merge_runs([odd, worker_run(0, {READ: 95, RENDER: 10})])]), size=size)
     page.click("#tab-processes")
     tables = page.locator("#panel-processes table")
-    assert tables.first.locator("tbody th").all_inner_texts() == ["100", "101"]
+    place = tables.first.locator("thead th").all_inner_texts().index("pid")
+    pids = tables.first.locator(f"tbody tr > :nth-child({place + 1})")
+    assert pids.all_inner_texts() == ["100", "101"]
     assert "<b>web-2" in tables.first.inner_text()
     row = tables.nth(1).locator("tbody tr").filter(has_text="render")
     assert "90 % in 101" in row.inner_text()
     page.click("#panel-processes th[data-column=pid] button")
-    page.click("#panel-processes th[data-column=pid] button")
-    assert tables.first.locator("tbody th").all_inner_texts() == ["101", "100"]
+    assert pids.all_inner_texts() == ["101", "100"]
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
@@ -380,7 +406,7 @@ def test_operators_are_beside_the_samples(show: Open, size: tuple[int, int]) -> 
     assert "self GPU" in tables.first.inner_text()
     assert [tables.nth(number).locator("tbody tr").count() for number in range(4)] == [4, 2, 3, 3]
     assert "58.3 % of the time" in page.inner_text("#panel-operators")
-    page.click("#panel-operators th[data-column=name] button")
+    page.click("#panel-operators th[data-column=operator] button")
     assert tables.first.locator("tbody th").all_inner_texts() == sorted(names)
 
 

@@ -95,5 +95,5 @@ def test_intervals_are_in_the_table_and_beside_the_graph(page_of: PageOf) -> Non
 
 def test_exact_counts_have_no_intervals(page_of: PageOf) -> None:
     page = page_of(page_heads.measured_page(), fragment="#order=1")
-    assert page.locator("#panel-functions .bar-text").first.inner_text().startswith("6,000")
+    assert page.locator("#panel-functions .bar-text").first.inner_text().startswith("4,000")
     assert page.locator(".interval").count() == 0

@@ -7,6 +7,7 @@ import json
 import zlib
 from array import array
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -72,6 +73,29 @@ def read_page(text: str) -> HtmlPage:
     assert (head.attributes["id"], columns.attributes["id"]) == ("profkit-head", "profkit-columns")
     page.head, page.data = json.loads(head.text), zlib.decompress(base64.b64decode(columns.text))
     return page
+
+
+Blocks = Sequence[Mapping[str, Any]]
+"""Blocks of a document in the head of a page."""
+
+
+def blocks_of(found: Blocks, name: str) -> list[Mapping[str, Any]]:
+    """The blocks of one name, also of nested documents."""
+    inner = [one for block in found for one in blocks_of(block.get("blocks", ()), name)]
+    return [block for block in found if block["is"] == name] + inner
+
+
+def facts_of(found: Blocks) -> list[tuple[str, str]]:
+    """All facts as their name and their text."""
+    rows = [row for block in blocks_of(found, "facts") for row in block["rows"]]
+    return [(name, " · ".join(text for text, _ in parts)) for name, parts in rows]
+
+
+def rows_of(table: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The rows of a table: the texts of their cells by column."""
+    columns = [(column["head"], column["texts"]) for column in table["columns"]]
+    texts = zip(*(texts for _, texts in columns), strict=True)
+    return [dict(zip((head for head, _ in columns), row, strict=True)) for row in texts]
 
 
 Stack = tuple[tuple[str, str], ...]

@@ -5,15 +5,14 @@ enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModu
 formatBytes:()=>formatBytes,formatShare:()=>formatShare,formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,
 head:()=>head,paletteOf:()=>paletteOf,pathTo:()=>pathTo,plusMinus:()=>plusMinus,scaleOf:()=>scaleOf,setState:()=>setState,
 state:()=>state,stateOf:()=>stateOf,treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
-parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
-null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
-functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\
-kit-columns"));document.getElementById("profkit-columns")?.remove();let stream=new Blob([packed]).stream().pipeThrough(
-new DecompressionStream("deflate"));buffer=await new Response(stream).arrayBuffer()}function column(name){let place3=head.
-columns[name];return place3?new KINDS[place3.kind](buffer,place3.offset,place3.count):new Uint32Array(0)}function textOf(id){
-return document.getElementById(id)?.textContent??""}function bytesOf(base64){let{fromBase64}=Uint8Array;if(fromBase64)
-return fromBase64.call(Uint8Array,base64);let text=atob(base64),bytes=new Uint8Array(text.length);for(let i=0;i<
-text.length;i++)bytes[i]=text.charCodeAt(i);return bytes}function foldStacks({shared,length,frames}){let count=frames.length+1,shape={parent:new Uint32Array(count),end:new Uint32Array(
+parse(textOf("profkit-head")),changes=new Map((head.comparison?.functions??[]).map(each=>[each.function,each]));
+async function unpackColumns(){let packed=bytesOf(textOf("profkit-columns"));document.getElementById("profkit-\
+columns")?.remove();let stream=new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));buffer=
+await new Response(stream).arrayBuffer()}function column(name){let place3=head.columns[name];return place3?new KINDS[place3.
+kind](buffer,place3.offset,place3.count):new Uint32Array(0)}function textOf(id){return document.getElementById(
+id)?.textContent??""}function bytesOf(base64){let{fromBase64}=Uint8Array;if(fromBase64)return fromBase64.call(
+Uint8Array,base64);let text=atob(base64),bytes=new Uint8Array(text.length);for(let i=0;i<text.length;i++)bytes[i]=
+text.charCodeAt(i);return bytes}function foldStacks({shared,length,frames}){let count=frames.length+1,shape={parent:new Uint32Array(count),end:new Uint32Array(
 count),depth:new Uint16Array(count),fn:new Uint32Array(count),leaf:new Uint32Array(length.length),deepest:0},path=[
 0],next3=1;for(let stack2=0;stack2<length.length;stack2++){for(let depth=path.length-1;depth>shared[stack2];depth--)
 shape.end[path[depth]]=next3;path.length=shared[stack2]+1;for(let depth=path.length;depth<=length[stack2];depth++)
@@ -126,15 +125,15 @@ return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(time_s/factor
  ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<
 9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike([time_s])[0];function exactCount(value){
 if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.isInteger(value)||Math.abs(value)>=100?0:
-1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`;
-function changeText(ratio){if(ratio>=2)return`× ${factorText(ratio)}`;if(ratio>0&&ratio<=.5)return`÷ ${factorText(
-1/ratio)}`;let percent=(ratio-1)*100,text=decimals(Math.abs(percent),Math.abs(percent)<9.95?1:0);return`${Number(
-text.replaceAll(",",""))===0?"":percent>0?"+":"−"}${text} %`}var factorText=factor=>Number(factor.toPrecision(
-3)).toLocaleString("en-US");function axisTexts(kind,values){let most=Math.max(...values.map(Math.abs)),[unit,factor]=kind===
-"time"?unitOf(most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??["",1],places2=placesOf(values.map(value=>value/
-factor));return values.map(value=>`${decimals(value/factor,places2)} ${unit}`.trimEnd())}function placesOf(values){
-let step3=values.length>1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>0?Math.min(6,Math.
-max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
+1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(number)} ${noun}${number===1?"":"s"}`,
+FACTORS=new Map([...SECONDS,...BYTES,...AXIS_COUNTS].filter(([unit])=>unit!=="k"));function numberIn(text){let[
+,sign,number,unit]=/^([<+−±×÷]?) ?(\d[\d,.]*)(?![\d,.-])(?: (\S+))?/.exec(text)??[];if(number===void 0)return null;
+let size2=Number(number.replaceAll(",",""))*(FACTORS.get(unit)??1);return sign==="×"?100*(size2-1):sign==="÷"?
+100*(1/size2-1):sign==="−"?-size2:sign==="<"?size2/2:size2}function axisTexts(kind,values){let most=Math.max(
+...values.map(Math.abs)),[unit,factor]=kind==="time"?unitOf(most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??
+["",1],places2=placesOf(values.map(value=>value/factor));return values.map(value=>`${decimals(value/factor,places2)}\
+ ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>1?Math.abs(values[1]-values[0]):Math.abs(
+values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(step3)-1e-9))):0}var MIN_PRECISE=1e3,MIN_SURE=.01,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
 part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE,hasIntervals=()=>head.
 kind==="sampled"&&currentRun().unit==="samples",ONE_SIDED=3;function plusMinus(weight,total){if(!hasIntervals()||
 !(weight>=MIN_SURE*total)||weight>total)return"";let[low,high]=shareInterval(weight,total),share2=weight/total,
@@ -211,28 +210,23 @@ track","aria-hidden":"true"},bar(share2)),make("span",{class:"bar-text"},formatS
 "span",{class:"interval"},sure)));function sureShare(weight,whole){if(!weight)return[];let share2=make("span",
 {class:"share"},formatShare(weight/(whole||1)));return hasIntervals()?[share2," ",make("span",{class:"interval"},
 plusMinus(weight,whole))]:[share2]}function bar(share2){let width=`${Math.min(1,Math.max(0,share2))*100}%`;return make(
-"span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"row",class:"nam\
-e plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
-"p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
-"details",{class:"numbers",open},make("summary",{},summary),content2),headline=(text,{a,b},grade)=>make("div",
-{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):null),make("dl",{
-class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"side-b"},make(
-"dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(([name,value,remark])=>make(
-"div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));function copyButton(name,text){
-let element=button(name,async()=>{let copied=await copy(text());element.textContent=copied?"Copied":"Copying i\
-s blocked",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet","aria-live":"polite"});return element}
-async function copy(text){try{return await navigator.clipboard.writeText(text),!0}catch{return copySelected(text)}}
-function copySelected(text){let field=make("textarea",{class:"off-screen",readonly:!0,"aria-hidden":"true"},text);
-document.body.append(field),field.select();let copied=document.execCommand("copy");return field.remove(),copied}
-var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
-[part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
-place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
-let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
-let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn});return paint(element),element}
-function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
-onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=(fn,onClick2=()=>{})=>make(
-"span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),onClick2,{class:"link",title:placeOf(
-fn)}));var FrameBatch=class{count=0;x=new Float64Array(4096);width=new Float64Array(4096);depth=new Uint16Array(4096);node=new Uint32Array(
+"span",{class:"bar","aria-hidden":"true",style:{width}})}var badge=(text,kind,title=null)=>make("span",{class:`\
+badge ${kind}`,title},text),hint=text=>make("p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,
+make("small",{},remark)),folded=(summary,content2,open=!1)=>make("details",{class:"numbers",open},make("summar\
+y",{},summary),content2);function copyButton(name,text){let element=button(name,async()=>{let copied=await copy(
+text());element.textContent=copied?"Copied":"Copying is blocked",setTimeout(()=>{element.textContent=name},1500)},
+{class:"quiet","aria-live":"polite"});return element}async function copy(text){try{return await navigator.clipboard.
+writeText(text),!0}catch{return copySelected(text)}}function copySelected(text){let field=make("textarea",{class:"\
+off-screen",readonly:!0,"aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.
+execCommand("copy");return field.remove(),copied}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).
+flatMap((part,i)=>i?[make("wbr"),part]:[part]);function placeElement(place3,attributes={}){let shown=place3.length>
+LONGEST_PLACE?`…${endOf(place3)}`:place3;return make("span",{class:"place",title:shown===place3?null:place3,
+...attributes},breakable(shown))}function endOf(path){let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.
+slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){let element=make("span",{class:"swatch","aria-h\
+idden":"true","data-function":fn});return paint(element),element}function paint(element){element.style.backgroundColor=
+functionColor(Number(element.dataset.function))}function followThemeInSwatches(){onTheme(()=>{for(let element of document.
+querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=(fn,onClick2=()=>{})=>make("span",
+{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),onClick2,{class:"link",title:placeOf(fn)}));var FrameBatch=class{count=0;x=new Float64Array(4096);width=new Float64Array(4096);depth=new Uint16Array(4096);node=new Uint32Array(
 4096);spot=new Float64Array(4096);small=new Uint8Array(4096);clear(){this.count=0}add(x,width,depth,node,spot,small=0){
 this.count===this.x.length&&this.#grow();let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
 this.node[i]=node,this.spot[i]=spot,this.small[i]=small}addMany(x,width,depth,node,spot,part){this.add(x,width,
@@ -626,23 +620,23 @@ title"},"Keyboard shortcuts"),close,make("dl",{},[...shortcuts,...ELSEWHERE].fla
 faint"},"Click to zoom in, double-click to reset the zoom, drag to pan. ","Ctrl and the wheel, or a pinch, zoo\
 m at the pointer. ","A search has words, or a regular expression between slashes: /pattern/."));dialog.addEventListener(
 "click",event=>event.target===dialog&&dialog.close()),dialog.addEventListener("close",()=>dialog.remove()),document.
-body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",sentences:"lead",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",
-history:"lead",strip:"strip",details:"side",source:"side"},REGIONS=["function","coroutine","generator","async \
-generator","block"],SUMMARY=[...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},
-{name:"started",most:1},{name:"runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"t\
-otal",most:2},{name:"samples",most:2,noun:"sample"},{name:"sampler",most:1}],places={selectors:make("div",{class:"\
-selectors"}),lead:make("div",{class:"lead"}),toolbar:make("div",{class:"toolbar",role:"toolbar","aria-label":"\
-Graph"}),strip:make("div",{class:"strip"}),graph:make("section",{class:"graph","aria-label":"Flame graph"}),side:make(
-"aside",{class:"side","aria-label":"Selected function"}),workspace:make("div",{class:"workspace"}),tabs:make("\
-section",{class:"tabs"})};function buildLayout(page,panels){hasGraph()&&fillWorkspace();let middle=hasGraph()?
-places.workspace:places.strip;page.replaceChildren(header(),places.lead,middle,places.tabs,footer());let shown=panels.
-filter(panel=>panel.applies());for(let panel of shown.filter(each=>each.id in PLACES))place2(panel,places[PLACES[panel.
-id]]);buildTabs(shown.filter(panel=>!(panel.id in PLACES)))}function header(){return make("header",{class:"top"},
-make("div",{class:"title"},make("h1",{},head.title.replace(/ – profkit$/,"")),summaryLine()),places.selectors,
-make("div",{class:"page-tools"},themeButton(),hasGraph()?keysButton():null))}function summaryLine(){let line2=make(
-"p",{class:"summary"}),show=()=>line2.replaceChildren(...summaryOf(currentRun()).map(text=>make("span",{},text)));
-return onChange(["run"],show),head.kind==="sampled"&&show(),line2}function summaryOf(run){let facts=new Map(run?.
-facts??[]);return SUMMARY.flatMap(({name,most,noun})=>{let parts2=facts.get(name)?.slice(0,most).map(([text])=>text);
+body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",sentences:"lead",document:"lead",order:"lead",comparison:"lead",notes:"lead",
+strip:"strip",details:"side"},REGIONS=["function","coroutine","generator","async generator","block"],SUMMARY=[
+...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},{name:"started",most:1},{name:"\
+runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"total",most:2},{name:"samples",most:2,
+noun:"sample"},{name:"sampler",most:1}],places={selectors:make("div",{class:"selectors"}),lead:make("div",{class:"\
+lead"}),toolbar:make("div",{class:"toolbar",role:"toolbar","aria-label":"Graph"}),strip:make("div",{class:"str\
+ip"}),graph:make("section",{class:"graph","aria-label":"Flame graph"}),side:make("aside",{class:"side","aria-l\
+abel":"Selected function"}),workspace:make("div",{class:"workspace"}),tabs:make("section",{class:"tabs"})};function buildLayout(page,panels){
+hasGraph()&&fillWorkspace();let middle=hasGraph()?places.workspace:places.strip;page.replaceChildren(header(),
+places.lead,middle,places.tabs,footer());let shown=panels.filter(panel=>panel.applies());for(let panel of shown.
+filter(each=>each.id in PLACES))place2(panel,places[PLACES[panel.id]]);buildTabs(shown.filter(panel=>!(panel.id in
+PLACES)))}function header(){return make("header",{class:"top"},make("div",{class:"title"},make("h1",{},head.title.
+replace(/ – profkit$/,"")),summaryLine()),places.selectors,make("div",{class:"page-tools"},themeButton(),hasGraph()?
+keysButton():null))}function summaryLine(){let line2=make("p",{class:"summary"});head.identity&&line2.append(make(
+"span",{},head.identity));let show=()=>line2.replaceChildren(...summaryOf(currentRun()).map(text=>make("span",
+{},text)));return head.blocks||follow(["run"],show),line2}function summaryOf(run){let facts=new Map(run?.facts??
+[]);return SUMMARY.flatMap(({name,most,noun})=>{let parts2=facts.get(name)?.slice(0,most).map(([text])=>text);
 if(!parts2)return[];let[first,...others]=parts2;return[[counted(first,noun)??(name==="active"?`${first} active`:
 first),...others].join(", ")]})}var counted=(text,noun)=>noun&&/^[\d,]+$/.test(text)?`${text} ${noun}${text===
 "1"?"":"s"}`:null;function fillWorkspace(){buildToolbar(places.toolbar),places.graph.append(breadcrumbs()),buildGraph(
@@ -664,12 +658,207 @@ for(let each of tabs){let selected=each===open;each.button.setAttribute("aria-se
 button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(open)}function build(tab){tab.built||(tab.built=
 !0,tab.panel.build(tab.content))}function walk(event,tabs){let step3=event.key==="ArrowRight"?1:event.key==="A\
 rrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.findIndex(each=>each.button===document.activeElement),
-next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
+next3=tabs[(at2+step3+tabs.length)%tabs.length];setState({tab:next3.panel.id}),next3.button.focus()}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
+if(!(high>low))return[low];let rough=(high-low)/Math.max(1,wanted2),power=10**Math.floor(Math.log10(rough)),step3=[
+1,2,5,10].map(factor=>factor*power).find(size2=>size2>=rough*.999)??10*power,first=Math.ceil(low/step3-1e-9),last=Math.
+floor(high/step3+1e-9);return Array.from({length:Math.max(0,last-first)+1},(_,i)=>(first+i)*step3)}function paddedExtent(values,room=.05){
+let[low,high]=[1/0,-1/0];for(let value of values)value===null||!Number.isFinite(value)||(low=Math.min(low,value),
+high=Math.max(high,value));let pad=(high-low||Math.abs(high)||1)*room;return low>high?[0,1]:[low-pad,high+pad]}
+function plotFigure({title,described,caption=null,least=260},paint5){let holder=make("div",{class:"plot"});return onWidth(
+holder,least,width=>{let svg=draw("svg",{role:"img",width:"100%","aria-label":title});svg.append(draw("title",
+{},title),draw("desc",{},described));let height=paint5(svg,width);svg.setAttribute("viewBox",`0 0 ${width} ${height}`),
+holder.replaceChildren(svg)}),make("figure",{class:"plot-figure"},caption&&make("figcaption",{},caption),holder)}
+function onWidth(element,least,repaint){let last=0;new ResizeObserver(([entry])=>{let width=Math.max(least,Math.
+floor(entry.contentRect.width));entry.contentRect.width===0||width===last||(last=width,repaint(width))}).observe(
+element)}var plotLabel=(x,y,text,attributes={})=>draw("text",{x,y,"text-anchor":"middle",class:"plot-label",...attributes},
+text),stroke=(x1,y1,x2,y2,kind)=>draw("line",{x1,y1,x2,y2,class:kind});function axisBelow(svg,at2,values,texts,[
+top,y]){let free=-1/0,width=Math.max(...texts.map(text=>text.length))*6.5;values.forEach((value,i)=>{let x=at2(
+value);svg.append(stroke(x,top,x,y,"plot-grid")),!(x-width/2<free)&&(svg.append(plotLabel(x,y+16,texts[i])),free=
+x+width/2+8)})}function axisLeft(svg,at2,values,texts,[left,right]){values.forEach((value,i)=>{let y=at2(value);
+svg.append(stroke(left,y,right,y,"plot-grid")),svg.append(plotLabel(left-6,y+4,texts[i],{"text-anchor":"end"}))})}
+function whisker(svg,{at:at2,low,high,middle,y,size:size2=5,kind=""}){if(low!==null&&high!==null){svg.append(stroke(
+at2(low),y,at2(high),y,`whisker ${kind}`));for(let x of[at2(low),at2(high)])svg.append(stroke(x,y-size2,x,y+size2,
+`whisker ${kind}`))}svg.append(draw("circle",{cx:at2(middle),cy:y,r:size2-.5,class:`point ${kind}`}))}var numbersTable=(summary,head2,rows)=>make(
+"details",{class:"numbers"},make("summary",{},summary),make("div",{class:"scroll",tabindex:"0",role:"region","\
+aria-label":summary},make("table",{class:"figures"},make("thead",{},make("tr",{},head2.map(text=>make("th",{scope:"\
+col"},text)))),make("tbody",{},rows.map(([first,...cells])=>make("tr",{},make("th",{scope:"row"},first),cells.
+map(cell2=>make("td",{class:"number"},cell2))))))));function explorer(explored,figure2){let{label,count,rest,summary,
+describe,nearest:nearest2,onMove:onMove2,onEnter}=explored,last=count-1,current2=null,readout=make("output",{class:"\
+strip-readout"},summary),move2=i=>{current2=i,readout.textContent=i===null?summary:describe(i),slider.setAttribute(
+"aria-valuenow",String(Math.min(last,i??rest)+1)),slider.setAttribute("aria-valuetext",readout.textContent),onMove2(
+i)},enter=()=>current2!==null&&onEnter?.(current2),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"\
+0","aria-label":label,"aria-valuemin":1,"aria-valuemax":count,"aria-valuenow":Math.min(last,rest)+1,"aria-valu\
+etext":summary,click:enter,pointerleave:()=>move2(null),pointermove:({clientX,clientY})=>{let svg=figure2.querySelector(
+"svg");if(!svg)return;let{left,top,width}=svg.getBoundingClientRect(),scale=svg.viewBox.baseVal.width/width;move2(
+nearest2((clientX-left)*scale,(clientY-top)*scale))},keydown:event=>{event.key==="Enter"&&enter();let to=pointAfter(
+current2??rest,last,event.key);to!==null&&(event.preventDefault(),event.stopPropagation(),move2(Math.min(last,
+Math.max(0,to))))}},figure2);return{slider,readout,move:move2}}function pointAfter(from,last,key){let wide=Math.
+max(1,Math.round(last/10)),places2={ArrowRight:from+1,ArrowUp:from+1,ArrowLeft:from-1,ArrowDown:from-1,PageUp:from+
+wide,PageDown:from-wide,Home:0,End:last};return Object.hasOwn(places2,key)?places2[key]:null}var HISTOGRAM=64,TOP=22,BELOW=28,RIGHT=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
+"executions","min","median","max"],REACH=8;function timesFigure({sides:sides2,is_program:program}){let timings=sides2.
+map(side2=>timingOf(side2,program)),range=usualRange(timings);return make("div",{},timings.map(timing=>[timings.
+length>1?make("h4",{},timing.name):null,sideFigure(timing,range)]).flat())}var timingOf=([name,processes,zygotes,
+median_s,low_s,high_s],program)=>({name,processes,zygotes,median_s,low_s,high_s,program});function sideFigure(timing,range){
+let rows=rowsOf2(timing),named={title:`Times of ${timing.name}`,described:wordsOf(timing,rows)};return make("d\
+iv",{class:"distribution"},plotFigure(named,(svg,width)=>paint2(svg,width,{rows,timing,range})),keyOf(timing),
+timing.program?numbersTable("Times as a table",HEADS_OF_PROGRAM,numbers(rows).map(row=>row.slice(2))):numbersTable(
+"Times of each process as a table",HEADS,numbers(rows)))}function rowsOf2({processes,zygotes}){let rows=processes.
+map((times_s,process)=>({process,zygote:zygotes[process]??0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||
+a.process-b.process),rows.map((row,i)=>({...row,first:i===0||rows[i-1].zygote!==row.zygote}))}var sorted=times_s=>[
+...times_s].sort((a,b)=>a-b);function medianOf(times_s){let[values,half]=[sorted(times_s),times_s.length>>1];return times_s.
+length%2?values[half]:(values[half-1]+values[half])/2}var usualRange=timings=>paddedExtent(timings.flatMap(({processes,
+median_s,high_s})=>{let all=sorted(processes.flat()),far=all[0]+REACH*(all[Math.floor(all.length/4)]-all[0]),least=processes.
+map(times_s=>Math.min(...times_s)),usual=all.filter(time_s=>time_s<=far);return[all[0],usual[usual.length-1],median_s,
+high_s??median_s,...least]}),.04);function paint2(svg,width,{rows,timing,range}){let left=width<520?40:88,each=rows.
+length>30?9:15,at2=linearScale(range,[left,width-RIGHT]),top=TOP+HISTOGRAM+12,gaps=rows.filter((row,i)=>i&&row.
+first).length,bottom=top+rows.length*each+gaps*6,values=roundTicks(...range,Math.max(3,Math.floor((width-left-
+RIGHT)/110)));axisBelow(svg,at2,values,axisTexts("time",values),[TOP,bottom+2]),paintMedian(svg,timing,at2,bottom+
+2),paintHistogram(svg,rows,range,{at:at2,counted:timing.program?"executions":"blocks"});let y=top-each/2;return rows.
+forEach((row,i)=>{y+=each+(i&&row.first?6:0),row.first&&!timing.program&&svg.append(zygoteLabel(row,left,y)),paintRow(
+svg,row,{y,each,at:at2,range,left,width})}),bottom+BELOW}function paintMedian(svg,{median_s,low_s,high_s},at2,bottom){
+let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-at2(low_s));svg.append(draw(
+"rect",{x:at2(low_s),y:TOP,width,height:bottom-TOP,class:"interval-band"}))}svg.append(stroke(x,TOP-4,x,bottom,
+"median-line")),svg.append(plotLabel(x,TOP-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
+function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.flatMap(row=>row.times_s).
+filter(time=>time<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(
+many);for(let time of all)bins[Math.min(many-1,Math.floor((time-low)/(high-low)*many))]++;let most=Math.max(...bins,
+1),step3=(at2(high)-at2(low))/many,base=TOP+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{let height=count/
+most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,class:"histog\
+ram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(low)-6,TOP+
+10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,counted2,{"text-anchor":"end",class:"\
+plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<60?`#${zygote}`:`interpreter ${zygote}`;
+return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{y,each,at:at2,range,left,width}){
+svg.append(stroke(left,y,width-RIGHT,y,"plot-row"));let inside=row.times_s.filter(time=>time<=range[1]),height=i=>y+
+(i*.618%1-.5)*each*.5,dots=inside.map((time,i)=>`M${at2(time).toFixed(1)},${height(i).toFixed(1)}h0`),least=Math.
+min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.append(draw("circle",{cx:at2(
+least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-inside.length;beyond&&svg.
+append(plotLabel(width-RIGHT+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf({low_s,program}){
+let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make("li",{},sign(
+kind),text);return make("ul",{class:"plot-key"},entry("sign-least",program?"fastest execution":"fastest block \
+of a process"),entry("sign-block",program?"the others":"its other blocks"),entry("sign-median",[program?"media\
+n":"median of the fastest blocks",low_s===null?"":", with its 95 % interval"].join("")),make("li",{},`+n → num\
+ber of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf({median_s,low_s,high_s,processes,
+program},rows){let min_s=Math.min(...processes.map(times_s=>Math.min(...times_s))),[median,low,high,min]=timesAlike(
+[median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${program?`${rows[0].times_s.
+length} executions`:`${rows.length} processes`}; median ${median}${sure}, min ${min}.`}function numbers(rows){
+let figures=rows.map(({times_s})=>[Math.min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(
+figures.flat());return rows.map(({process,zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(
+3*i,3*i+3)].map(String))}var factList=facts=>make("dl",{class:"facts"},facts.map(([name,parts2],i)=>[make("dt",{},i&&facts[i-1][0]===name?
+"":name),make("dd",{},parts2.flatMap(([text,tone],k)=>[k?" · ":"",make("span",{class:`tone-${tone}`},withLink(
+text))]))]).flat());function withLink(text){let address=(currentRun()?.facts??[]).filter(([name])=>name==="lin\
+k").map(([,parts2])=>parts2.at(-1)?.[0]??"").find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)
+return[text];let attributes={href:address,target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.
+length),make("a",attributes,address)]}var STEP=50,SortableTable=class{element;#spec;#body=make("tbody");#more=button("",()=>this.#grow(),{class:"mor\
+e"});#count=make("span",{class:"count",role:"status"});#foot=make("div",{class:"grid-foot"},this.#count,this.#more);#heads;#rows=[];#limit=0;#sorted;#rising;#marked=null;constructor(spec){
+let{caption,columns:columns3,sort,pick}=spec;this.#spec=spec,this.#sorted=columns3.find(({id})=>id===sort),this.#rising=
+this.#sorted?.rising??!1,this.#heads=columns3.map(column2=>headOf(column2,()=>this.#sortBy(column2)));let head2=columns3.
+some(({title})=>title)?make("thead",{},make("tr",{},this.#heads)):null,table=make("table",{class:"figures"},caption&&
+make("caption",{},caption),head2,this.#body);this.element=make("div",{class:"grid"},make("div",{class:"scroll"},
+table),this.#foot),pick&&listenToRows(this.#body)}show(rows){this.#rows=[...rows],this.#limit=this.#spec.step??
+STEP,this.#arrange()}mark(marked){this.#marked=marked;let isMarked=row=>marked!==null&&row.dataset.key===String(
+marked);for(let row of this.#body.rows)isMarked(row)?row.setAttribute("aria-current","true"):row.removeAttribute(
+"aria-current");setTabStop(this.#body,isMarked)}#sortBy(column2){this.#rising=this.#sorted===column2?!this.#rising:
+column2.rising??!1,this.#sorted=column2,this.#arrange()}#arrange(){let{id,value}=this.#sorted??{};value&&this.#rows.
+sort((a,b)=>order(value(a),value(b),this.#rising));let direction=this.#rising?"ascending":"descending";for(let head2 of this.#heads)
+head2.dataset.column===id?head2.setAttribute("aria-sort",direction):head2.removeAttribute("aria-sort");this.#build(
+0)}#grow(){let from=this.#limit;this.#limit*=2,this.#build(from)}#build(from){let[all,limit]=[this.#rows.length,
+this.#limit],rows=this.#rows.slice(from,limit).map(row=>this.#rowOf(row));from?this.#body.append(...rows):this.#body.
+replaceChildren(...rows);let left=all-limit;this.#more.hidden=left<=0,this.#foot.hidden=left<=0&&all>0,this.#more.
+textContent=`${Math.min(left,limit)} more`;let shown=`${exactCount(limit)} of ${exactCount(all)}`;this.#count.
+textContent=left>0?shown:all?"":"No rows.",this.mark(this.#marked)}#rowOf(row){let{key,columns:columns3,pick,enter}=this.#spec,
+element=make("tr",{"data-key":String(key?key(row):row),pointerenter:enter&&(()=>enter(row)),pointerleave:enter&&
+(()=>enter(null))});return columns3.forEach((column2,i)=>{let content2=column2.cell(row);column2.wide&&content2.
+classList.add("wide-only"),element.append(i?content2:rowHead(content2))}),pick&&onPick(element,()=>pick(row)),
+element}},rowHead=cell2=>cell2.tagName==="TH"?cell2:make("th",{scope:"row",class:cell2.className},[...cell2.childNodes]);
+function headOf(column2,onClick2){let kind=[column2.number??(column2.value&&!column2.rising)?"number":"",column2.
+wide?"wide-only":""].filter(Boolean).join(" ")||null,content2=column2.value?button(column2.title,onClick2,{class:"\
+sort",title:column2.hint??null}):column2.title;return column2.title?make("th",{scope:"col",class:kind,"data-co\
+lumn":column2.id},content2):make("td",{"data-column":column2.id})}function order(a,b,rising){if(a===null||b===
+null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
+less:-less}var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){
+body.addEventListener("click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.
+addEventListener("keydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.
+querySelector("button");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}
+function setTabStop(body,isMarked){let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector(
+"button");first&&(first.tabIndex=-1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&
+(stop.tabIndex=0)}var rowAt=({target})=>target instanceof Element?target.closest("tr"):null;function buttonAfter(body,row,key){
+let buttons=[...body.children].map(each=>each.querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(
+each=>row.contains(each)),places2={ArrowDown:at2+1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(
+places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){let selection=getSelection();return selection!==
+null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var UNSORTED=new Set(["drawing","curve","call","bounds","prose"]),[WIDTH,HEIGHT]=[140,18],KINDS2={bad:"more",good:"\
+less",faint:"noise"};function tableElement({columns:columns3,orders:orders2},trend){let count=columns3[0]?.texts.
+length??0,isTree=columns3.some(({role})=>role==="call"),isOpening=orders2.length>0&&orders2.length===count&&state.
+order<count,keyOf3=row=>trend?count-1-row:isOpening?orders2[row]:row,grid=new SortableTable({columns:inOrder(columns3,
+isTree).map((each,i)=>columnOf(each,i,isTree,isOpening)),key:keyOf3,pick:isOpening?row=>setState({order:orders2[row]}):
+void 0,enter:trend?row=>trend.choose(row===null?null:keyOf3(row)):void 0});return grid.show(Array(count).keys()),
+isOpening&&follow(["order"],()=>grid.mark(state.order)),trend&&(trend.onChoose=point=>grid.mark(point)),grid.element}
+function inOrder(columns3,isTree){let first=columns3.find(({role})=>role==="name")??columns3.find(({role})=>role===
+"words");return!first||isTree?columns3:[first,...columns3.filter(column2=>column2!==first)]}function columnOf(column2,place3,isTree,isOpening){
+let{head:head2,role,texts,heats}=column2,numbers2=texts.map((text,row)=>heats?.[row]??numberIn(text)),isNumeric=role===
+"figure"&&numbers2.some(each=>each!==null),key=row=>isNumeric?numbers2[row]:texts[row]||null,isSorted=head2&&!isTree&&
+!UNSORTED.has(role);return{id:head2||`column-${place3}`,title:head2,rising:!isNumeric,number:role==="figure",value:isSorted?
+key:void 0,cell:row=>cellOf(column2,row,place3===0&&isOpening)}}function cellOf(column2,row,isLink){let{role,texts,
+mores,marks,tones,depths,bounds}=column2,tone=tones[row]??tones[0];if(role==="bounds")return cell(drawnBounds(
+bounds?.[row]??null,tone),{class:"whisker-cell"});let text=isLink?button(texts[row],()=>{},{class:"link"}):texts[row],
+more2=mores?.[row]&&make("span",{class:"addition"},mores[row]),content2=[marks?.[row]&&`${marks[row]} `,text,more2&&
+" ",more2],kind=`${role}-cell tone-${tone}`,heat=column2.heats?.[row]??null;if(heat!==null)return heatCell(heat,
+content2,tone,column2.heats??[]);if(role==="name")return make("th",{scope:"row",class:`name plain ${kind}`},content2);
+let style=depths?{"padding-left":`${.5+depths[row]}rem`}:{};return cell(content2,{class:role==="figure"?`numbe\
+r ${kind}`:kind,style})}function heatCell(heat,content2,tone,all){let bar2=barCell(Math.abs(heat),content2);return bar2.
+classList.add(`tone-${tone}`),all.some(each=>(each??0)<0)&&bar2.classList.add(heat>0?"more":"less"),bar2}function drawnBounds(places2,tone){
+if(!places2)return null;let[size2,y]=[{width:WIDTH,height:HEIGHT},HEIGHT/2],svg=draw("svg",{viewBox:`0 0 ${WIDTH}\
+ ${HEIGHT}`,...size2,"aria-hidden":"true"}),[middle,low,high,zero]=places2,at2=part=>part*WIDTH;return svg.append(
+zero===null?stroke(2,y,WIDTH-2,y,"plot-grid"):stroke(at2(zero),0,at2(zero),HEIGHT,"plot-zero")),whisker(svg,{at:at2,
+low,high,middle,y,size:4,kind:KINDS2[tone]??""}),svg}var LEFT=84,RIGHT2=24,TOP2=16,HEIGHT2=240,BELOW2=62,WIDEST=150,NARROW=16,LEVEL=76;function trendPlot({title,summary,
+points:written,is_time}){let points=written.map(pointOf),sure=points.some(({low})=>isNumber(low))?"; bars are \
+95 % intervals":"",drawn={step:1,marks:[]},figure2=plotFigure({title,described:summary,caption:`By commit, the\
+ newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>(drawn=paint3(points,is_time,svg,
+width),TOP2+HEIGHT2+BELOW2)),{slider,readout,move:move2}=explorer({label:`Commit: ${title}`,count:points.length,
+rest:points.length,summary,describe:i=>points[i].words,nearest:x=>Math.min(points.length-1,Math.max(0,Math.floor(
+(x-LEFT)/drawn.step))),onMove:i=>{drawn.marks.forEach((mark,k)=>mark.classList.toggle("chosen",k===i)),plot.onChoose(
+i)}},figure2),plot={element:make("div",{},slider,readout,keyOf2(points)),choose:move2,onChoose:()=>{}};return plot}
+var pointOf=([name,value,low,high,words2,warned])=>({name,value,low,high,words:words2,warned});function paint3(points,isTime,svg,width){
+let ends=points.flatMap(({value,low,high})=>[value,low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP2+
+HEIGHT2,up2=linearScale(range,[bottom,TOP2]),step3=Math.min(WIDEST,(width-LEFT-RIGHT2)/points.length),at2=i=>LEFT+
+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(isTime?"time":"count",values);axisLeft(svg,up2,values,
+texts,[LEFT,width-RIGHT2]);let line2=points.map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).
+join(" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(
+markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(svg,points,at2,step3,bottom),{step:step3,marks}}
+function markOf({value,low,high,warned},x,up2,size2){let mark=draw("g",{class:`trend-point ${warned?"warned":"\
+sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark.append(stroke(x,up2(low),x,up2(high),"whisker"));
+for(let end of[up2(low),up2(high)])mark.append(stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}let triangle=`\
+M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark.append(warned?draw("path",{d:triangle,
+class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark}function paintCommits(svg,points,at2,step3,bottom){
+let every=Math.max(1,Math.ceil(18/step3));points.forEach(({name},i)=>{if((points.length-1-i)%every)return;let[
+x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=name.replace(/^run /,
+"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf2=points=>points.
+some(({warned})=>warned)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see the table")):null;function documentElement(blocks2,kind="document"){let trend=null,draw3=block=>{if(block.is==="trend")return(trend=
+trendPlot(block)).element;if(block.is!=="table")return elementOf(block);let table=tableElement(block,trend);return trend=
+null,table};return make("div",{class:kind},blocks2.map(draw3))}var drawings={title:({mark,label,identity})=>make(
+"h3",{class:"order-name"},`${mark} ${label}`.trim(),make("span",{class:"variant"},identity)),section:({title,remark})=>titled(
+"h3",title,remark),sentences:({texts,tone})=>sentences(texts,tone),facts:({rows})=>factList(rows),remark:({text,
+tone})=>make("p",{class:`remark tone-${tone}`},text),lines:({head:head2,lines,tone})=>{let text=lines.map(([line2,
+,,more2])=>more2?`${line2}  ${more2}`:line2).join(`
+`);return make("div",{class:`lines lines-${tone}`},head2&&make("strong",{class:`tone-${tone}`},head2),text?make(
+"pre",{},text):null)},nested:block=>{let content2=documentElement(block.blocks,"nested");return block.folded?folded(
+block.folded,content2):content2},distribution:timesFigure},elementOf=block=>drawings[block.is](block),sentences=([
+first="",...others],tone)=>make("div",{class:"sentences"},make("p",{class:tone==="plain"?null:`headline-text t\
+one-${tone}`},first),others.map(text=>make("p",{},text)));var{blocks=[],orders=[]}=head,TITLES={sampled:"Comparison",comparison:"Comparison",document:"Report",measured:orders.
+length>1?`${orders.length} statements`:"Measurement"},documentPanel={id:"document",title:TITLES[head.kind],build(body){
+body.append(documentElement(blocks)),orders.length&&follow(["order"],showGraph)},applies:()=>blocks.length>0},
+orderPanel={id:"order",title:"The selected statement",build(body){follow(["order"],()=>body.replaceChildren(documentElement(
+currentOrder().blocks)))},applies:()=>orders.length>1},currentOrder=()=>orders[state.order]??orders[0];function showGraph(){
+let{run}=currentOrder();places.workspace.hidden=places.tabs.hidden=run===null,run!==null&&setState({run},"addr\
+ess")}var tablesPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>{let found3=currentRun().tables?.[id];
+body.replaceChildren(found3?documentElement(found3):hint(missing))})},applies:()=>head.runs.some(run=>run.tables?.[id])}),
+awaitsPanel=tablesPanel("awaits","Suspended, by await","No call of this run was suspended at a known line."),operatorsPanel=tablesPanel(
+"operators","Operators","torch.profiler did not record this run."),processesPanel=tablesPanel("processes","Pro\
+cesses","This run has one process.");var MOST2=25,actions=new WeakMap;function treeList({label,top,...view3}){let root=make("ul",{role:"tree","aria\
 -label":label,class:"branches"},elementsOf(view3,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
 addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view3,items,from=0){let elements=items.
-slice(from,from+MOST2).map(item2=>elementOf(view3,item2));return items.length>from+MOST2&&elements.push(restOf(
-view3,items,from+MOST2)),elements}function elementOf(view3,item2){let items=view3.below(item2),twig=make("span",
-{class:"twig","aria-hidden":"true"}),row=make("div",{class:"branch"},twig,view3.content(item2)),expanded=items.
+slice(from,from+MOST2).map(item2=>elementOf2(view3,item2));return items.length>from+MOST2&&elements.push(restOf(
+view3,items,from+MOST2)),elements}function elementOf2(view3,item2){let items=view3.below(item2),twig=make("spa\
+n",{class:"twig","aria-hidden":"true"}),row=make("div",{class:"branch"},twig,view3.content(item2)),expanded=items.
 length?"false":null,element=make("li",{role:"treeitem",tabindex:"-1","aria-label":view3.name(item2),"aria-expa\
 nded":expanded},row),toggle=(open=element.getAttribute("aria-expanded")==="false")=>{items.length&&(element.setAttribute(
 "aria-expanded",String(open)),!(!open||element.children.length>1)&&element.append(make("ul",{role:"group"},elementsOf(
@@ -708,119 +897,25 @@ tom of the stack";function groupName(group){let fn=functionOf(group);return fn==
 name[fn]}function groupPlace(group){let fn=functionOf(group);return fn===null?"":placeOf(fn)}function content(group,share2){
 let bar2=shareBar(share2,weightText(group.weight)),fn=functionOf(group);return fn===null?[bar2," ",make("span",
 {class:"faint"},groupName(group))]:[bar2,swatch(fn)," ",make("span",{class:"pick"},groupName(group))," ",placeElement(
-groupPlace(group))]}var STEP=50,SortableTable=class{element;#spec;#body=make("tbody");#more=button("",()=>this.#grow(),{class:"mor\
-e"});#count=make("span",{class:"count",role:"status"});#foot=make("div",{class:"grid-foot"},this.#count,this.#more);#heads;#rows=[];#limit=0;#sorted;#rising;#marked=null;constructor(spec){
-let{caption,columns:columns4,sort,pick}=spec;this.#spec=spec,this.#sorted=columns4.find(({id})=>id===sort)??columns4[0],
-this.#rising=this.#sorted.rising??!1,this.#heads=columns4.map(column2=>headOf(column2,()=>this.#sortBy(column2)));
-let head2=make("thead",{},make("tr",{},this.#heads)),table=make("table",{class:"figures"},make("caption",{},caption),
-head2,this.#body);this.element=make("div",{class:"grid"},make("div",{class:"scroll"},table),this.#foot),pick&&
-listenToRows(this.#body)}show(rows){this.#rows=[...rows],this.#limit=this.#spec.step??STEP,this.#arrange()}mark(marked){
-this.#marked=marked;let isMarked=row=>marked!==null&&row.dataset.key===String(marked);for(let row of this.#body.
-rows)isMarked(row)?row.setAttribute("aria-current","true"):row.removeAttribute("aria-current");setTabStop(this.#body,
-isMarked)}#sortBy(column2){this.#rising=this.#sorted===column2?!this.#rising:column2.rising??!1,this.#sorted=column2,
-this.#arrange()}#arrange(){let{id,value}=this.#sorted;value&&this.#rows.sort((a,b)=>order(value(a),value(b),this.#rising));
-let direction=this.#rising?"ascending":"descending";for(let head2 of this.#heads)head2.dataset.column===id?head2.
-setAttribute("aria-sort",direction):head2.removeAttribute("aria-sort");this.#build(0)}#grow(){let from=this.#limit;
-this.#limit*=2,this.#build(from)}#build(from){let[all,limit]=[this.#rows.length,this.#limit],rows=this.#rows.slice(
-from,limit).map(row=>this.#rowOf(row));from?this.#body.append(...rows):this.#body.replaceChildren(...rows);let left=all-
-limit;this.#more.hidden=left<=0,this.#foot.hidden=left<=0&&all>0,this.#more.textContent=`${Math.min(left,limit)}\
- more`;let shown=`${exactCount(limit)} of ${exactCount(all)}`;this.#count.textContent=left>0?shown:all?"":"No \
-rows.",this.mark(this.#marked)}#rowOf(row){let{key,columns:columns4,pick}=this.#spec,element=make("tr",{"data-\
-key":String(key?key(row):row)});return columns4.forEach((column2,i)=>{let content2=column2.cell(row);column2.wide&&
-content2.classList.add("wide-only"),element.append(i||content2.tagName==="TH"?content2:make("th",{scope:"row"},
-content2))}),pick&&onPick(element,()=>pick(row)),element}};function filledTable(spec,rows){let table=new SortableTable(
-spec);return table.show(rows),table.element}function headOf(column2,onClick2){let kind=[column2.number??(column2.
-value&&!column2.rising)?"number":"",column2.wide?"wide-only":""].filter(Boolean).join(" ")||null,content2=column2.
-value?button(column2.title,onClick2,{class:"sort",title:column2.hint??null}):column2.title;return make("th",{scope:"\
-col",class:kind,"data-column":column2.id},content2)}function order(a,b,rising){if(a===null||b===null)return+(a===
-null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?less:-less}
-var picks=new WeakMap;function onPick(row,action){picks.set(row,action)}function listenToRows(body){body.addEventListener(
-"click",event=>{let row=rowAt(event);row&&!isTextSelected(row)&&picks.get(row)?.()}),body.addEventListener("ke\
-ydown",event=>{let row=rowAt(event),target=row&&buttonAfter(body,row,event.key),from=row?.querySelector("butto\
-n");!target||!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}function setTabStop(body,isMarked){
-let stop=null,found3=!1;for(let row of body.rows){let first=row.querySelector("button");first&&(first.tabIndex=
--1,!(stop&&(found3||!isMarked(row)))&&(found3=isMarked(row),stop=first))}stop&&(stop.tabIndex=0)}var rowAt=({target})=>target instanceof
-Element?target.closest("tr"):null;function buttonAfter(body,row,key){let buttons=[...body.children].map(each=>each.
-querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(each=>row.contains(each)),places2={ArrowDown:at2+
-1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){
-let selection=getSelection();return selection!==null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var NUMBERS={
-count:formatCount,exact:exactCount,bytes:formatBytes,portion:formatShare,cores:share2=>`${Math.round(share2*100)}\
- %`,mean:number=>number.toFixed(number<1?2:1),percent:part=>formatPercent(part,1),time:seconds=>seconds?formatTime(
-seconds):""},TEXTS={name:plainHead,text:text=>cell(text),place:text=>cell(text,{class:"commit"})};function columnOf(id,title,kind,value){
-let text=row=>String(value(row)??"");if(kind==="words")return{id,title,cell:row=>TEXTS.text(text(row))};if(kind===
-"drawing")return{id,title,cell:row=>TEXTS.place(text(row))};if(kind==="share")return{id,title,value,cell:row=>shareCell(
-Number(value(row)))};if(kind in TEXTS){let write3=TEXTS[kind];return{id,title,value,rising:!0,cell:row=>write3(
-text(row))}}let write2=NUMBERS[kind],number=found3=>numberCell(found3===null?"":write2(Number(found3)));return{
-id,title,value,cell:row=>number(value(row))}}var shareCell=share2=>barCell(share2,formatShare(share2));var dataPanel=(id,title,missing)=>({id,title,build(body){follow(["run"],()=>body.replaceChildren(...(currentRun().
-tables?.[id]??[{hint:missing}]).map(elementOf2)))},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
-tables?.[id])}),awaitsPanel=dataPanel("awaits","Suspended, by await","No call of this run was suspended at a k\
-nown line."),operatorsPanel=dataPanel("operators","Operators","torch.profiler did not record this run."),processesPanel=dataPanel(
-"processes","Processes","This run has one process.");function elementOf2(block){if("text"in block)return make(
-"p",{},block.text);if("hint"in block)return hint(block.hint);if("title"in block)return titled("h3",block.title,
-block.remark);let{columns:columns4,rows,...spec}=block,written=columns4.map(([id,title,kind],i)=>columnOf(id,title,
-kind,row=>row[i]));return filledTable({...spec,columns:written,key:([first])=>first},rows)}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
-if(!(high>low))return[low];let rough=(high-low)/Math.max(1,wanted2),power=10**Math.floor(Math.log10(rough)),step3=[
-1,2,5,10].map(factor=>factor*power).find(size2=>size2>=rough*.999)??10*power,first=Math.ceil(low/step3-1e-9),last=Math.
-floor(high/step3+1e-9);return Array.from({length:Math.max(0,last-first)+1},(_,i)=>(first+i)*step3)}function paddedExtent(values,room=.05){
-let[low,high]=[1/0,-1/0];for(let value of values)value===null||!Number.isFinite(value)||(low=Math.min(low,value),
-high=Math.max(high,value));let pad=(high-low||Math.abs(high)||1)*room;return low>high?[0,1]:[low-pad,high+pad]}
-function plotFigure({title,described,caption=null,least=260},paint6){let holder=make("div",{class:"plot"});return onWidth(
-holder,least,width=>{let svg=draw("svg",{role:"img",width:"100%","aria-label":title});svg.append(draw("title",
-{},title),draw("desc",{},described));let height=paint6(svg,width);svg.setAttribute("viewBox",`0 0 ${width} ${height}`),
-holder.replaceChildren(svg)}),make("figure",{class:"plot-figure"},caption&&make("figcaption",{},caption),holder)}
-function onWidth(element,least,repaint){let last=0;new ResizeObserver(([entry])=>{let width=Math.max(least,Math.
-floor(entry.contentRect.width));entry.contentRect.width===0||width===last||(last=width,repaint(width))}).observe(
-element)}var plotLabel=(x,y,text,attributes={})=>draw("text",{x,y,"text-anchor":"middle",class:"plot-label",...attributes},
-text),stroke=(x1,y1,x2,y2,kind)=>draw("line",{x1,y1,x2,y2,class:kind});function axisBelow(svg,at2,values,texts,[
-top,y]){let free=-1/0,width=Math.max(...texts.map(text=>text.length))*6.5;values.forEach((value,i)=>{let x=at2(
-value);svg.append(stroke(x,top,x,y,"plot-grid")),!(x-width/2<free)&&(svg.append(plotLabel(x,y+16,texts[i])),free=
-x+width/2+8)})}function axisLeft(svg,at2,values,texts,[left,right]){values.forEach((value,i)=>{let y=at2(value);
-svg.append(stroke(left,y,right,y,"plot-grid")),svg.append(plotLabel(left-6,y+4,texts[i],{"text-anchor":"end"}))})}
-function whisker(svg,{at:at2,low,high,middle,y,size:size2=5,kind=""}){if(low!==null&&high!==null){svg.append(stroke(
-at2(low),y,at2(high),y,`whisker ${kind}`));for(let x of[at2(low),at2(high)])svg.append(stroke(x,y-size2,x,y+size2,
-`whisker ${kind}`))}svg.append(draw("circle",{cx:at2(middle),cy:y,r:size2-.5,class:`point ${kind}`}))}var numbersTable=(summary,head2,rows)=>make(
-"details",{class:"numbers"},make("summary",{},summary),make("div",{class:"scroll",tabindex:"0",role:"region","\
-aria-label":summary},make("table",{class:"figures"},make("thead",{},make("tr",{},head2.map(text=>make("th",{scope:"\
-col"},text)))),make("tbody",{},rows.map(([first,...cells])=>make("tr",{},make("th",{scope:"row"},first),cells.
-map(cell2=>make("td",{class:"number"},cell2))))))));function explorer(explored,figure2){let{label,count,rest,summary,
-describe,nearest:nearest2,onMove:onMove2,onEnter}=explored,last=count-1,current2=null,readout=make("output",{class:"\
-strip-readout"},summary),move2=i=>{current2=i,readout.textContent=i===null?summary:describe(i),slider.setAttribute(
-"aria-valuenow",String(Math.min(last,i??rest)+1)),slider.setAttribute("aria-valuetext",readout.textContent),onMove2(
-i)},enter=()=>current2!==null&&onEnter?.(current2),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"\
-0","aria-label":label,"aria-valuemin":1,"aria-valuemax":count,"aria-valuenow":Math.min(last,rest)+1,"aria-valu\
-etext":summary,click:enter,pointerleave:()=>move2(null),pointermove:({clientX,clientY})=>{let svg=figure2.querySelector(
-"svg");if(!svg)return;let{left,top,width}=svg.getBoundingClientRect(),scale=svg.viewBox.baseVal.width/width;move2(
-nearest2((clientX-left)*scale,(clientY-top)*scale))},keydown:event=>{event.key==="Enter"&&enter();let to=pointAfter(
-current2??rest,last,event.key);to!==null&&(event.preventDefault(),event.stopPropagation(),move2(Math.min(last,
-Math.max(0,to))))}},figure2);return{slider,readout,move:move2}}function pointAfter(from,last,key){let wide=Math.
-max(1,Math.round(last/10)),places2={ArrowRight:from+1,ArrowUp:from+1,ArrowLeft:from-1,ArrowDown:from-1,PageUp:from+
-wide,PageDown:from-wide,Home:0,End:last};return Object.hasOwn(places2,key)?places2[key]:null}var ALARMS=new Set(["warn","bad"]),NOTES=new Set(["note","error"]),STATE="started",factList=facts=>make("dl",{
-class:"facts"},facts.map(([name,parts2],i)=>[make("dt",{},i&&facts[i-1][0]===name?"":name),make("dd",{},parts2.
-flatMap(([text,tone],k)=>[k?" · ":"",make("span",{class:`tone-${tone}`},withLink(text))]))]).flat());function warnings(sentences){
-let items=sentences.map(text=>make("li",{},withLink(text)));return items.length?make("ul",{class:"warnings"},items):
-null}function foldedRemarks({warnings:alarms=[],notes=[]}){let counted2=[plural(alarms.length,"warning"),plural(
-notes.length,"note")],list=warnings([...alarms,...notes]),element=list&&folded(counted2.filter(text=>!text.startsWith(
-"0 ")).join(", "),list);return alarms.length&&element?.classList.add("alarms"),element}function withLink(text){
-let address=(currentRun()?.facts??[]).filter(([name])=>name==="link").map(([,parts2])=>parts2.at(-1)?.[0]??"").
-find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)return[text];let attributes={href:address,
-target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.length),make("a",attributes,address)]}
-function ofSelection(){let{summary=[],summaries}=currentRun();return summaries?summaries[state.thread]?.[state.
-activity]??[]:summary}var summaryPanel={id:"sentences",title:"Summary",build(body){let show=sentences=>{body.replaceChildren(
-...sentences.map(sentence=>make("p",{},sentence))),body.parentElement.hidden=sentences.length===0},names=["run",
-"thread","activity"];onChange([...names],()=>show(ofSelection()));let isUntouched=names.every(name=>state[name]===
-initialState[name]);show(isUntouched?currentRun().summary??[]:ofSelection())},applies:()=>head.runs.some(run=>run.
-summaries||(run.summary??[]).length>0)},factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":
-"About the run",build(body){follow(["run"],()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??
-""))},applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){follow(
-["run"],()=>body.replaceChildren(warnings(notesOf(currentRun()))??""))},applies:()=>head.kind==="sampled"&&head.
-runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(([,tone])=>ALARMS.
-has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(parts2).length).
-map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.notes??[]).
-map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
-resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
-formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
-resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous r\
-ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=new SortableTable({caption:"F\
+groupPlace(group))]}var ALARMS=new Set(["warn","bad"]),NOTES=new Set(["note","error"]),STATE="started";function warnings(sentences2){
+let items=sentences2.map(text=>make("li",{},withLink(text)));return items.length?make("ul",{class:"warnings"},
+items):null}function ofSelection(){let{summary=[],summaries}=currentRun();return summaries?summaries[state.thread]?.[state.
+activity]??[]:summary}var summaryPanel={id:"sentences",title:"Summary",build(body){let show=sentences2=>{body.
+replaceChildren(...sentences2.map(sentence=>make("p",{},sentence))),body.parentElement.hidden=sentences2.length===
+0},names=["run","thread","activity"];onChange([...names],()=>show(ofSelection()));let isUntouched=names.every(
+name=>state[name]===initialState[name]);show(isUntouched?currentRun().summary??[]:ofSelection())},applies:()=>head.
+runs.some(run=>run.summaries||(run.summary??[]).length>0)},factsPanel={id:"facts",title:head.kind==="compariso\
+n"?"About the runs":"About the run",build(body){follow(["run"],()=>body.replaceChildren(factList(currentRun().
+facts),resourceTable()??""))},applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"\
+Notes",build(body){follow(["run"],()=>body.replaceChildren(warnings(notesOf(currentRun()))??""))},applies:()=>head.
+kind==="sampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.
+filter(([,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&
+alarms(parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),
+notes=(run.notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){
+let resources=currentRun().resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),
+rows=resources.at_s.map((at2,i)=>[formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(
+resources.rss_bytes[i]),formatCount(resources.threads[i])]);return numbersTable("Resources over time as a tabl\
+e",["time","CPU since the previous row","memory","threads"],rows.filter((_,i)=>i%step3===0))}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=new SortableTable({caption:"F\
 unctions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",
 step:40,pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element),follow(["run","t\
 hread","activity","search"],()=>{grid.show(found2()),grid.mark(state.selected)}),onChange(["selected"],()=>grid.
@@ -834,208 +929,7 @@ fn)))}]}function nameCell(fn){return make("th",{scope:"row",class:"name"},functi
 fn),{class:"narrow-only place"}))}function weightCell(name,fn){let weight=costs2()[name][fn],whole=tree().total[0]||
 1,amount2=make("span",{class:"amount wide-only"},amountText(weight)),text=weight?[amount2," ",...sureShare(weight,
 whole)]:"";return barCell(weight/whole,text,weightText(weight))}function found2(){let{total}=costs2(),matches=matchingFunctions(
-state.search),rows=[];return total.forEach((weight,fn)=>{weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
-history",title:"History",build(body){let shown=(head.history?[head.history,...head.history.more??[]]:[]).filter(
-each=>each.points.length);body.append(...shown.map(each=>seriesOf(each,shown.length>1)))},applies:()=>!!head.history?.
-points.length};function seriesOf({label,measure,points},titled2){let exact=measure==="instructions",format=values=>exact?
-values.map(exactCount):timesAlike(values),quantity=NAMES2[measure],name=`${quantity} of ${label} over ${points.
-length} commit${points.length===1?"":"s"}`,texts={name,quantity,exact,format,values:format(points.map(point=>point.
-value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>wordsOf(
-points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf(
-points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
-choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
-make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:"history"},title,plot.element,
-tableOf(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
-let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
-let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
-last)}: ${values[0]} to ${values.at(-1)}${change}`}function wordsOf(point,{values,format,exact},i){let{started,
-low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`\
-95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
-runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf(columns4,rows,name){
-return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"\
-figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf(points,{
-quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
-commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make("strong",{},
-values[i]))},{title:"change",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},{title:"95 % int\
-erval",kind:"number",applies:points.some(({low})=>isNumber(low)),cell:point=>cell(boundsOf(point,format),{class:"\
-number faint"})},{title:"runs",kind:"number",cell:({runs})=>numberCell(String(runs))},{title:"when",cell:({started})=>cell(
-started.slice(0,10),{class:"commit"})},{title:"warnings",applies:points.some(({warnings:warnings2})=>warnings2.
-length),cell:({warnings:warnings2})=>cell(make("ul",{class:"point-warnings"},warnings2.map(warning=>make("li",
-{},warning))))}]}var headOf2=({title,kind})=>make("th",{scope:"col",class:kind},title),boundsOf=({low,high},format)=>isNumber(
-low)&&isNumber(high)?format([low,high]).join(" – "):"";function stepCell(before,now,exact){if(!before||!(before.
-value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?
-"more":"less":"noise",title=apart?null:"within noise";return make("td",{class:`number ${tone}`,title},changeText(
-now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
-before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var LEFT=84,
-RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,name,summary,
-describe,onChoose}){let sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",drawn={step:1,
-marks:[]},figure2=plotFigure({title:name,described:summary,caption:`By commit, the newest on the right${sure}.\
- The axis does not start at zero.`},(svg,width)=>(drawn=paint2(points,isTime,svg,width),TOP+HEIGHT+BELOW)),{slider,
-readout,move:move2}=explorer({label:`Commit: ${name}`,count:points.length,rest:points.length,summary,describe,
-nearest:x=>Math.min(points.length-1,Math.max(0,Math.floor((x-LEFT)/drawn.step))),onMove:i=>{drawn.marks.forEach(
-(mark,k)=>mark.classList.toggle("chosen",k===i)),onChoose(i)}},figure2);return{element:make("div",{},slider,readout,
-keyOf(points)),choose:move2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.slice(0,8):commit;function paint2(points,isTime,svg,width){
-let ends=points.flatMap(({value,low,high})=>[value,low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+
-HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+
-(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(isTime?"time":"count",values);axisLeft(svg,up2,values,
-texts,[LEFT,width-RIGHT]);let line2=points.map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(
-" ");svg.append(draw("polyline",{points:line2,class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(
-markOf(point,at2(i),up2,step3<NARROW?3.2:5)));return paintCommits(svg,points,at2,step3,bottom),{step:step3,marks}}
-function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark=draw("g",{class:`trend-point ${warnings2.
-length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark.append(stroke(x,up2(low),x,up2(
-high),"whisker"));for(let end of[up2(low),up2(high)])mark.append(stroke(x-size2+.5,end,x+size2-.5,end,"whisker"))}
-let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark.append(warnings2.length?
-draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark}function paintCommits(svg,points,at2,step3,bottom){
-let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
-x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
-replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
-some(({warnings:warnings2})=>warnings2.length)?make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see \
-the table")):null;var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","interpreter","blocks","min","median","max"],HEADS_OF_PROGRAM=[
-"executions","min","median","max"],REACH=8;function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf2(
-timing),named={title:`Times of ${label}`,described:wordsOf2(timing,rows)};return make("div",{class:"distributi\
-on"},plotFigure(named,(svg,width)=>paint3(svg,width,{rows,timing,range})),keyOf2(timing),timing.program?numbersTable(
-"Times as a table",HEADS_OF_PROGRAM,numbers(rows).map(row=>row.slice(2))):numbersTable("Times of each process \
-as a table",HEADS,numbers(rows)))}function rowsOf2(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({
-process,zygote:zygotes[process]??0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||a.process-b.process),
-rows.map((row,i)=>({...row,first:i===0||rows[i-1].zygote!==row.zygote}))}var sorted=times_s=>[...times_s].sort(
-(a,b)=>a-b);function medianOf(times_s){let[values,half]=[sorted(times_s),times_s.length>>1];return times_s.length%
-2?values[half]:(values[half-1]+values[half])/2}var usualRange=timings=>paddedExtent(timings.flatMap(({processes,
-median_s,high_s})=>{let all=sorted(processes.flat()),far=all[0]+REACH*(all[Math.floor(all.length/4)]-all[0]),least=processes.
-map(times_s=>Math.min(...times_s)),usual=all.filter(time_s=>time_s<=far);return[all[0],usual[usual.length-1],median_s,
-high_s??median_s,...least]}),.04);function paint3(svg,width,{rows,timing,range}){let left=width<520?40:88,each=rows.
-length>30?9:15,at2=linearScale(range,[left,width-RIGHT2]),top=TOP2+HISTOGRAM+12,gaps=rows.filter((row,i)=>i&&row.
-first).length,bottom=top+rows.length*each+gaps*6,values=roundTicks(...range,Math.max(3,Math.floor((width-left-
-RIGHT2)/110)));axisBelow(svg,at2,values,axisTexts("time",values),[TOP2,bottom+2]),paintMedian(svg,timing,at2,bottom+
-2),paintHistogram(svg,rows,range,{at:at2,counted:timing.program?"executions":"blocks"});let y=top-each/2;return rows.
-forEach((row,i)=>{y+=each+(i&&row.first?6:0),row.first&&!timing.program&&svg.append(zygoteLabel(row,left,y)),paintRow(
-svg,row,{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,low_s,high_s},at2,bottom){
-let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-at2(low_s));svg.append(draw(
-"rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.append(stroke(x,TOP2-4,x,bottom,
-"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
-function paintHistogram(svg,rows,[low,high],{at:at2,counted:counted2}){let all=rows.flatMap(row=>row.times_s).
-filter(time=>time<=high),many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(
-many);for(let time of all)bins[Math.min(many-1,Math.floor((time-low)/(high-low)*many))]++;let most=Math.max(...bins,
-1),step3=(at2(high)-at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{let height=count/
-most*HISTOGRAM,x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,class:"histog\
-ram-bar"}))}),svg.append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(low)-6,TOP2+
-10,String(most),{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,counted2,{"text-anchor":"end",class:"\
-plot-label plot-name"}))}function zygoteLabel({zygote},left,y){let text=left<60?`#${zygote}`:`interpreter ${zygote}`;
-return plotLabel(left-8,y+4,text,{"text-anchor":"end"})}function paintRow(svg,row,{y,each,at:at2,range,left,width}){
-svg.append(stroke(left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(time=>time<=range[1]),height=i=>y+
-(i*.618%1-.5)*each*.5,dots=inside.map((time,i)=>`M${at2(time).toFixed(1)},${height(i).toFixed(1)}h0`),least=Math.
-min(...row.times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.append(draw("circle",{cx:at2(
-least),cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-inside.length;beyond&&svg.
-append(plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({low_s,program}){
-let sign=kind=>make("span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make("li",{},sign(
-kind),text);return make("ul",{class:"plot-key"},entry("sign-least",program?"fastest execution":"fastest block \
-of a process"),entry("sign-block",program?"the others":"its other blocks"),entry("sign-median",[program?"media\
-n":"median of the fastest blocks",low_s===null?"":", with its 95 % interval"].join("")),make("li",{},`+n → num\
-ber of slower ${program?"executions":"blocks"} beyond the axis`))}function wordsOf2({median_s,low_s,high_s,min_s,
-program},rows){let[median,low,high,min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low}\
- and ${high}`:"";return`${program?`${rows[0].times_s.length} executions`:`${rows.length} processes`}; median ${median}${sure}\
-, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(...times_s),medianOf(times_s),
-Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,zygote,times_s},i)=>[process+
-1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
-id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,orders:orders3}=measuredComparison,
-ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison.headline,names),foldedRemarks(measuredComparison),
-ratios.length?ratioFigure(ratios,names):null,...orders3.map(order2=>sideBySide(order2,names,orders3.length>1))];
-body.append(...parts2.filter(part=>part!==null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(
-order2.ratio),kindOf=order2=>GREY.has(order2.verdict)?"noise":order2.verdict==="slower"?"more":"less";function ratioFigure(orders3,{
-a,b}){let bounds=({low,high})=>isNumber(low)&&isNumber(high)?`${changeText(low)} to ${changeText(high)}`:"–",
-rows=orders3.map(order2=>[order2.label,changeText(order2.ratio),bounds(order2),order2.words,order2.sentence]);
-return make("div",{},plotFigure({title:"Ratio of times with 95 % intervals",caption:`Time of ${b} against ${a}\
-: right of the line is slower.`,described:orders3.map(({label,sentence})=>`${label}: ${sentence}`).join(" ")},
-(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["name","change","95 % interval","ver\
-dict","sentence"],rows))}function paint4(svg,width,orders3){let left=width<560?12:Math.min(240,width*.28),ends=orders3.
-flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(ends.map(Math.log),.12),
-scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),row=width<560?ROW+14:ROW,
-bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=ratioTicks(Math.exp(least),
-Math.exp(most),room);return axisBelow(svg,at2,values,values.map(changeText),[TOP3,bottom]),svg.append(stroke(at2(
-1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(at2(1),bottom+32,"no difference",{class:"plot-label p\
-lot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<560})}),
-bottom+BELOW3}function ratioTicks(least,most,room){if(least>.4&&most<2.5)return roundTicks(least,most,room);let decades=Array.
-from({length:13},(_,i)=>10**(i-6)),factors=decades.flatMap(ten=>[ten,2*ten,5*ten]).filter(f=>f>=least&&f<=most),
-every=factors.length>room?factors.filter(f=>decades.includes(f)):factors;return[...new Set([...every,1])]}function paintRow2(svg,order2,{
-at:at2,left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;whisker(svg,{at:at2,low,high,middle:ratio,
-y:middle,size:6,kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33)}…`:order2.
-label,[x,base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-an\
-chor":anchor}))}function sideBySide(order2,{a,b},isNamed){return make("section",{class:"order-comparison"},isNamed?
-make("h3",{},order2.label,badge(order2.words,`change-${kindOf(order2)}`)):null,isNamed&&order2.sentence?make("\
-p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,b]),order2.python?.length?deltaTable(order2.
-python,"Python function"):null,order2.delta?.length?deltaTable(order2.delta,order2.python?.length?"native func\
-tion":"function"):null)}function bothTimes({a,b},names){let range=usualRange([a,b].filter(timing=>timing!==null));
-return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("h4",{},make("span",{class:"faint"},"\
-AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows,kind){let most=Math.max(...rows.
-map(([,,,delta])=>Math.abs(delta)),1),bar2=delta=>cell(deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"\
-true"}),signed=value=>`${value>0?"+":""}${exactCount(value)}`;return filledTable({caption:`Instructions per ex\
-ecution by ${kind}, with the difference B − A, largest first.`,sort:"delta",step:15,key:([name])=>name,columns:[
-columnOf("name","function","name",([name])=>name),columnOf("a","A","exact",([,a])=>a),columnOf("b","B","exact",
-([,,b])=>b),{id:"delta",title:"difference",value:([,,,delta])=>Math.abs(delta),cell:([,,,delta])=>numberCell(signed(
-delta))},{id:"bar",title:"bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]},rows)}function deltaBar(part){let svg=draw(
-"svg",{viewBox:"0 0 160 14",width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"le\
-ss"}`;return svg.append(draw("rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,
-80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
-order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected statement":"Measurement",
-build(body){follow(["order"],()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)})},
-applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=places.tabs.
-hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,what,error,
-timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,variant?make("\
-span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("code",{},what)):
-null,error?make("div",{class:"failure"},make("strong",{},"Failed"),make("pre",{},error)):null,warnings(order2.
-warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,isNumber(
-order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].filter(part=>part!==
-null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.high_s,time.
-min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interval from fewer than\
- 6 processes"],["min",min,time.program?"of all executions":"of all blocks"],...time.program?[]:processFigures(
-time),time.program?["executions",exactCount(time.processes[0].length),"each a new process"]:["executions",exactCount(
-time.number),"in each block"]])}var processFigures=({processes,zygotes})=>[["processes",String(processes.length),
-`from ${plural(new Set(zygotes).size,"interpreter")}`]],countsSection=(counts,graphed)=>make("section",{class:"\
-counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.stripped),`with\
-out memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],["baseline",exactCount(
-counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(counts.raw)]]),...pythonFunctions(
-counts.python),counts.functions.length?nativeFunctions(counts,graphed):null);function nativeFunctions(counts,graphed){
-let first=!counts.python?.functions.length;return folded("Native functions",functions(counts,"Native functions"),
-first&&!graphed)}function pythonFunctions(python){return python?[python.functions.length?folded("Python functi\
-ons",functions(python,"Python functions"),!0):null,hint(python.note)]:[]}var shareOf=({net,stripped})=>net>stripped&&
-net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){let[low,high]=[Math.min(...raw),
-Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:low===high?`agree: raw ${exactCount(
-low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({net,functions:rows},what){let counted2=(id,at2)=>({
-id,title:id,value:row=>row[at2],cell:row=>partCell(row[at2],net)});return filledTable({caption:`${what} by sel\
-f and total instructions.`,sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,columns:[columnOf(
-"name","function","name",([name])=>name),counted2("exclusive",1),counted2("inclusive",2),columnOf("calls","cal\
-ls","exact",row=>row[3]||null)]},rows)}function partCell(count,whole){let share2=whole>0?count/whole:0;return barCell(
-share2,exactCount(count),formatShare(share2))}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
- statements`,build(body){let grid=new SortableTable({caption:"Times and instructions per execution. The median\
- is that of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),
-step:100});body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys()),follow(["order"],()=>grid.mark(
-state.order))},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??[];return facts.
-length?folded("What all statements have in common",factList(facts)):null}function columns2(){let times=orders2.
-map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
-counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
-timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
-{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
-cell:i=>number(sureText(times[i]))},{id:"interval",title:"interval",wide:!0,cell:i=>cell(miniature(times[i],at2)??
-"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(medians[orders2.
-length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),{class:"\
-number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
-cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"name",rising:!0,value:i=>i,cell:nameCell2},...times.
-some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"warnings",title:"warnings",wide:!0,
-number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
-i)?null:"faint"})}]}function nameCell2(i){let{label,variant,what}=orders2[i];return make("th",{scope:"row",class:"\
-name"},button(label,()=>{},{class:"link",title:what===label?null:what}),variant?make("span",{class:"variant"},
-variant):null,make("span",{class:"narrow-only"},trustOf(i)))}function trustOf(i){let{warnings:warnings2,error}=orders2[i];
-return error?badge("failed","tone-bad"):warnings2.length?badge(plural(warnings2.length,"warning"),"tone-warn",
-warnings2.join(`
-`)):null}function sureness(time){return!time||time.low_s===null||time.high_s===null||!(time.low_s>0)?null:(time.
-high_s-time.low_s)/2/time.median_s}function sureText(time){let part=sureness(time);return part===null?"":part>
-0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time){if(!time)return"";let blocks=time.
-processes.map(process=>process.length);return`${time.processes.length} × ${Math.min(...blocks)}`}function whiskerScale(times){
-let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).filter(end=>end>0),[low,
-high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,scale=linearScale(
-paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time,at2){if(!time||
-!((time.low_s??time.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,"ari\
-a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
-high_s,middle:time.median_s,y:9,size:4}),svg}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
+state.search),rows=[];return total.forEach((weight,fn)=>{weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var HEIGHT3=58,GAP=18,LEFT2=50,TOP3=20,BELOW3=20,NARROW2=640,APART=.1,WIDTH2=.1,resourcesPanel={id:"strip",title:"\
 Resources over time",build(body){let strip=null;follow(["run"],()=>{let resources=currentRun()?.resources;strip=
 resources&&resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?elementsOf2(strip):[])}),
 onChange(["run","thread","activity","view","range"],()=>{strip&&showWindow2(strip)})},applies:()=>head.runs.some(
@@ -1047,15 +941,15 @@ moment:null,boxes:[],bands:draw("g"),cursors:[]});function elementsOf2(strip){le
 at_s,curves),named={title:"CPU, memory and threads over time",described:summary,least:200},{slider,readout}=explorer(
 {label:"Moment of the recording",count:at_s.length,rest:0,summary,describe:moment=>valuesAt(strip,moment),nearest:(x,y)=>nearest(
 strip,x,y),onMove:moment=>{strip.moment=moment,showMoment(strip)},onEnter:moment=>goTo2(at_s,moment)},plotFigure(
-named,(svg,width)=>paint5(strip,svg,width)));return[slider,readout]}var rangesOf=(at_s,curves)=>[`recorded for\
+named,(svg,width)=>paint4(strip,svg,width)));return[slider,readout]}var rangesOf=(at_s,curves)=>[`recorded for\
  ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.max(...values))}`)].
-join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,each=beside?(width-
-2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?0:i*(HEIGHT2+TOP4+
-BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-1]],[x,right]);
+join(" · ");function paint4(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,each=beside?(width-
+2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP3+(beside?0:i*(HEIGHT3+TOP3+
+BELOW3)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT3],across=linearScale([at_s[0],at_s[at_s.length-1]],[x,right]);
 return{curve,x,y,right,bottom,across,up:linearScale([0,largest(curve)],[bottom,y])}});boxes.forEach(box=>paintCurve(
 at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw("g",{class:"str\
 ip-cursor"})));return Object.assign(strip,{boxes,bands,cursors}),showMoment(strip),showWindow2(strip),boxes[boxes.
-length-1].bottom+BELOW4}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{curve,x,y,
+length-1].bottom+BELOW3}var largest=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{curve,x,y,
 right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).toFixed(
 1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right},${bottom}`].
 join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(x,y,right,
@@ -1063,7 +957,7 @@ y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:
 kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,y+4,curve.
 text(largest(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(x,bottom+
 14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-anchor":"en\
-d"}))}function nearest({at_s,boxes},x,y){let over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??boxes[boxes.
+d"}))}function nearest({at_s,boxes},x,y){let over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW3)??boxes[boxes.
 length-1],part=Math.min(1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),
 low=0;for(let high=at_s.length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>
 0&&at2-at_s[low-1]<at_s[low]-at2?low-1:low}var valuesAt=({at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.
@@ -1076,33 +970,28 @@ let[from,to]=(range??[]).map(part=>x+part*(right-x));return draw("rect",{x:from,
 y,class:"window-band"})}))}function sharesAxis(at_s){let run=currentRun();if(state.view!=="chronological"||!isTimed(
 run)||state.thread==="all"&&run.threads.length>1)return!1;let seen_s=currentTree().total[0]*run.weight_s;return run.
 weight_s>0&&Math.abs(seen_s/at_s[at_s.length-1]-1)<APART}function goTo2(at_s,moment){if(!sharesAxis(at_s))return;
-let part=(at_s[moment]-at_s[0])/(at_s[at_s.length-1]-at_s[0]),from=Math.min(1-WIDTH,Math.max(0,part-WIDTH/2));
-setState({range:[from,from+WIDTH]},"strip")}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
-return;let{functions:functions2,per_call_s,sides:sides2,unseen}=sampledComparison,parts2=[headline(sampledComparison.
-headline,sides2,sampledComparison.grade),callTimes(per_call_s),make("p",{class:"unseen"},unseen),foldedRemarks(
-sampledComparison),differences(functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==
-null};function callTimes({a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([
-a,b]),against=change===NOISE?"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures(
-[["A, one call",textA,"on average"],["B, one call",textB,change?against:"on average"]])}function differences(rows){
+let part=(at_s[moment]-at_s[0])/(at_s[at_s.length-1]-at_s[0]),from=Math.min(1-WIDTH2,Math.max(0,part-WIDTH2/2));
+setState({range:[from,from+WIDTH2]},"strip")}var NOISE="noise",{functions=[]}=head.comparison??{},sampledComparisonPanel={id:"comparison",title:"Functions \
+that differ",build(body){body.append(differences(functions))},applies:()=>functions.length>0};function differences(rows){
 let changed=rows.filter(row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.
 max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=new SortableTable({caption:"Self or \
-total share of each function: the difference in points, with its interval.",columns:columns3(at2),sort:"differ\
+total share of each function: the difference in points, with its interval.",columns:columns2(at2),sort:"differ\
 ence",key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make(
 "input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.
 checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.
 hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more tha\
 n the noise.");follow(["search"],show),onChange(["selected"],()=>grid.mark(state.selected));let noise=rows.length-
 changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"check"},
-all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
+all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns2(at2){
 let share2=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
 cell:row=>barCell(row[side2],[make("span",{class:"share"},formatShare(row[side2]))," ",make("span",{class:"int\
 erval"},`±${(row.halves[side2]*100).toFixed(1)}`)])}),wide={wide:!0,rising:!0};return[{id:"name",title:"funct\
-ion",rising:!0,value:nameOf2,cell:nameCell3},share2("a"),share2("b"),{id:"difference",title:"difference",hint:"\
+ion",rising:!0,value:nameOf,cell:nameCell2},share2("a"),share2("b"),{id:"difference",title:"difference",hint:"\
 changes first, largest first",value:weightOf,cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"\
-interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(
-shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(
-badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.name[row.function],shareOf2=row=>row.of===
-"self"?"self":"total",weightOf=row=>(row.change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make(
+interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",...wide,value:shareOf,cell:row=>cell(
+shareOf(row),{class:"faint words"})},{id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(
+badge(change,`change-${change}`))}]}var nameOf=row=>head.functions.name[row.function],shareOf=row=>row.of==="s\
+elf"?"self":"total",weightOf=row=>(row.change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell2(row){return make(
 "th",{scope:"row",class:`name ${row.change}`},functionLink(row.function))}function intervalCell({a,b,low,high,
 change},at2){let title=low===null||high===null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} po\
 ints`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","aria-label":title});return svg.append(
@@ -1156,9 +1045,9 @@ total/whole):""),codeCell(text))}function scrollToHottest(holder,rows){let heatO
 ()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MAX_FRAMES=12,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make("\
 div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
 ...selected===null?[]:stack(selected))};follow(["run","thread","activity","selected"],()=>{let{selected}=state;
-figures.replaceChildren(...selected===null?nothing2():about2(selected)),showPlace()}),onChange(["cursor"],(_,changed)=>{
+figures.replaceChildren(...selected===null?nothing2():about(selected)),showPlace()}),onChange(["cursor"],(_,changed)=>{
 changed.includes("selected")||showPlace()})},applies:hasGraph},nothing2=()=>[hint("No function is selected. Cl\
-ick a frame, or a row of the table, to select one."),...hotLines()];function about2(fn){let tree2=currentTree(),
+ick a frame, or a row of the table, to select one."),...hotLines()];function about(fn){let tree2=currentTree(),
 costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[make("div",{class:"detai\
 ls-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button("clear",()=>setState({selected:null}),
 clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-list"},figure("self",costs3.self[fn],tree2),
@@ -1198,14 +1087,14 @@ chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function s
 let run=currentRun();if(run.threads.length<2)return[];if(head.kind==="comparison")return[sideChooser(head.comparison?.
 names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||1,weights=weightsOf4(state.run,run.threads.length),
 order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),several=new Set(run.threads.map(thread=>thread.pid)).
-size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(
+size>1,shareOf2=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf2(run.threads[i],several)} – ${shareOf2(
 i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value===
 "all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){let{total,waiting:waiting2}=currentRun();
 if(!waiting2)return[];let options=[["all","working and waiting"],["working",`working – ${formatShare((total-
 waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];return[chooser("Time",options,value=>({
 activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(count),[threads,
 amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
-weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?`process ${pid}`:
+weights[thread]+=amounts[pair2]}),weights}var nameOf2=({name,pid,tid},several)=>[name,several?`process ${pid}`:
 "",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
 se-${name.toLowerCase()}`,select2=make("select",{id,change:()=>setState(changes2(select2.value))},options.map(
 ([value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activity"],()=>{select2.
@@ -1237,8 +1126,8 @@ shareBar(share2)];return make("span",{class:"file-title"},figures," ",make("stro
 file"))," ",make("small",{class:"faint"},isUsers2?"with library calls":"in the file itself"))}function fileBody(file,heat){
 let{lines,sampled}=linesOfFile(file),texts=dedented(lines.map(({text})=>text??"")),rows=lines.flatMap((line2,i)=>[
 ...i>0&&line2.number>lines[i-1].number+1?[gapRow()]:[],lineRow(line2,line2.text===null?null:texts[i],heat)]),rest=sampled-
-MAX_LINES;return[tableOf2(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
-function tableOf2(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
+MAX_LINES;return[tableOf(file,rows),...rest>0?[hint(`${exactCount(rest)} more lines have smaller shares.`)]:[]]}
+function tableOf(file,rows){let body=make("tbody",{},rows);listenToRows(body),setTabStop(body,row=>row.classList.
 contains("chosen-line"));let heads=["line",...isDifference?["A","B","difference"]:["self","total"],"source"].map(
 name=>make("th",{scope:"col"},name));return make("div",{class:"scroll"},make("table",{class:"source"},make("ca\
 ption",{class:"off-screen"},`Lines of ${file} with their shares`),make("thead",{},make("tr",{},heads)),body))}
@@ -1256,14 +1145,14 @@ let{a,b}=line2,points=a||b?formatPoints(b-a):"";return[...[a,b].map(share2=>numb
 "")),cell(points,{class:`number ${changeOf(line2)}`})]}function scrollToSelected(list){let rows=[...list.querySelectorAll(
 ".chosen-line")],heatOf=row=>Number(row.style.getPropertyValue("--heat"));if(!rows.length||rows.some(row=>row.
 contains(document.activeElement)))return;let at2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best).getBoundingClientRect().
-top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS2=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+top-list.getBoundingClientRect().top;list.scrollTop+=at2-list.clientHeight/3}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
 "icicle","flame"],chains:["folded","unfolded"],theme:["auto","light","dark"],activity:["all","working","waitin\
 g"]};function writeFragment(state2,initial){let parts2=new URLSearchParams;for(let[name,value]of Object.entries(
 state2)){if(value===initial[name]||value===null)continue;let text=Array.isArray(value)?value.map(part=>part.toPrecision(
 9)).join(","):String(value);parts2.set(name,text)}return parts2.toString()}function readFragment(fragment,initial,contents){
 let state2={...initial};for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;
 let value=valueOf(name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,
-contents)}function valueOf(name,text){return NUMBERS2.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
+contents)}function valueOf(name,text){return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
 "thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(
 WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);
 return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.
@@ -1273,17 +1162,16 @@ thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initia
 (state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),
 state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
 state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
-fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
-read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
+fn.length,functions:head.functions.name.length,orders:head.orders?.length??1});function followAddress(){read(),
+onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
 addEventListener("popstate",read)}function write(state2,changed,origin){if(location.protocol==="about:")return;
 let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`#${fragmentOf(state2)}`;changed.
 every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
-null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
-historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,awaitsPanel,sourceLinesPanel,callersAndCalleesPanel,
-operatorsPanel,processesPanel,factsPanel,notesPanel];async function start(){let place3=document.getElementById(
-"profkit");try{await unpackColumns(),followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,
-PANELS)}catch(error){let reason=error instanceof Error?error.message:String(error);throw place3.textContent=`T\
-his report cannot be shown: ${reason}. Use a browser from 2024 or later.`,error}finally{place3.removeAttribute(
-"aria-busy")}}start();return __toCommonJS(main_exports);})();
+null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,summaryPanel,documentPanel,orderPanel,sampledComparisonPanel,resourcesPanel,selectedFunctionPanel,
+hotFunctionsPanel,awaitsPanel,sourceLinesPanel,callersAndCalleesPanel,operatorsPanel,processesPanel,factsPanel,
+notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),followAddress(),
+followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof Error?
+error.message:String(error);throw place3.textContent=`This report cannot be shown: ${reason}. Use a browser fr\
+om 2024 or later.`,error}finally{place3.removeAttribute("aria-busy")}}start();return __toCommonJS(main_exports);})();

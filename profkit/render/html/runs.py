@@ -17,7 +17,6 @@ from profkit.render.html.document import Columns
 from profkit.render.html.functions import FunctionTable
 from profkit.render.html.lines import MAX_FUNCTIONS, add_lines, line_weights
 from profkit.render.html.samples import add_order, add_stacks, add_totals, resource_curves
-from profkit.render.html.tables import Block
 from profkit.render.views.costs import Scale, scale_of
 from profkit.render.views.sampled import IsLibrary
 from profkit.render.views.source import SourceLines
@@ -119,8 +118,8 @@ class PageRun:
     """The same by thread (its index, or `all`) and activity; None if nothing can be chosen."""
     waiting: Collection[int] = ()
     """Indexes of the stacks of waiting threads."""
-    tables: Mapping[str, Sequence[Block]] = field(default_factory=dict)
-    """Contents of the panels of tables, by panel, with texts that are safe to show."""
+    tables: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
+    """Blocks of the panels of tables, by panel, with texts that are safe to show."""
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
     """By thread: totals of functions (name and file) that differ from those of the stacks."""
 
@@ -161,14 +160,9 @@ class PageRuns:
             self._lines.setdefault(function, line)
         self._objects.append(self._object(run, scale_of(summed), lines.by_function))
 
-    def head(self, kind: str, title: str) -> dict[str, object]:
+    def head(self, kind: str) -> dict[str, object]:
         """Return the head of a page of this kind with all added runs."""
-        return {
-            "kind": kind,
-            "title": visible(title),
-            **self._table.head(self._lines),
-            "runs": self._objects,
-        }
+        return {"kind": kind, **self._table.head(self._lines), "runs": self._objects}
 
     def _add_totals(self, run: PageRun, prefix: str, keys: Sequence[int]) -> None:
         add_totals(self.columns, prefix, zip(keys, run.profile.totals, strict=False))

@@ -10,12 +10,17 @@ from profkit.errors import UsageError
 from profkit.model.profile import Profile, Value
 from profkit.model.run import Run
 from profkit.model.session import SessionState
+from profkit.render.document import Document
+from profkit.render.escape import visible
+from profkit.render.html.blocks import page_blocks, whole
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.html.tables import run_tables
 from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
+from profkit.render.views.awaits import await_blocks
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.memory import value_title
+from profkit.render.views.operators import trace_blocks
+from profkit.render.views.processes import process_blocks
 from profkit.render.views.sampled import Report, build_report, library_test, only_active
 from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import Summaries, summary
@@ -60,8 +65,8 @@ def sampled_html(
     for run in others:
         waiting = _waiting(run, source)
         page.add(_summed_up(_page_run(run, (), waiting), run, sum_samples(run.profile or Profile()), source))
-    head = page.head("sampled", f"{info.label} – profkit")
-    return html_page({**head, "initial": opening.view}, page.columns)
+    head = {"title": visible(f"{info.label} – profkit"), **page.head("sampled"), "initial": opening.view}
+    return html_page(head, page.columns)
 
 
 def _waiting(run: Run, source: SourceLines) -> Collection[int]:
@@ -142,8 +147,24 @@ def _page_run(run: Run, notes: Sequence[str], waiting: Collection[int]) -> PageR
         facts=facts(run),
         resources=sampled_points(run),
         notes=(*notes, *_notes(run)),
-        tables=run_tables(run),
+        tables=_tables(run),
     )
+
+
+def _tables(run: Run) -> dict[str, list[dict[str, object]]]:
+    """Return the blocks of the panels that only some runs have, by panel."""
+    info, options = run.info, whole(DEFAULTS)
+    profile = run.profile or Profile()
+    is_library = library_test(info.region.file, profile.frames)
+    documents: dict[str, Document] = {
+        "awaits": await_blocks(info, options),
+        "operators": trace_blocks(run.trace, options),
+        "processes": process_blocks(run.merged, info, options, profile.total_weight, is_library)
+        if run.merged
+        else (),
+    }
+    found = {name: page_blocks(document) for name, document in documents.items()}
+    return {name: blocks for name, blocks in found.items() if blocks}
 
 
 def _label(run: Run) -> str:

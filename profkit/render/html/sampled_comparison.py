@@ -10,22 +10,14 @@ from profkit.model.comparison import (
     FunctionComparison,
     SampledComparison,
 )
-from profkit.render.document import Fact
 from profkit.render.escape import visible
-from profkit.render.formatting import Part
+from profkit.render.html.blocks import document_head, whole
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.views.findings import finding_text
 from profkit.render.views.sampled import library_test
-from profkit.render.views.sampled_comparison import (
-    functions_to_name,
-    headline,
-    rule_sentence,
-    runs_of,
-    unseen_sentence,
-    warnings_of,
-)
+from profkit.render.views.sampled_comparison import functions_to_name
+from profkit.render.views.sampled_comparison_report import sampled_comparison
 from profkit.render.views.source import source_of
 
 _SOURCE_BYTES = 400_000
@@ -40,28 +32,23 @@ def sampled_comparison_html(
     source = source_of((*comparison.a.runs, *comparison.b.runs), options.source_root)
     is_library = library_test(first.region.file, comparison.both.frames)
     page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
-    names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
     title = f"{comparison.a.name} → {comparison.b.name}"
-    facts, totals = _facts(comparison), _totals(comparison)
-    notes = [finding_text(note) for note in comparison.notes]
-    page.add(PageRun(first.id, title, comparison.both, facts=facts, notes=notes, totals=totals))
-    head = {**page.head("comparison", f"{title} – profkit"), "comparison": _comparison(comparison, names)}
-    return html_page({**head, "initial": {"thread": _opening_side(comparison)}}, page.columns)
+    page.add(PageRun(first.id, title, comparison.both, totals=_totals(comparison)))
+    return html_page(
+        {
+            **page.head("comparison"),
+            **document_head(sampled_comparison(comparison, whole(options)), title),
+            "comparison": _comparison(comparison),
+            "initial": {"thread": _opening_side(comparison)},
+        },
+        page.columns,
+    )
 
 
 def _opening_side(comparison: SampledComparison) -> int:
     """Return the side on which the function of the headline has more of the time: A is 0, B is 1."""
     changed = functions_to_name(comparison)
     return 0 if changed and changed[0].reported.difference.value < 0 else 1
-
-
-def _facts(comparison: SampledComparison) -> list[Fact]:
-    a, b = runs_of(comparison)
-    return [
-        Fact("A", (Part(a),)),
-        Fact("B", (Part(b),)),
-        Fact("changes", (Part(rule_sentence(comparison)),)),
-    ]
 
 
 def _totals(comparison: SampledComparison) -> Sequence[Mapping[tuple[str, str], int]]:
@@ -75,23 +62,11 @@ def _totals(comparison: SampledComparison) -> Sequence[Mapping[tuple[str, str], 
     )
 
 
-def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict[str, object]:
-    call_s = comparison.call_s
+def _comparison(comparison: SampledComparison) -> dict[str, object]:
     numbers = _numbers(comparison)
     return {
-        "headline": visible(headline(comparison)),
-        "grade": comparison.grade.value,
-        "names": dict(names),
-        "sides": dict(zip("ab", runs_of(comparison), strict=True)),
-        "per_call_s": {
-            "a": None if call_s is None else call_s.a.value,
-            "b": None if call_s is None else call_s.b.value,
-            "change": None if call_s is None else call_s.difference.change.value,
-        },
+        "names": {"a": visible(comparison.a.name), "b": visible(comparison.b.name)},
         "functions": [_function(function, numbers) for function in comparison.functions],
-        "unseen": visible(unseen_sentence(comparison)),
-        "warnings": [visible(f"{sides}: {text}") for sides, text in warnings_of(comparison)],
-        "notes": [visible(finding_text(note)) for note in comparison.notes],
     }
 
 

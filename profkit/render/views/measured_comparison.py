@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from profkit.comparing.times import MIN_RUNS
@@ -33,6 +33,7 @@ from profkit.render.formatting import (
 from profkit.render.options import ReportOptions
 from profkit.render.views.findings import finding_text
 from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, headed_warning, time_row, uncertainty
+from profkit.render.views.timed import pooled
 from profkit.render.views.verdicts import counts_sentence, times_sentence, undetected
 from profkit.transforms.origin import standard_file
 
@@ -74,10 +75,8 @@ def side_names(comparison: MeasuredComparison) -> tuple[str, str]:
 
 def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
     """Summarize the times of a side; several runs are pooled."""
-    timings = [run.measurement.timing for run in runs if run.measurement and run.measurement.timing]
-    if not timings:
-        return None
-    return time_row(replace(timings[0], processes=tuple(p for timing in timings for p in timing.processes)))
+    timing = pooled(runs)
+    return None if timing is None else time_row(timing)
 
 
 def sentences(order: OrderCompared, subject: str = "B") -> Iterator[tuple[str, str, Tone]]:
@@ -261,8 +260,8 @@ PYTHON_WHAT = "self instructions per execution, including native code, with CPyt
 WHAT = "instructions per execution, including callees, without memory allocators"
 
 
-_LIMIT, _LIMIT_OF_FEW, _FEW = 15, 5, 4
-"""Number of functions of a single order, of each of several, and the maximum number of orders."""
+_LIMIT, _LIMIT_OF_FEW, _FEW, _LIMIT_OF_PAGES = 15, 5, 4, 200
+"""Number of functions of a single order, of each of several, the maximum number of orders, and of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +305,8 @@ def shown_deltas(
         for order in comparison.orders
         if order.counts and (order.counts.functions or order.counts.python)
     ]
-    if options.limit is None and len(counted) > _FEW:
+    if options.limit is None and len(counted) > _FEW and not options.whole:
         return []
     limit = options.limit or (_LIMIT if len(counted) == 1 else _LIMIT_OF_FEW)
+    limit = options.limit or _LIMIT_OF_PAGES if options.whole else limit
     return [(order, counts, limit) for order, counts in counted]

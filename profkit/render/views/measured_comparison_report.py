@@ -10,6 +10,7 @@ from profkit.model.comparison import (
     MeasuredComparison,
     OrderCompared,
     PythonFunctionDelta,
+    Verdict,
 )
 from profkit.model.measurement import MeasuredRun
 from profkit.render.document import (
@@ -27,6 +28,7 @@ from profkit.render.document import (
     Table,
     Title,
     cells,
+    folded_remarks,
     more_than,
 )
 from profkit.render.escape import short
@@ -51,6 +53,7 @@ from profkit.render.views.measured_comparison import (
     function_text,
     grid_of,
     headline,
+    order_words,
     python_place,
     remarks_of,
     sentences,
@@ -63,6 +66,7 @@ from profkit.render.views.measured_comparison import (
     warnings_of,
 )
 from profkit.render.views.measured_header import measured_facts
+from profkit.render.views.timed import Interval, bounds_column, distribution, pooled
 from profkit.transforms.origin import standard_file
 
 _LONGEST = 60
@@ -83,12 +87,17 @@ def measured_comparison(comparison: MeasuredComparison, options: ReportOptions =
     if len(orders) == 1:
         yield Section("B against A", "per execution")
         yield Facts([Fact(name, (Part(text, tone),)) for name, text, tone in sentences(orders[0])])
-    else:
-        yield from _times(orders)
+    if len(orders) > 1 or options.whole:
+        yield from _times(orders, is_drawn=options.whole)
+    if len(orders) > 1:
         yield from _counts(comparison)
         yield Facts(list(_obstacles(orders)), gap=True)
+    yield from _distributions(comparison) if options.whole else ()
     yield from _deltas(comparison, options)
-    yield Facts(list(_warnings_and_notes(comparison)), gap=True)
+    warnings = list(_warnings(comparison))
+    notes = [Fact("note", (Part(text),)) for text in remarks_of(comparison)]
+    remarks = [Facts([*warnings, *notes], gap=True)]
+    yield from folded_remarks(remarks, len(warnings), len(notes)) if options.whole else remarks
 
 
 def _header_facts(comparison: MeasuredComparison, a: str, b: str) -> list[Fact]:
@@ -108,7 +117,7 @@ def _batch_fact(side: str, runs: Sequence[MeasuredRun], name: str) -> Fact:
     return Fact(side, parts)
 
 
-def _times(orders: Sequence[OrderCompared]) -> Iterator[Block]:
+def _times(orders: Sequence[OrderCompared], *, is_drawn: bool) -> Iterator[Block]:
     """Yield the table of times of several orders; nothing if none was timed."""
     timed = [(order, order.times) for order in orders if order.times is not None]
     if not timed:
@@ -120,6 +129,9 @@ def _times(orders: Sequence[OrderCompared]) -> Iterator[Block]:
     intervals = [
         "" if low is None or high is None else f"{change(low)} to {change(high)}" for low, high in known
     ]
+    ratios = [
+        Interval(one.ratio, one.low, one.high, _PLOTTED.get(one.verdict, Tone.FAINT)) for _, one in timed
+    ]
     yield Section("Times", "per execution; B against A")
     yield Table(
         [
@@ -128,9 +140,23 @@ def _times(orders: Sequence[OrderCompared]) -> Iterator[Block]:
             Column("B", cells(both[len(timed) :])),
             Column("change", changes),
             Column("interval", cells(intervals, Tone.FAINT)),
+            *([bounds_column("faster | slower", ratios, 1.0)] if is_drawn else []),
             Column("verdict", cells(verdict_words(one) for _, one in timed), Role.WORDS),
         ]
     )
+
+
+_PLOTTED = {Verdict.SLOWER: Tone.BAD, Verdict.FASTER: Tone.GOOD}
+
+
+def _distributions(comparison: MeasuredComparison) -> Iterator[Block]:
+    """Yield the times of both sides of each order, and its sentences if there are several."""
+    for order in comparison.orders:
+        if len(comparison.orders) > 1:
+            yield Section(short(order.name, _LONGEST), order_words(order))
+            yield Sentences([sentence for _, sentence, _ in sentences(order)], Tone.PLAIN)
+        sides = zip(("A", "B"), side_names(comparison), (order.a, order.b), strict=True)
+        yield from distribution([(f"{side}: {name}", pooled(runs)) for side, name, runs in sides])
 
 
 def _strong(tone: Tone) -> Tone:
@@ -172,12 +198,14 @@ def _deltas(comparison: MeasuredComparison, options: ReportOptions) -> Iterator[
         if counts.python:
             yield Section(f"Difference by Python function{owner}", PYTHON_WHAT)
             rows = counts.python[:limit]
-            yield _delta_table(rows, [(row.name, python_place(row)) for row in rows])
+            places = [(row.name, python_place(row)) for row in rows]
+            yield _delta_table(rows, places, is_drawn=options.whole)
             yield from more_than(len(rows), len(counts.python), "function")
         kind = "native function" if counts.python else "function"
         yield Section(f"Difference by {kind}{owner}", f"self instructions per execution{standardized}")
         functions = counts.functions[:limit]
-        yield _delta_table(functions, [function_text(row.name) for row in functions])
+        places = [function_text(row.name) for row in functions]
+        yield _delta_table(functions, places, is_drawn=options.whole)
         yield from more_than(len(functions), len(counts.functions), "function")
         yield Remark(f"Memory allocators, not included: {signed(counts.allocators.delta)}")
         yield from calls_blocks(counts.calls[:limit], len(counts.calls), owner)
@@ -189,23 +217,30 @@ def _deltas(comparison: MeasuredComparison, options: ReportOptions) -> Iterator[
 
 
 def _delta_table(
-    rows: Sequence[FunctionDelta | PythonFunctionDelta], functions: Sequence[tuple[str, str]]
+    rows: Sequence[FunctionDelta | PythonFunctionDelta],
+    functions: Sequence[tuple[str, str]],
+    *,
+    is_drawn: bool,
 ) -> Table:
     return Table(
         [
-            *_figures(rows),
+            *_figures(rows, is_drawn=is_drawn),
             Column("function", cells(name for name, _ in functions), Role.NAME),
             Column("where", cells((where for _, where in functions), Tone.FAINT), Role.PLACE),
         ]
     )
 
 
-def _figures(rows: Sequence[FunctionDelta | PythonFunctionDelta | CallDelta]) -> list[Column]:
+def _figures(
+    rows: Sequence[FunctionDelta | PythonFunctionDelta | CallDelta], *, is_drawn: bool = False
+) -> list[Column]:
     both = counts_alike([row.a for row in rows] + [row.b for row in rows])
     tones = [Tone.BAD if row.delta > 0 else Tone.STRONG for row in rows]
     deltas = signed_alike([row.delta for row in rows])
+    most = max((abs(row.delta) for row in rows), default=0) or 1
+    heats = [row.delta / most if is_drawn else None for row in rows]
     return [
-        Column("Δ", [Cell(text, tone) for text, tone in zip(deltas, tones, strict=True)]),
+        Column("Δ", list(map(Cell, deltas, tones, heats))),
         Column("A", cells(both[: len(rows)], Tone.FAINT)),
         Column("B", cells(both[len(rows) :], Tone.FAINT)),
     ]
@@ -224,10 +259,8 @@ def _call(row: CallDelta) -> Call:
     return Call(row.name, f"{through}{standard_file(row.file)}".strip(), row.depth, row.last)
 
 
-def _warnings_and_notes(comparison: MeasuredComparison) -> Iterator[Fact]:
+def _warnings(comparison: MeasuredComparison) -> Iterator[Fact]:
     for found in warnings_of(comparison):
         heading, reason = warning_parts(found)
         tone = Tone.FAINT if found.is_allowed_for else Tone.WARN
         yield Fact(heading, (Part(found.about, Tone.STRONG), Part(reason, tone)))
-    for text in remarks_of(comparison):
-        yield Fact("note", (Part(text),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 
 from profkit.model.measurement import (
@@ -18,21 +19,22 @@ from profkit.model.workorder import Language, Level
 from profkit.render.document import Fact
 from profkit.render.escape import visible
 from profkit.render.formatting import Part, Tone, count, moment, place, time_text
+from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.causes import note_texts
 from profkit.render.views.header import process_parts
 from profkit.render.views.measured import UsageRow
 from profkit.units import format_bytes, format_duration
 
 _MAX_LINES = 12
-"""Maximum number of lines of a statement or setup; JSON has them all."""
+"""Maximum number of lines of a statement or setup; JSON and pages have them all."""
 _TIMED, _COUNTED, _BATCH = "timed in", "counted in", "measurement"
 _Groups = dict[str, tuple[Fact, ...]]
 
 
-def measured_facts(runs: Sequence[MeasuredRun]) -> tuple[Fact, ...]:
+def measured_facts(runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULTS) -> tuple[Fact, ...]:
     """Return the header lines that are true for all of the runs, escaped."""
-    started = _started(runs)
-    each = [_by_name(run, started) for run in runs]
+    started, most = _started(runs), sys.maxsize if options.whole else _MAX_LINES
+    each = [_by_name(run, started, most) for run in runs]
     names = dict.fromkeys(name for groups in each for name in groups)
     if len(runs) > 1:
         # It is in the title.
@@ -40,9 +42,9 @@ def measured_facts(runs: Sequence[MeasuredRun]) -> tuple[Fact, ...]:
     return tuple(fact for name in names for fact in _shared(name, each))
 
 
-def _by_name(run: MeasuredRun, started: list[Part]) -> _Groups:
+def _by_name(run: MeasuredRun, started: list[Part], most_lines: int) -> _Groups:
     groups: dict[str, list[Fact]] = {}
-    for name, parts in _all(run, started):
+    for name, parts in _all(run, started, most_lines):
         facts = groups.setdefault(name, [])
         if parts:
             facts.append(Fact(name, tuple(parts)))
@@ -57,12 +59,12 @@ def _shared(name: str, each: Sequence[_Groups]) -> tuple[Fact, ...]:
     return found.pop() if len(found) == 1 else ()
 
 
-def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part]]]:
+def _all(run: MeasuredRun, started: list[Part], most_lines: int) -> Iterator[tuple[str, list[Part]]]:
     info, order, measured = run.info, run.info.order, run.measurement
-    yield from _what(order, info.process.cwd)
+    yield from _what(order, info.process.cwd, most_lines)
     yield "labels", [Part(visible(f"{name}={value}")) for name, value in order.labels]
     yield "mode", _mode(order)
-    yield "started", started
+    yield "started", started if info.started_ns else []
     timing, counts = (measured.timing, measured.instructions) if measured else (None, None)
     yield "state", _state(order, [one.freshness for one in (timing, counts) if one is not None])
     yield _TIMED, _place(timing.measured_in, order.program) if timing else []
@@ -70,32 +72,32 @@ def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part
     entered = order.source_cmd or tuple(filter(None, [order.python]))
     yield "entered by", [Part(visible(shlex.join(entered)))] if entered else []
     yield "env", [Part(visible(f"{name}={value}")) for name, value in order.env]
-    yield _BATCH, [Part(visible(info.batch))]
-    yield "process", process_parts(info.process)
+    yield _BATCH, [Part(visible(info.batch))] if info.batch else []
+    yield "process", process_parts(info.process) if info.process.pid else []
     yield "command", [Part(visible(shlex.join(info.process.argv)))] if info.process.argv else []
     for text in note_texts(info.notes):
         yield "note", [Part(visible(text), Tone.WARN)]
 
 
-def _what(order: OrderInfo, cwd: str) -> Iterator[tuple[str, list[Part]]]:
+def _what(order: OrderInfo, cwd: str, most_lines: int) -> Iterator[tuple[str, list[Part]]]:
     if order.program is not None:
         yield "program", [Part(visible(order.what), Tone.STRONG)]
     elif order.file:
         at = place(order.file, order.line, cwd)
         yield "function", [Part(visible(at), Tone.STRONG), Part(visible(order.what))]
     else:
-        yield from _lines("statement", order.what, Tone.STRONG)
-    yield from _lines("setup", order.setup)
-    yield from _lines("global setup", order.global_setup)
+        yield from _lines("statement", order.what, most_lines, Tone.STRONG)
+    yield from _lines("setup", order.setup, most_lines)
+    yield from _lines("global setup", order.global_setup, most_lines)
 
 
-def _lines(name: str, text: str, tone: Tone = Tone.PLAIN) -> Iterator[tuple[str, list[Part]]]:
+def _lines(name: str, text: str, most: int, tone: Tone = Tone.PLAIN) -> Iterator[tuple[str, list[Part]]]:
     """Yield a header line for each line of the text."""
     lines = text.strip("\n").expandtabs(4).splitlines()
-    for line in lines[:_MAX_LINES]:
+    for line in lines[:most]:
         yield name, [Part(visible(line), tone)]
-    if len(lines) > _MAX_LINES:
-        yield name, [Part(f"… {count(len(lines) - _MAX_LINES, 'more line')}", Tone.FAINT)]
+    if len(lines) > most:
+        yield name, [Part(f"… {count(len(lines) - most, 'more line')}", Tone.FAINT)]
 
 
 def _mode(order: OrderInfo) -> list[Part]:

@@ -43,7 +43,7 @@ from profkit.render.views.measured import (
 )
 from profkit.render.views.measured_header import measured_facts
 from profkit.render.views.measurement_warnings import warning_text
-from profkit.render.views.timed import numbers_text, time_columns, time_facts
+from profkit.render.views.timed import distribution, numbers_text, pooled, time_columns, time_facts
 
 _LONGEST = 60
 """Longest label of a table or a list, in characters."""
@@ -51,21 +51,23 @@ _LONGEST = 60
 
 def measured(runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULTS) -> Document:
     """Yield the report of measured runs, in their order; raise `UsageError` if a thread is selected."""
-    return _blocks(order_rows(runs, options), options)
+    return measured_blocks(order_rows(runs, options), options)
 
 
-def _blocks(rows: Sequence[OrderRow], options: ReportOptions) -> Iterator[Block]:
+def measured_blocks(rows: Sequence[OrderRow], options: ReportOptions) -> Iterator[Block]:
+    """Yield the report of orders; that of several in a page is about their figures alone."""
     if not rows:
         yield Remark("Nothing was measured.", Tone.PLAIN)
         return
     runs = [row.run for row in rows]
     yield _title(runs)
-    yield Facts(measured_facts(runs))
-    yield from _times(rows)
+    yield Facts(measured_facts(runs, options))
+    yield from _times(rows, options)
     yield from _counts(rows)
     yield from _warnings(rows)
-    yield from _functions(rows, options)
-    yield from _failures(rows)
+    if len(rows) == 1 or not options.whole:
+        yield from _functions(rows, options)
+        yield from _failures(rows)
     if len(rows) == 1 and rows[0].times is None and rows[0].counts is None and runs[0].info.error is None:
         yield Remark("There are no numbers: it ended before a block was measured.", Tone.PLAIN, gap=True)
 
@@ -73,14 +75,14 @@ def _blocks(rows: Sequence[OrderRow], options: ReportOptions) -> Iterator[Block]
 def _title(runs: Sequence[MeasuredRun]) -> Title:
     infos = [run.info for run in runs]
     if len(infos) == 1:
-        return Title(infos[0].label, f"run {infos[0].id}", "Measured:")
+        return Title(infos[0].label, f"run {infos[0].id}" if infos[0].id else "", "Measured:")
     labels, batches = ({info.label for info in infos}, {info.batch for info in infos})
     label = f"{labels.pop()}: {len(infos)} runs" if len(labels) == 1 else f"{len(infos)} statements"
     identity = f"measurement {short(batches.pop(), 40)}" if len(batches) == 1 else ""
     return Title(label, identity, "Measured:", is_name=False)
 
 
-def _times(rows: Sequence[OrderRow]) -> Iterator[Block]:
+def _times(rows: Sequence[OrderRow], options: ReportOptions) -> Iterator[Block]:
     """Yield the minimum, the median with its interval, the numbers of measurements, and distributions."""
     timed = [
         row for row in rows if row.times is not None or (row.run.info.order.mode.times and row.counts is None)
@@ -91,10 +93,11 @@ def _times(rows: Sequence[OrderRow]) -> Iterator[Block]:
     if len(rows) == 1:
         yield Section("Time", "per execution")
         yield Facts(time_facts(known[0], rows[0]))
+        yield from distribution([(rows[0].run.info.label, pooled([rows[0].run]))] if options.whole else [])
     else:
         yield Section("Times", f"per execution; {numbers_text(known)}")
         marks = [_mark({warning.code for warning in row.warnings} - COUNT_WARNINGS) for row in timed]
-        yield _order_table(timed, marks, time_columns(timed))
+        yield _order_table(timed, marks, time_columns(timed, is_drawn=options.whole), rows)
 
 
 def _counts(rows: Sequence[OrderRow]) -> Iterator[Block]:
@@ -110,7 +113,7 @@ def _counts(rows: Sequence[OrderRow]) -> Iterator[Block]:
     else:
         about = COUNT_WARNINGS | {WarningCode.CHANGES_STATE}
         marks = [_mark({warning.code for warning in row.warnings} & about) for row in counted]
-        yield _order_table(counted, marks, count_columns(counted))
+        yield _order_table(counted, marks, count_columns(counted), rows)
 
 
 def _only_counted(row: OrderRow) -> bool:
@@ -126,8 +129,11 @@ def _mark(codes: Set[WarningCode]) -> Cell:
     return Cell("~" if codes == {WarningCode.QUICK} else "!", Tone.WARN)
 
 
-def _order_table(rows: Sequence[OrderRow], marks: Sequence[Cell], figures: Sequence[Column]) -> Table:
-    """Return a table of marks, labels, variants, threads and figures."""
+def _order_table(
+    rows: Sequence[OrderRow], marks: Sequence[Cell], figures: Sequence[Column], among: Sequence[OrderRow]
+) -> Table:
+    """Return a table of marks, labels, variants, threads and figures of orders among all of a report."""
+    numbers = {id(row): number for number, row in enumerate(among)}
     runs = [row.run for row in rows]
     labels = [short(run.info.label, _LONGEST) for run in runs]
     asides = [short(text, _LONGEST) for text in variants(runs)]
@@ -139,7 +145,8 @@ def _order_table(rows: Sequence[OrderRow], marks: Sequence[Cell], figures: Seque
             *([Column("", cells(asides, Tone.FAINT), Role.ASIDE)] if any(asides) else []),
             *([Column("threads", cells(threads, Tone.FAINT))] if len(set(threads)) > 1 else []),
             *figures,
-        ]
+        ],
+        [numbers[id(row)] for row in rows],
     )
 
 

@@ -19,17 +19,14 @@ from profkit.render.document import (
     cells,
     more_than,
 )
-from profkit.render.escape import visible
-from profkit.render.formatting import Tone, amount, count, count_text, factor, moment, place
+from profkit.render.formatting import Tone, amount, count, count_text, factor, place
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.findings import finding_text
 from profkit.render.views.memory import value_title
+from profkit.render.views.sampled_comparison import described
 from profkit.render.views.sampled_comparison_report import MARKS, TONES, sides_head
 from profkit.units import Unit, format_bytes
 
-_TO_MINUTES = len("2026-11-25 12:30")
-_DIGITS = 10
-"""Shown digits of a commit."""
 _MAX_UNCHANGED = 5
 """Unchanged functions that are shown after those that changed."""
 
@@ -142,20 +139,12 @@ def figure_name(value: Value) -> str:
 
 def runs_of(comparison: MemoryComparison) -> tuple[str, str]:
     """Describe each side: `load · 2 runs · 6 calls · 2026-11-25 12:30 · git 0123456789`."""
-    a, b = (" · ".join(_described(side)) for side in (comparison.a, comparison.b))
+    a, b = (described(side, count(_calls(side), "call")) for side in (comparison.a, comparison.b))
     return a, b
 
 
-def _described(side: Side) -> Iterator[str]:
-    labels = ", ".join(dict.fromkeys(info.label for info in side.runs))
-    yield visible(side.name if labels in side.name else f"{labels} ({side.name})")
-    yield count(len(side.runs), "run")
-    calls = sum(len(info.memory.peaks_bytes) for info in side.runs if info.memory is not None)
-    yield count(calls, "call")
-    yield moment(max(info.started_ns for info in side.runs))[:_TO_MINUTES]
-    commits = dict.fromkeys((info.process.git_commit or "")[:_DIGITS] for info in side.runs)
-    if named := ", ".join(commit for commit in commits if commit and commit not in side.name):
-        yield f"git {named}"
+def _calls(side: Side) -> int:
+    return sum(len(info.memory.peaks_bytes) for info in side.runs if info.memory is not None)
 
 
 def rule_sentence(comparison: MemoryComparison) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from profkit.model.run import FunctionPart, Merged, ProcessPart
+from profkit.model.run import FunctionPart, Merged, ProcessPart, RunInfo
 from profkit.model.session import UnprofiledGroup, UnprofiledReason
 from profkit.render.document import (
     Block,
@@ -21,8 +21,10 @@ from profkit.render.document import (
 )
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Tone, count, iso_moment, moment, percent, place
-from profkit.render.views.sampled import Report
+from profkit.render.options import ReportOptions
+from profkit.render.views.sampled import IsLibrary
 from profkit.stats.means import share_interval
+from profkit.units import format_bytes
 
 _MAX_NAMED = 3
 """Most differing processes that are named per function."""
@@ -30,14 +32,16 @@ _FOR_HOSTS = 80
 """Minimum terminal width for hosts and start times of processes."""
 
 
-def process_blocks(merged: Merged, report: Report) -> Iterator[Block]:
-    """Yield tables of a merged run's processes and of functions that differ."""
-    limit, total = report.options.limit, report.scale.total
+def process_blocks(
+    merged: Merged, info: RunInfo, options: ReportOptions, total: int, is_library: IsLibrary
+) -> Iterator[Block]:
+    """Yield tables of a merged run's processes and of functions that differ; `total` is of all samples."""
     rows = process_rows(merged)
-    shown, known = rows[:limit], are_states_known(rows)
+    shown, known = rows[: options.rows(15, 10)], are_states_known(rows)
     cpu = ["" if row.cpu_share is None else f"{row.cpu_share * 100:.0f} %" for row in shown]
     worked = [percent(row.working_share or 0.0, row.samples) for row in shown]
     started = cells((moment(row.started_ns)[:19] for row in shown), Tone.FAINT)
+    memory = Column("peak memory", cells(format_bytes(row.peak_rss_bytes) for row in shown))
     yield Section("Processes", "by working time" if known else "by CPU time")
     yield Table(
         [
@@ -48,6 +52,7 @@ def process_blocks(merged: Merged, report: Report) -> Iterator[Block]:
             Column("calls", cells(count(row.calls) for row in shown)),
             Column("CPU", cells(cpu)),
             *([Column("worked", cells(worked))] if known else []),
+            *([memory] if options.whole else []),
             Column("pid", cells(str(row.pid) for row in shown)),
             Column("started", started, Role.WORDS, _FOR_HOSTS),
             Column("host", cells(short(row.host) for row in shown), Role.WORDS, _FOR_HOSTS),
@@ -55,25 +60,27 @@ def process_blocks(merged: Merged, report: Report) -> Iterator[Block]:
     )
     if len(rows) > len(shown):
         yield Remark(f"… and {len(rows) - len(shown):,} more")
-    yield from _differing(merged, report)
+    yield from _differing(merged, info.process.cwd, options, total, is_library)
 
 
-def _differing(merged: Merged, report: Report) -> Iterator[Block]:
+def _differing(
+    merged: Merged, cwd: str, options: ReportOptions, total: int, is_library: IsLibrary
+) -> Iterator[Block]:
     rows = differing_rows(merged)
-    shown = rows[: report.options.limit]
+    shown = rows[: options.rows(15, 10)]
     if not shown:
         if len(merged.processes) > 1:
             yield Remark("No function's share differs between the processes by more than noise and 5 points.")
         return
-    total, cwd = report.scale.total, report.run.info.process.cwd
-    tones = [Tone.FAINT if report.is_library(row.file) else Tone.PLAIN for row in shown]
+    tones = [Tone.FAINT if is_library(row.file) else Tone.PLAIN for row in shown]
     names = [Cell(row.name, tone) for row, tone in zip(shown, tones, strict=True)]
     places = cells((place(row.file, row.line, cwd) for row in shown), Tone.FAINT)
+    most = options.rows(_MAX_NAMED, _MAX_NAMED) if options.whole else _MAX_NAMED
     yield Section("Shares that differ between processes", "of functions, including their library calls")
     yield Table(
         [
             Column("all", shares((percent(row.share, total) for row in shown), (row.share for row in shown))),
-            Column("share in pid", cells(odd_words(row, _MAX_NAMED) for row in shown), Role.WORDS),
+            Column("share in pid", cells(odd_words(row, most) for row in shown), Role.WORDS),
             Column("function", names, Role.NAME),
             Column("where", places, Role.PLACE),
         ]

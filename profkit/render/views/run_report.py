@@ -79,7 +79,7 @@ def _blocks(report: Report) -> Iterator[Block]:
     if tables.lines:
         yield from _lines(report, tables)
     if run.merged is not None:
-        yield from process_blocks(run.merged, report)
+        yield from process_blocks(run.merged, run.info, options, report.scale.total, report.is_library)
     if len(report.threads) > 1:
         yield from _threads(report)
     yield from details(run)

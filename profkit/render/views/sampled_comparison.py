@@ -151,7 +151,9 @@ def _half(bounded: Estimate | Difference) -> float:
 
 def runs_of(comparison: SampledComparison) -> tuple[str, str]:
     """Describe each side: `plain · 3 runs · 4,321 samples · 2026-11-25 12:30 · git 0123456789`."""
-    a, b = (" · ".join(_described(side, comparison.both.unit)) for side in (comparison.a, comparison.b))
+    a, b = (
+        described(side, amount(side.samples, comparison.both.unit)) for side in (comparison.a, comparison.b)
+    )
     return a, b
 
 
@@ -160,11 +162,16 @@ _DIGITS = 10
 _TO_MINUTES = len("2026-11-25 12:30")
 
 
-def _described(side: Side, unit: Unit) -> Iterator[str]:
+def described(side: Side, size: str) -> str:
+    """Describe a side of a comparison: labels, runs, their size, and the newest moment and commits."""
+    return " · ".join(_described(side, size))
+
+
+def _described(side: Side, size: str) -> Iterator[str]:
     labels = ", ".join(dict.fromkeys(info.label for info in side.runs))
     yield visible(side.name if labels in side.name else f"{labels} ({side.name})")
     yield count(len(side.runs), "run")
-    yield amount(side.samples, unit)
+    yield size
     yield moment(max(info.started_ns for info in side.runs))[:_TO_MINUTES]
     commits = dict.fromkeys((info.process.git_commit or "")[:_DIGITS] for info in side.runs)
     if named := ", ".join(commit for commit in commits if commit and commit not in side.name):

@@ -19,6 +19,7 @@ from profkit.render.document import (
     Sentences,
     Table,
     cells,
+    folded_remarks,
 )
 from profkit.render.formatting import Part, Tone, count, place
 from profkit.render.options import DEFAULTS, ReportOptions
@@ -50,17 +51,20 @@ MARKS = {Change.MORE: "▲", Change.LESS: "▼", Change.NOISE: ""}
 def sampled_comparison(comparison: SampledComparison, options: ReportOptions = DEFAULTS) -> Document:
     """Yield the report of a comparison."""
     yield from sides_head(summary(comparison), runs_of(comparison))
-    yield from _functions(comparison, options)
-    yield from _tree(comparison, options)
+    if not options.whole:  # A page has its own table of functions, and its graph has the calls.
+        yield from _functions(comparison, options)
+        yield from _tree(comparison, options)
+    elif sentence := shares_sentence(comparison):
+        yield Remark(sentence)
     yield Remark(rule_sentence(comparison), gap=True)
     if comparison.grade is Grade.UNCONFIRMED:
         yield Remark(
             "Unconfirmed: the noise between runs is assumed; record three runs per side to measure it."
         )
-    for sides, text in warnings_of(comparison):
-        yield Remark(f"warning on {sides}: {text}", Tone.WARN)
-    for note in comparison.notes:
-        yield Remark(f"note: {finding_text(note)}", Tone.WARN)
+    warnings = [Remark(f"warning on {sides}: {text}", Tone.WARN) for sides, text in warnings_of(comparison)]
+    notes = [Remark(f"note: {finding_text(note)}", Tone.WARN) for note in comparison.notes]
+    remarks = [*warnings, *notes]
+    yield from folded_remarks(remarks, len(warnings), len(notes)) if options.whole else remarks
 
 
 def sides_head(sentences: Sequence[str], runs: Iterable[str]) -> Iterator[Block]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from profkit.model.measurement import WarningCode
-from profkit.render.document import Cell, Column, Fact, Role, cells
+from profkit.model.measurement import MeasuredRun, Timing, WarningCode
+from profkit.render.document import Bounds, Cell, Column, Distribution, Fact, Role, Times, cells
 from profkit.render.formatting import Part, Tone, count, range_of, spread, switches, time_text, times_alike
-from profkit.render.views.measured import OrderRow, TimeRow, uncertainty
+from profkit.render.views.measured import OrderRow, TimeRow, time_row, uncertainty
 from profkit.render.views.measured_header import usage_facts
 
 _CELLS, _CELLS_OF_TABLE = 16, 8
@@ -66,8 +69,11 @@ def _usual(all_s: Sequence[float]) -> list[float]:
     return sorted(all_s)[: len(all_s) - len(all_s) // 20]
 
 
-def time_columns(orders: Sequence[OrderRow]) -> list[Column]:
-    """Return the columns of the times of several orders; narrow terminals leave out optional ones."""
+def time_columns(orders: Sequence[OrderRow], *, is_drawn: bool = False) -> list[Column]:
+    """Return the columns of the times of several orders; narrow terminals leave out optional ones.
+
+    If they are drawn, as in a page, a picture of the intervals replaces those of characters.
+    """
     rows = [order.times for order in orders]
     known = [row for row in rows if row is not None]
     # Both columns have one unit, so that all their figures compare.
@@ -84,6 +90,7 @@ def time_columns(orders: Sequence[OrderRow]) -> list[Column]:
         "median": Column("median", cells(both[len(rows) :])),
         "±": Column("±", [_uncertainty_cell(order) for order in orders]),
         "interval": _faint("95 % interval", [_bounds(row) for row in rows], 8),
+        "picture": bounds_column("", [_bounded(row) for row in rows]) if is_drawn else Column("", ()),
         "minima": _drawn("minima", [row.minima_s if row else () for row in rows], 6),
         "spread": _drawn("blocks", [_usual(row.all_s) if row else () for row in rows], 2),
         "CPU": Column("CPU", [_cpu_cell(order) for order in orders], optional=1),
@@ -96,6 +103,9 @@ def time_columns(orders: Sequence[OrderRow]) -> list[Column]:
     }
     shown = {
         "±": have_intervals,
+        "picture": is_drawn,
+        "minima": not is_drawn,
+        "spread": not is_drawn,
         "interval": have_intervals,
         "interpreters": len({row.zygotes for row in known}) > 1,
         "blocks": len({(row.processes, row.blocks) for row in known}) > 1,
@@ -103,8 +113,80 @@ def time_columns(orders: Sequence[OrderRow]) -> list[Column]:
     return [column for name, column in columns.items() if shown.get(name, True)]
 
 
+def pooled(runs: Sequence[MeasuredRun]) -> Timing | None:
+    """Return the times of all runs together, as those of one; None if none was timed."""
+    timings = [run.measurement.timing for run in runs if run.measurement and run.measurement.timing]
+    if not timings:
+        return None
+    return replace(timings[0], processes=tuple(one for timing in timings for one in timing.processes))
+
+
+def distribution(sides: Sequence[tuple[str, Timing | None]]) -> Sequence[Distribution]:
+    """Return the plot of the times of named sides, for pages; none if no block was measured."""
+    found = [(name, timing, time_row(timing)) for name, timing in sides if timing is not None]
+    plots = [_times(name, timing, row) for name, timing, row in found if row is not None]
+    is_program = any(row is not None and row.usage is not None for *_, row in found)
+    return [Distribution(plots, is_program)] if plots else []
+
+
+def _times(name: str, timing: Timing, row: TimeRow) -> Times:
+    low_s, high_s = row.interval_s or (None, None)
+    known = [process for process in timing.processes if process.times_s]
+    each = [row.all_s] if row.usage is not None else [one.times_s for one in known]
+    zygotes = [0] if row.usage is not None else [one.zygote for one in known]
+    times_s = [[float(f"{time_s:.{_EXACT}g}") for time_s in times] for times in each]
+    return Times(name, times_s, zygotes, row.median_s, low_s, high_s)
+
+
+class Interval(NamedTuple):
+    """A value with its interval, if that is known."""
+
+    value: float
+    low: float | None
+    high: float | None
+    tone: Tone = Tone.PLAIN
+
+
+_EXACT = 8
+"""Digits of times that are plotted."""
+_FAR_APART = 20
+"""Ratio of values above which their scale is logarithmic."""
+_MARGIN = 0.05
+
+
+def bounds_column(head: str, rows: Sequence[Interval | None], zero: float | None = None) -> Column:
+    """Return a column that draws intervals on one scale, for pages; ratios are compared to `zero`.
+
+    The scale is logarithmic for ratios, so that half and double are equally far from 1, and for values that
+    are far apart.
+    """
+    ends = [end for row in rows if row for end in (row.value, row.low, row.high) if end and end > 0]
+    ends += [zero] if zero else []
+    is_log = zero is not None or max(ends, default=1.0) > _FAR_APART * min(ends, default=1.0)
+    scale: Callable[[float], float] = math.log if is_log else float
+    least, most = (scale(end(ends, default=1.0)) for end in (min, max))
+
+    def at(value: float | None) -> float | None:
+        if value is None or value <= 0:
+            return None
+        part = (scale(value) - least) / (most - least) if most > least else 0.5
+        return _MARGIN + (1 - 2 * _MARGIN) * part
+
+    drawn = [
+        Cell()
+        if row is None or (place := at(row.value)) is None
+        else Bounds(place, at(row.low), at(row.high), at(zero), row.tone)
+        for row in rows
+    ]
+    return Column(head, drawn, Role.BOUNDS, optional=1)
+
+
 def _faint(head: str, texts: Sequence[str], optional: int) -> Column:
     return Column(head, cells(texts, Tone.FAINT), optional=optional)
+
+
+def _bounded(row: TimeRow | None) -> Interval | None:
+    return None if row is None else Interval(row.median_s, *(row.interval_s or (None, None)))
 
 
 def _drawn(head: str, each_s: Sequence[Sequence[float]], optional: int) -> Column:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
-
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import AwaitTime
@@ -14,8 +12,10 @@ from profkit.render.html.sampled import sampled_html
 from profkit.render.json.sampled import sampled_json
 from profkit.render.options import ReportOptions
 from profkit.render.registry import SAMPLED
+from profkit.units import format_duration
 from tests.support.example_runs import INFO, made_run
 from tests.support.html_pages import read_page
+from tests.support.html_pages import rows_of as rows_in
 
 CWD, WALL_NS = INFO.process.cwd, INFO.durations.sum_ns
 AWAITS = (
@@ -67,14 +67,16 @@ def test_json() -> None:
 
 
 def test_html() -> None:
-    (table,) = read_page(sampled_html([SUSPENDED])).head["runs"][0]["tables"]["awaits"]
-    assert [title for _, title, _ in table["columns"]] == [
-        "awaiting", "share", "time", "times", "function", "where",
+    section, table = read_page(sampled_html([SUSPENDED])).head["runs"][0]["tables"]["awaits"]
+    assert section["title"] == SECTION
+    assert [column["head"] for column in table["columns"]] == [
+        "share", "time", "times", "awaiting", "function", "where",
     ]  # fmt: skip
-    assert table["rows"] == [
-        ["sleep", 0.5, pytest.approx(WALL_NS / 2e9), 3, "db", "train.py:6"],
-        ["Queue.get", 0.1, pytest.approx(WALL_NS / 1e10), 1200, "Shop.\\x1bserve", "train.py:9"],
+    assert [tuple(row.values()) for row in rows_in(table)] == [
+        ("50.0 %", format_duration(WALL_NS / 2e9), "3", "sleep", "db", "train.py:6"),
+        ("10.0 %", format_duration(WALL_NS / 1e10), "1,200", "Queue.get", "Shop.\\x1bserve", "train.py:9"),
     ]
+    assert table["columns"][0]["heats"] == [0.5, 0.1]
 
 
 def test_tasks_of_a_program_have_their_mean_number() -> None:
@@ -84,6 +86,5 @@ def test_tasks_of_a_program_have_their_mean_number() -> None:
     text = SAMPLED.text([run]).split("Suspended tasks, by await", 1)[1]
     assert [line.split()[:2] for line in text.splitlines()[2:4]] == [["10.0", "sleep"], ["0.10", "Queue.get"]]
     assert "| 10.0 | sleep | `db` | `train.py:6` |" in SAMPLED.markdown([run])
-    (table,) = read_page(sampled_html([run])).head["runs"][0]["tables"]["awaits"]
-    assert table["columns"][1] == ["share", "tasks", "mean"]
-    assert [row[1] for row in table["rows"]] == [10.0, 0.1]
+    _, table = read_page(sampled_html([run])).head["runs"][0]["tables"]["awaits"]
+    assert [row["tasks"] for row in rows_in(table)] == ["10.0", "0.10"]

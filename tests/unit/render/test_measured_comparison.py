@@ -15,7 +15,6 @@ from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
 from profkit.model.measurement import Design, MeasurementWarning, WarningCode
-from profkit.render.html.measured_comparison import measured_comparison_html
 from profkit.render.json.comparisons import gate_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import GATE, HISTORY, MEASURED_COMPARISON
@@ -25,6 +24,7 @@ from profkit.render.views.measured_comparison import (
     change,
     delta_cell,
     function_text,
+    sentences,
     signed,
     warnings_of,
 )
@@ -32,10 +32,9 @@ from tests.support.example_measured_comparisons import NEW, more_counts, one_ord
 from tests.support.example_measurements import BUSY, COUNTS, PYTHON_COUNTS, hostile, measured
 from tests.support.example_runs import HOSTILE
 from tests.support.golden import check_golden
-from tests.support.html_pages import read_page
+from tests.support.html_pages import blocks_of, facts_of, read_page, rows_of
 
 ALL = ReportOptions()
-HEAD = re.compile(r'<script id="profkit-head" type="application/json">(.*?)</script>')
 
 pytestmark = pytest.mark.usefixtures("utc")
 
@@ -95,11 +94,17 @@ def test_a_limit_holds_for_functions() -> None:
 def test_the_page_has_every_order(made) -> None:
     shown = MEASURED_COMPARISON.renderer("html")(made(), ALL, Terminal())
     assert shown == MEASURED_COMPARISON.renderer("html")(made(), ALL, Terminal())
-    head = json.loads(HEAD.search(shown)[1])  # type: ignore[index]
-    assert head["kind"] == "comparison"
-    orders = head["comparison"]["orders"]
-    assert [order["label"] for order in orders] == [order.name for order in made().orders]
-    assert all(order["sentence"] and len(order["a"]["processes"]) == 10 for order in orders)
+    head = read_page(shown).head
+    assert head["kind"] == "document"
+    times = next(table for table in blocks_of(head["blocks"], "table") if "verdict" in rows_of(table)[0])
+    assert [row["name"] for row in rows_of(times)] == [order.name for order in made().orders]
+    plots = blocks_of(head["blocks"], "distribution")
+    assert [[len(processes) for _, processes, *_ in plot["sides"]] for plot in plots] == [[10, 10]] * len(
+        plots
+    )
+    said = [text for block in blocks_of(head["blocks"], "sentences") for text in block["texts"]]
+    said += [text for _, text in facts_of(head["blocks"])]
+    assert all(sentence in said for order in made().orders for _, sentence, _ in sentences(order))
 
 
 def test_nothing_in_a_run_is_markup_or_moves_the_cursor() -> None:
@@ -156,14 +161,15 @@ def test_a_history() -> None:
         "history-limit-2.txt", HISTORY.renderer("text")(history(), ReportOptions(limit=2), Terminal()) + "\n"
     )
     check_golden("history.json", HISTORY.renderer("json")(history(), ALL, Terminal()) + "\n")
-    head = json.loads(HEAD.search(HISTORY.renderer("html")(history(), ALL, Terminal()))[1])  # type: ignore[index]
-    assert head["kind"] == "history"
-    records = [head["history"], *head["history"]["more"]]
-    assert [(record["label"], record["measure"], len(record["points"])) for record in records] == [
-        ("x + y (1 thread)", "median_s", 5),
-        ("x + y (1 thread)", "instructions", 5),
-        ("x + y (2 threads)", "median_s", 1),
+    blocks = read_page(HISTORY.renderer("html")(history(), ALL, Terminal())).head["blocks"]
+    trends, tables = blocks_of(blocks, "trend"), blocks_of(blocks, "table")
+    assert [(trend["title"], trend["is_time"], len(trend["points"])) for trend in trends] == [
+        ("median time of x + y (1 thread) over 5 commits", True, 5),
+        ("instructions of x + y (1 thread) over 5 commits", False, 5),
+        ("median time of x + y (2 threads) over 1 commit", True, 1),
     ]
+    for trend, table in zip(trends, tables, strict=True):
+        assert [name for name, *_ in reversed(trend["points"])] == [row["commit"] for row in rows_of(table)]
 
 
 def test_curves_do_not_make_mountains_of_nothing() -> None:
@@ -179,14 +185,14 @@ def test_a_page_names_the_faster_side_and_separates_warnings() -> None:
     a, b = run("a1", 11e-6, label="dedupe(x)", batch=batch), run("b1", label="set(x)", batch=batch)
     b = replace(b, info=replace(b.info, warnings=(BUSY,)))
     compared = compare_measured([a], [b], ("dedupe(x)", "set(x)"))
-    page = read_page(measured_comparison_html(compared)).head["comparison"]
-    assert page["headline"].startswith("set(x) is 11 × faster (95 % interval ")
-    (order,) = page["orders"]
-    assert (order["label"], order["words"]) == ("dedupe(x) → set(x)", "B faster")
-    assert order["sentence"].startswith("B is 11 × faster")
-    (warning,) = page["warnings"]
-    assert warning.startswith("B: 1 of 10 processes had the CPU")
-    assert page["notes"] == []
+    head = read_page(MEASURED_COMPARISON.page(compared)).head
+    assert head["title"] == "dedupe(x) → set(x) – profkit"
+    (row,) = rows_of(blocks_of(head["blocks"], "table")[0])
+    assert (row["name"], row["verdict"]) == ("dedupe(x) → set(x)", "B faster")
+    facts = dict(facts_of(head["blocks"]))
+    assert facts["time"].startswith("B is 11 × faster (95 % interval ")
+    assert facts["warning"].startswith("B · 1 of 10 processes had the CPU")
+    assert "note" not in facts
 
 
 def test_words() -> None:

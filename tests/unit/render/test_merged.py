@@ -22,7 +22,7 @@ from profkit.render.views.processes import process_rows
 from tests.support.example_runs import made_run
 from tests.support.example_worker_runs import READ, RENDER, worker_run
 from tests.support.golden import check_golden
-from tests.support.html_pages import read_page
+from tests.support.html_pages import read_page, rows_of
 
 pytestmark = pytest.mark.usefixtures("utc")
 
@@ -237,9 +237,9 @@ def test_a_page_has_the_processes() -> None:
     odd = worker_run(1, {READ: 10, RENDER: 90}, host="web-\x1b[31m")
     page = sampled_html([merge_runs([odd, worker_run(0, {READ: 95, RENDER: 10})])])
     run = read_page(page).head["runs"][0]
-    processes, title, differing = run["tables"]["processes"]
-    assert [row[0] for row in processes["rows"]] == [100, 101]
+    _, processes, title, differing = run["tables"]["processes"]
+    assert [row["pid"] for row in rows_of(processes)] == ["100", "101"]
     assert title["title"] == "Shares that differ between processes"
-    assert {row[0] for row in differing["rows"]} == {"read", "render"}
+    assert {row["function"] for row in rows_of(differing)} == {"read", "render"}
     assert "\x1b" not in json.dumps(run, ensure_ascii=False)
     assert read_page(sampled_html([made_run()])).head["runs"][0]["tables"] == {}

@@ -19,7 +19,7 @@ from tests.support.example_measured_comparisons import one_order
 from tests.support.example_measurements import both, failed
 from tests.support.example_runs import INFO, MAIN, hostile_run, made_run
 from tests.support.example_sampled_comparisons import made_comparison
-from tests.support.html_pages import HtmlPage, read_page, weights_of
+from tests.support.html_pages import HtmlPage, blocks_of, facts_of, read_page, weights_of
 
 EMPTY_PAGE = len(html.escape(sampled_html([Run(INFO)])))
 """Of this, most is scripts."""
@@ -89,15 +89,17 @@ def test_a_large_run_is_made_small_and_says_so() -> None:
 def test_measured_runs_and_measurements() -> None:
     run = both()
     _, page = framed(run._repr_html_())
-    assert page.head["measured"]["orders"][0]["timing"]["number"] == 1000
+    blocks = page.head["blocks"]
+    assert dict(facts_of(blocks))["blocks"].endswith("1,000 executions each")
     assert run.measurement is not None
     _, alone = framed(run.measurement._repr_html_())
-    assert alone.head["measured"]["orders"][0]["timing"] == page.head["measured"]["orders"][0]["timing"]
-    known = {name for name, _ in alone.head["measured"]["facts"]}
+    assert blocks_of(alone.head["blocks"], "distribution") == blocks_of(blocks, "distribution")
+    known = {name for name, _ in facts_of(alone.head["blocks"])}
     assert {"statement", "mode", "timed in"} <= known
-    assert not known & {"started", "batch", "process", "command"}
+    assert not known & {"started", "measurement", "process", "command"}
     _, page = framed(failed()._repr_html_())
-    assert "ZeroDivisionError" in page.head["measured"]["orders"][0]["error"]
+    (failure,) = blocks_of(page.head["blocks"], "lines")
+    assert "ZeroDivisionError" in failure["head"]
 
 
 def test_comparisons() -> None:

@@ -68,7 +68,7 @@ def test_a_process_without_compilations_is_an_error(profkit: Profkit) -> None:
     [
         (("--all",), "--all"),
         (("--thread", "x", "--depth", "3"), "--depth, --thread"),
-        (("--html",), "html"),
+        (("--format", "svg"), "svg"),
     ],
 )
 def test_options_that_do_not_fit(profkit: Profkit, options: tuple[str, ...], wrong: str) -> None:

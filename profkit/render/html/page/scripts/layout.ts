@@ -10,7 +10,7 @@ import { listenToPointers } from "./graph/pointer.ts";
 import { searchKeys } from "./graph/search.ts";
 import { breadcrumbs, buildToolbar, viewKeys } from "./graph/toolbar.ts";
 import { keysButton, listenToKeys } from "./state/keyboard.ts";
-import { currentRun, follow, hasGraph, onChange, setState, state } from "./state/state.ts";
+import { currentRun, follow, hasGraph, setState, state } from "./state/state.ts";
 import { onTheme, themeButton } from "./state/theme.ts";
 
 /** A panel; `build` fills its element once, when it is first shown. */
@@ -25,9 +25,8 @@ type Tab = ReturnType<typeof tabOf>;
 
 /** Places of panels by their ids; all others are tabs. */
 const PLACES: Record<string, "selectors" | "lead" | "strip" | "side"> = {
-  selectors: "selectors", sentences: "lead", notes: "lead", comparison: "lead", measured: "lead",
-  plots: "lead", history: "lead",
-  strip: "strip", details: "side", source: "side",
+  selectors: "selectors", sentences: "lead", document: "lead", order: "lead", comparison: "lead",
+  notes: "lead", strip: "strip", details: "side",
 };
 /** Kinds of regions; the fact with the region's place has the name of its kind. */
 const REGIONS = ["function", "coroutine", "generator", "async generator", "block"];
@@ -69,12 +68,12 @@ function header() {
     make("div", { class: "page-tools" }, themeButton(), hasGraph() ? keysButton() : null));
 }
 
-/** Return the line with the main facts of the run; empty if the page has several runs. */
+/** Return the line with the main facts of the run; those of a document are in its blocks. */
 function summaryLine() {
   const line = make("p", { class: "summary" });
+  if (head.identity) line.append(make("span", {}, head.identity));
   const show = () => line.replaceChildren(...summaryOf(currentRun()).map((text) => make("span", {}, text)));
-  onChange(["run"], show);
-  if (head.kind === "sampled") show();
+  if (!head.blocks) follow(["run"], show);
   return line;
 }
 

@@ -4,16 +4,14 @@
  */
 
 import { unpackColumns } from "./data/page_data.ts";
+import {
+  awaitsPanel, documentPanel, operatorsPanel, orderPanel, processesPanel,
+} from "./document/panels.ts";
 import { followThemeInSwatches } from "./elements/parts.ts";
 import { buildLayout } from "./layout.ts";
 import { callersAndCalleesPanel } from "./panels/callers_callees.ts";
-import { awaitsPanel, operatorsPanel, processesPanel } from "./panels/data_tables.ts";
 import { factsPanel, notesPanel, summaryPanel } from "./panels/facts.ts";
 import { hotFunctionsPanel } from "./panels/functions.ts";
-import { historyPanel } from "./panels/history.ts";
-import { measuredComparisonPanel } from "./panels/measured_comparison.ts";
-import { selectedOrderPanel } from "./panels/measured_order.ts";
-import { measuredOrdersPanel } from "./panels/measured_orders.ts";
 import { resourcesPanel } from "./panels/resources.ts";
 import { sampledComparisonPanel } from "./panels/sampled_comparison.ts";
 import { selectedFunctionPanel } from "./panels/selected_function.ts";
@@ -36,10 +34,9 @@ export { formatBytes, formatTime } from "./text/numbers.ts";
 export { formatShare, plusMinus } from "./text/run_text.ts";
 
 const PANELS = [
-  selectorsPanel, summaryPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel,
-  measuredComparisonPanel, historyPanel, resourcesPanel, selectedFunctionPanel, hotFunctionsPanel,
-  awaitsPanel, sourceLinesPanel, callersAndCalleesPanel, operatorsPanel, processesPanel, factsPanel,
-  notesPanel,
+  selectorsPanel, summaryPanel, documentPanel, orderPanel, sampledComparisonPanel, resourcesPanel,
+  selectedFunctionPanel, hotFunctionsPanel, awaitsPanel, sourceLinesPanel, callersAndCalleesPanel,
+  operatorsPanel, processesPanel, factsPanel, notesPanel,
 ];
 
 /** Unpack the data and build the page; show the error if that fails. */

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { linearScale, paddedExtent, roundTicks } from "../scripts/elements/plots.ts";
 import {
-  axisTexts, changeText, exactCount, exactTime, formatBytes, formatCount, formatPercent, formatPoints,
-  formatTime, formatWeight, plural, shareInterval, timesAlike,
+  axisTexts, exactCount, exactTime, formatBytes, formatCount, formatPercent, formatPoints, formatTime,
+  formatWeight, numberIn, plural, shareInterval, timesAlike,
 } from "../scripts/text/numbers.ts";
 import { forSeeds } from "./made.ts";
 
@@ -73,10 +73,20 @@ test("shares round half to even, and values above 0 never read as 0", () => {
   }, 500);
 });
 
-test("differences and changes have their sign", () => {
+test("differences have their sign", () => {
   assert.deepEqual([0.021, -0.3, 0].map(formatPoints), ["+2.1", "−30.0", "0.0"]);
-  assert.deepEqual([1.021, 0.979, 1, 1.0000001, 2.5, 101, 1 / 11, 5e-5].map(changeText),
-    ["+2.1 %", "−2.1 %", "0.0 %", "0.0 %", "× 2.5", "× 101", "÷ 11", "÷ 20,000"]);
+});
+
+test("texts of a column are in the order of their numbers and units", () => {
+  for (const column of [
+    ["−5.0 %", "<0.1 %", "12 %", "100 %"], ["40.3 ns", "1.64 µs", "3 ms", "2 s", "1.50 min"],
+    ["512 B", "1.00 KiB", "3.00 MiB"], ["÷ 11", "−10.0 %", "±0.0 %", "+5.3 %", "× 2.41"],
+    ["9", "1,234", "1.20 M"], ["4 × 20", "10 × 20"],
+  ]) {
+    const numbers = column.map((text) => numberIn(text) ?? NaN);
+    assert.deepEqual([...numbers].sort((a, b) => a - b), numbers, column.join());
+  }
+  assert.deepEqual(["", "failed", "2026-01-31 11:49"].map(numberIn), [null, null, null]);
 });
 
 test("weights have the unit of their run", () => {

@@ -1,7 +1,5 @@
 /* Data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
 
-import type { Kind, Value } from "../elements/sortable_table.ts";
-
 /** Numbers by index, as in typed arrays. */
 export interface NumberColumn extends Iterable<number> {
   readonly length: number;
@@ -17,19 +15,9 @@ let buffer = new ArrayBuffer(0);
 
 export const head: Head = JSON.parse(textOf("profkit-head"));
 
-const { comparison = null } = head;
-
-/** The comparison of sampled runs; null on other pages. */
-export const sampledComparison: SampledComparison | null =
-  comparison && "functions" in comparison ? comparison : null;
-
-/** The comparison of measured runs; null on other pages. */
-export const measuredComparison: MeasuredComparison | null =
-  comparison && "orders" in comparison ? comparison : null;
-
 /** The differences of functions between sampled sides, by function; empty on other pages. */
 export const changes: Map<number, ChangedFunction> =
-  new Map((sampledComparison?.functions ?? []).map((each) => [each.function, each]));
+  new Map((head.comparison?.functions ?? []).map((each) => [each.function, each]));
 
 /** Unpack all columns for `column`, and remove the packed text, which is large. */
 export async function unpackColumns() {
@@ -63,17 +51,20 @@ export interface Head {
   schema: "profkit.page/1";
   /** The version of profkit that wrote the page. */
   profkit: string;
-  kind: "sampled" | "comparison" | "measured" | "history";
+  kind: "sampled" | "comparison" | "measured" | "document";
   title: string;
+  /** What the title is about: the id of a run, or a number of statements. */
+  identity?: string;
+  /** The report, without what the panels below show. */
+  blocks?: Block[];
   /** The places of the packed columns by name. */
   columns: Record<string, ColumnPlace>;
   functions: FunctionColumns;
   packages: Package[];
   runs: Run[];
   initial?: { thread?: ThreadChoice; sort?: "self" | "total" | "name"; activity?: Activity };
-  measured?: { facts: Fact[]; orders: Order[] };
-  comparison?: SampledComparison | MeasuredComparison;
-  history?: Series & { more?: Series[] };
+  orders?: Order[];
+  comparison?: SampledComparison;
 }
 
 interface ColumnPlace {
@@ -116,7 +107,7 @@ export interface Run {
   ordered: boolean;
   threads: Thread[];
   resources?: Resources | null;
-  /** Contents of the panels of tables, by panel. */
+  /** Blocks of the panels of tables, by panel. */
   tables?: Record<string, Block[] | undefined>;
   /** Source excerpts by function index. */
   source?: Record<string, { first: number; lines: string[] }>;
@@ -146,68 +137,89 @@ export interface Resources {
   threads: number[];
 }
 
-/** A part of a panel: a paragraph, a hint, a title, or a table. */
-export type Block = { text: string } | { hint: string } | { title: string, remark: string } | DataTable;
+/** The meaning of a text: plain, strong, faint, warn, bad, good or aside. */
+export type Tone = string;
 
-/** A table with the values of its cells; columns say how values are written. */
-interface DataTable {
-  caption: string;
-  sort: string;
-  step: number;
-  columns: [id: string, title: string, kind: Kind][];
-  rows: Value[][];
+/** A block of a document. */
+export type Block =
+  | { is: "title", label: string, identity: string, kind: string, is_name: boolean, mark: string }
+  | { is: "section", title: string, remark: string }
+  | { is: "sentences", texts: string[], tone: Tone }
+  | { is: "facts", rows: Fact[], gap: boolean }
+  | { is: "remark", text: string, tone: Tone, gap: boolean }
+  | LinesBlock
+  | { is: "nested", folded: string, blocks: Block[] }
+  | TableBlock
+  | Trend
+  | Distribution;
+
+interface LinesBlock {
+  is: "lines";
+  head: string;
+  lines: [text: string, tone: Tone, heat: number | null, more: string, mark: string][];
+  tone: Tone;
+  gap: boolean;
+  whole: boolean;
 }
 
-/** A measured work order. */
+/** A table; `orders` are those that its rows open. */
+export interface TableBlock {
+  is: "table";
+  columns: TableColumn[];
+  orders: number[];
+}
+
+/** A column: members of cells by row, if any cell has them, and one tone if all have the same. */
+export interface TableColumn {
+  head: string;
+  role: string;
+  texts: string[];
+  tones: Tone[];
+  /** Shares of which bars are drawn. */
+  heats?: (number | null)[];
+  mores?: string[];
+  marks?: string[];
+  /** Depths of the calls of a tree. */
+  depths?: number[];
+  bounds?: (Bounds | null)[];
+}
+
+/** Parts of a cell's width. */
+export type Bounds = [value: number, low: number | null, high: number | null, zero: number | null];
+
+/** Values by commit, oldest first. */
+export interface Trend {
+  is: "trend";
+  title: string;
+  summary: string;
+  points: TrendPoint[];
+  is_time: boolean;
+}
+
+export type TrendPoint = [
+  name: string, value: number, low: number | null, high: number | null, words: string, warned: boolean,
+];
+
+/** Times of sides on one scale; those of a program are of executions, each in a process of its own. */
+export interface Distribution {
+  is: "distribution";
+  sides: Times[];
+  is_program: boolean;
+}
+
+/** Times of blocks by process, and the zygotes of the processes. */
+export type Times = [
+  name: string, processes: number[][], zygotes: number[],
+  median_s: number, low_s: number | null, high_s: number | null,
+];
+
+/** A measured work order of several. */
 export interface Order {
-  id: string;
   label: string;
-  what: string;
-  variant: string;
-  facts?: Fact[];
   /** The index of the run with its calls, if they were counted. */
-  run?: number | null;
-  timing: Timing | null;
-  counts: Counts | null;
-  warnings: string[];
-  error: string | null;
+  run: number | null;
+  blocks: Block[];
 }
-
-/** Times per execution, block by block. */
-export interface Timing {
-  /** Executions per block. */
-  number: number;
-  /** Times of blocks by process. */
-  processes: number[][];
-  /** The zygote of each process. */
-  zygotes: number[];
-  /** Whether these are executions of a whole program, each a process of its own; all are in one list. */
-  program: boolean;
-  median_s: number;
-  low_s: number | null;
-  high_s: number | null;
-  min_s: number;
-}
-
-/** Instruction counts per execution. */
-export interface Counts {
-  net: number;
-  stripped: number;
-  raw: number[];
-  baseline: number;
-  functions: CountedFunction[];
-  python: PythonCounts | null;
-}
-
-/** Counts by Python function, from a run of their own. */
-export interface PythonCounts {
-  net: number;
-  functions: CountedFunction[];
-  /** How they were counted, or why there are none. */
-  note: string;
-}
-
-export type CountedFunction = [name: string, exclusive: number, inclusive: number, calls: number];
 
 export interface Sides<T> {
   a: T;
@@ -215,17 +227,8 @@ export interface Sides<T> {
 }
 
 export interface SampledComparison {
-  headline: string;
-  grade: string;
   names: Sides<string>;
-  /** Their labels, numbers of runs, samples, dates and commits. */
-  sides: Sides<string>;
-  per_call_s: Sides<number | null> & { change: Change | null };
-  /** The sentence on differences that can go unseen. */
-  unseen: string;
   functions: ChangedFunction[];
-  warnings?: string[];
-  notes?: string[];
 }
 
 export type Change = "more" | "less" | "noise";
@@ -241,48 +244,4 @@ export interface ChangedFunction extends Sides<number> {
   low: number | null;
   high: number | null;
   change: Change;
-}
-
-interface MeasuredComparison {
-  headline: string;
-  names: Sides<string>;
-  orders: ComparedOrder[];
-  warnings?: string[];
-  notes?: string[];
-}
-
-/** Times of B as a ratio to those of A, and the difference in instructions. */
-export interface ComparedOrder extends Sides<Timing | null> {
-  label: string;
-  ratio: number | null;
-  low: number | null;
-  high: number | null;
-  verdict: string;
-  /** The verdict, with the side that it is about. */
-  words: string;
-  sentence: string;
-  delta?: InstructionDelta[];
-  /** Python functions that differ. */
-  python?: InstructionDelta[];
-}
-
-export type InstructionDelta = [name: string, a: number, b: number, delta: number];
-
-/** The history of a label in one quantity. */
-export interface Series {
-  label: string;
-  measure: "median_s" | "instructions" | "per_call_s";
-  points: Point[];
-}
-
-/** The result of a commit. */
-export interface Point {
-  commit: string;
-  started: string;
-  value: number;
-  low: number | null;
-  high: number | null;
-  runs: number;
-  id: string;
-  warnings: string[];
 }

@@ -1,6 +1,6 @@
 /* Small parts of panels: table cells, bars, badges, hints, key figures, folds, and a copy button. */
 
-import { head, type Sides } from "../data/page_data.ts";
+import { head } from "../data/page_data.ts";
 import { functionColor } from "../graph/function_colors.ts";
 import { onTheme } from "../state/theme.ts";
 import { formatShare, hasIntervals, placeOf, plusMinus } from "../text/run_text.ts";
@@ -44,9 +44,6 @@ export function bar(share: number) {
   return make("span", { class: "bar", "aria-hidden": "true", style: { width } });
 }
 
-/** Return a row heading with the name of a function as in the counts. */
-export const plainHead = (name: string) => make("th", { scope: "row", class: "name plain" }, name);
-
 /** Return a badge: a short word in a frame. `kind` is its class. */
 export const badge = (text: string, kind: string, title: string | null = null) =>
   make("span", { class: `badge ${kind}`, title }, text);
@@ -61,20 +58,6 @@ export const titled = (tag: "h3" | "h4", title: string, remark: string) =>
 /** Return content that unfolds below its summary. */
 export const folded = (summary: string, content: Child, open: boolean = false) =>
   make("details", { class: "numbers", open }, make("summary", {}, summary), content);
-
-/** Return the result of a comparison in large type: headline, grade, and names of the sides. */
-export const headline = (text: string, { a, b }: Sides<string>, grade?: string) =>
-  make("div", { class: "headline" },
-    make("p", { class: "headline-text" }, text, grade ? badge(grade, `grade-${grade}`) : null),
-    make("dl", { class: "sides" },
-      make("div", { class: "side-a" }, make("dt", {}, "A"), make("dd", {}, a)),
-      make("div", { class: "side-b" }, make("dt", {}, "B"), make("dd", {}, b))));
-
-/** Return figures in large type, each with its name and a remark. */
-export const keyFigures = (figures: [name: string, value: string, remark: string][]) =>
-  make("dl", { class: "key-figures" }, figures.map(([name, value, remark]) =>
-    make("div", {},
-      make("dt", {}, name), make("dd", {}, make("strong", {}, value), make("small", {}, remark)))));
 
 /** Return a button that copies `text()` and confirms it. */
 export function copyButton(name: string, text: () => string) {

@@ -1,9 +1,7 @@
 /* Tables with sortable columns and selectable rows; of thousands of rows, only the first are built. */
 
-import { exactCount, formatBytes, formatCount, formatPercent, formatTime } from "../text/numbers.ts";
-import { formatShare } from "../text/run_text.ts";
+import { exactCount } from "../text/numbers.ts";
 import { button, make } from "./markup.ts";
-import { barCell, cell, numberCell, plainHead } from "./parts.ts";
 
 /** Initial number of rows. */
 const STEP = 50;
@@ -25,15 +23,17 @@ export interface Column<Row> {
   number?: boolean;
 }
 
-/** A table: `sort` is the id of a column, `step` the initial number of rows. */
+/** A table: `sort` is the id of a column, by default none, and `step` the initial number of rows. */
 export interface TableSpec<Row> {
-  caption: string;
+  caption?: string;
   columns: Column<Row>[];
-  sort: string;
+  sort?: string;
   /** Key of a row for `mark`; by default the row itself. */
   key?(row: Row): unknown;
   /** Called when a row is picked; the cells of the first column then have a button. */
   pick?(row: Row): void;
+  /** Called when the pointer is on a row, with null when it leaves. */
+  enter?(row: Row | null): void;
   step?: number;
 }
 
@@ -48,18 +48,19 @@ export class SortableTable<Row> {
   readonly #heads: HTMLElement[];
   #rows: Row[] = [];
   #limit = 0;
-  #sorted: Column<Row>;
+  #sorted: Column<Row> | undefined;
   #rising: boolean;
   #marked: unknown = null;
 
   constructor(spec: TableSpec<Row>) {
     const { caption, columns, sort, pick } = spec;
     this.#spec = spec;
-    this.#sorted = columns.find(({ id }) => id === sort) ?? columns[0];
-    this.#rising = this.#sorted.rising ?? false;
+    this.#sorted = columns.find(({ id }) => id === sort);
+    this.#rising = this.#sorted?.rising ?? false;
     this.#heads = columns.map((column) => headOf(column, () => this.#sortBy(column)));
-    const head = make("thead", {}, make("tr", {}, this.#heads));
-    const table = make("table", { class: "figures" }, make("caption", {}, caption), head, this.#body);
+    const head = columns.some(({ title }) => title) ? make("thead", {}, make("tr", {}, this.#heads)) : null;
+    const table =
+      make("table", { class: "figures" }, caption && make("caption", {}, caption), head, this.#body);
     this.element = make("div", { class: "grid" }, make("div", { class: "scroll" }, table), this.#foot);
     if (pick) listenToRows(this.#body);
   }
@@ -88,7 +89,7 @@ export class SortableTable<Row> {
   }
 
   #arrange() {
-    const { id, value } = this.#sorted;
+    const { id, value } = this.#sorted ?? {};
     if (value) this.#rows.sort((a, b) => order(value(a), value(b), this.#rising));
     const direction = this.#rising ? "ascending" : "descending";
     for (const head of this.#heads) {
@@ -120,30 +121,32 @@ export class SortableTable<Row> {
   }
 
   #rowOf(row: Row) {
-    const { key, columns, pick } = this.#spec;
-    const element = make("tr", { "data-key": String(key ? key(row) : row) });
+    const { key, columns, pick, enter } = this.#spec;
+    const element = make("tr", {
+      "data-key": String(key ? key(row) : row), pointerenter: enter && (() => enter(row)),
+      pointerleave: enter && (() => enter(null)),
+    });
     columns.forEach((column, i) => {
       const content = column.cell(row);
       if (column.wide) content.classList.add("wide-only");
-      element.append(i || content.tagName === "TH" ? content : make("th", { scope: "row" }, content));
+      element.append(i ? content : rowHead(content));
     });
     if (pick) onPick(element, () => pick(row));
     return element;
   }
 }
 
-/** Return a table with its rows. */
-export function filledTable<Row>(spec: TableSpec<Row>, rows: Iterable<Row>) {
-  const table = new SortableTable(spec);
-  table.show(rows);
-  return table.element;
-}
+/** Return a cell as the heading of its row. */
+const rowHead = (cell: HTMLElement) => (cell.tagName === "TH" ? cell
+  : make("th", { scope: "row", class: cell.className }, [...cell.childNodes] as Node[]));
 
 function headOf<Row>(column: Column<Row>, onClick: () => void) {
   const number = column.number ?? (column.value && !column.rising);
   const kind = [number ? "number" : "", column.wide ? "wide-only" : ""].filter(Boolean).join(" ") || null;
   const content = column.value
     ? button(column.title, onClick, { class: "sort", title: column.hint ?? null }) : column.title;
+  // An empty heading is none.
+  if (!column.title) return make("td", { "data-column": column.id });
   return make("th", { scope: "col", class: kind, "data-column": column.id }, content);
 }
 
@@ -210,37 +213,3 @@ function isTextSelected(row: Element) {
   const selection = getSelection();
   return selection !== null && !selection.isCollapsed && selection.containsNode(row, true);
 }
-
-export type Value = string | number | null;
-export type Kind = "share" | "words" | "drawing" | keyof typeof NUMBERS | keyof typeof TEXTS;
-
-const NUMBERS = {
-  count: formatCount, exact: exactCount, bytes: formatBytes, portion: formatShare,
-  cores: (share: number) => `${Math.round(share * 100)} %`,
-  mean: (number: number) => number.toFixed(number < 1 ? 2 : 1),
-  percent: (part: number) => formatPercent(part, 1),
-  time: (seconds: number) => (seconds ? formatTime(seconds) : ""),
-};
-const TEXTS = {
-  name: plainHead, text: (text: string) => cell(text),
-  place: (text: string) => cell(text, { class: "commit" }),
-};
-
-/** Return a column with the values of rows; `words` and `drawing` are texts by which no one sorts. */
-export function columnOf<Row>(
-  id: string, title: string, kind: Kind, value: (row: Row) => Value,
-): Column<Row> {
-  const text = (row: Row) => String(value(row) ?? "");
-  if (kind === "words") return { id, title, cell: (row) => TEXTS.text(text(row)) };
-  if (kind === "drawing") return { id, title, cell: (row) => TEXTS.place(text(row)) };
-  if (kind === "share") return { id, title, value, cell: (row) => shareCell(Number(value(row))) };
-  if (kind in TEXTS) {
-    const write = TEXTS[kind as keyof typeof TEXTS];
-    return { id, title, value, rising: true, cell: (row) => write(text(row)) };
-  }
-  const write = NUMBERS[kind as keyof typeof NUMBERS];
-  const number = (found: Value) => numberCell(found === null ? "" : write(Number(found)));
-  return { id, title, value, cell: (row) => number(value(row)) };
-}
-
-const shareCell = (share: number) => barCell(share, formatShare(share));

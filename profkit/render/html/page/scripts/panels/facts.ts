@@ -1,51 +1,22 @@
 /* Panels of the summary of the run, of its facts, and of its notes: facts that are warnings or errors. */
 
 import { head, type Fact, type Run } from "../data/page_data.ts";
-import { make, type Child } from "../elements/markup.ts";
-import { folded } from "../elements/parts.ts";
+import { factList, withLink } from "../document/facts.ts";
+import { make } from "../elements/markup.ts";
 import { numbersTable } from "../elements/plots.ts";
 import type { Panel } from "../layout.ts";
 import { currentRun, follow, initialState, onChange, state } from "../state/state.ts";
-import { formatBytes, formatCount, formatTime, plural } from "../text/numbers.ts";
+import { formatBytes, formatCount, formatTime } from "../text/numbers.ts";
 
 const ALARMS = new Set(["warn", "bad"]);
 const NOTES = new Set(["note", "error"]);
 /** The state of a run is not a note, because the notes explain it. */
 const STATE = "started";
 
-/** Return facts as a list of terms; repeated names are written once. */
-export const factList = (facts: Fact[]) =>
-  make("dl", { class: "facts" }, facts.map(([name, parts], i) => [
-    make("dt", {}, i && facts[i - 1][0] === name ? "" : name),
-    make("dd", {}, parts.flatMap(([text, tone], k) =>
-      [k ? " · " : "", make("span", { class: `tone-${tone}` }, withLink(text))])),
-  ]).flat());
-
 /** Return warning sentences as a list; null if there are none. */
-export function warnings(sentences: string[]) {
+function warnings(sentences: string[]) {
   const items = sentences.map((text) => make("li", {}, withLink(text)));
   return items.length ? make("ul", { class: "warnings" }, items) : null;
-}
-
-/** Return warnings and notes below a line with their numbers; null if there are none. */
-export function foldedRemarks(
-  { warnings: alarms = [], notes = [] }: { warnings?: string[], notes?: string[] },
-) {
-  const counted = [plural(alarms.length, "warning"), plural(notes.length, "note")];
-  const list = warnings([...alarms, ...notes]);
-  const element = list && folded(counted.filter((text) => !text.startsWith("0 ")).join(", "), list);
-  if (alarms.length) element?.classList.add("alarms");
-  return element;
-}
-
-/** Return a text as child nodes. An address at its end becomes a link if it is among the links of the run. */
-function withLink(text: string): Child[] {
-  const links = (currentRun()?.facts ?? []).filter(([name]) => name === "link");
-  const address = links.map(([, parts]) => parts.at(-1)?.[0] ?? "")
-    .find((link) => /^https?:\/\//.test(link) && text.endsWith(link));
-  if (!address) return [text];
-  const attributes = { href: address, target: "_blank", rel: "noopener noreferrer" };
-  return [text.slice(0, -address.length), make("a", attributes, address)];
 }
 
 /** Return the summary of the selected samples. */

@@ -1,45 +1,26 @@
-/* Panel of a comparison of sampled runs: the headline with its grade, and differences by function. */
+/* Panel of the functions that differ between sampled sides, to select them. */
 
-import { head, sampledComparison, type ChangedFunction, type SampledComparison } from "../data/page_data.ts";
+import { head, type ChangedFunction } from "../data/page_data.ts";
 import { draw, make } from "../elements/markup.ts";
-import {
-  badge, barCell, cell, functionLink, headline, hint, keyFigures, numberCell,
-} from "../elements/parts.ts";
+import { badge, barCell, cell, functionLink, hint, numberCell } from "../elements/parts.ts";
 import { linearScale, stroke, whisker, type Scale } from "../elements/plots.ts";
 import { SortableTable, type Column } from "../elements/sortable_table.ts";
 import { matchingFunctions } from "../graph/search.ts";
 import type { Panel } from "../layout.ts";
 import { follow, onChange, setState, state } from "../state/state.ts";
-import { changeText, formatPoints, isNumber, plural, timesAlike } from "../text/numbers.ts";
+import { formatPoints, plural } from "../text/numbers.ts";
 import { formatShare } from "../text/run_text.ts";
-import { foldedRemarks } from "./facts.ts";
 
 const NOISE = "noise";
 
+const { functions = [] } = head.comparison ?? {};
+
 export const sampledComparisonPanel: Panel = {
   id: "comparison",
-  title: "Comparison",
-  build(body) {
-    if (!sampledComparison) return;
-    const { functions, per_call_s, sides, unseen } = sampledComparison;
-    const parts = [
-      headline(sampledComparison.headline, sides, sampledComparison.grade), callTimes(per_call_s),
-      make("p", { class: "unseen" }, unseen), foldedRemarks(sampledComparison), differences(functions),
-    ];
-    body.append(...parts.filter((part) => part !== null));
-  },
-  applies: () => sampledComparison !== null,
+  title: "Functions that differ",
+  build(body) { body.append(differences(functions)); },
+  applies: () => functions.length > 0,
 };
-
-function callTimes({ a, b, change }: SampledComparison["per_call_s"]) {
-  if (!isNumber(a) || !isNumber(b)) return null;
-  const [textA, textB] = timesAlike([a, b]);
-  const against = change === NOISE ? "the difference is within noise" : `${changeText(b / a)} against A`;
-  return keyFigures([
-    ["A, one call", textA, "on average"],
-    ["B, one call", textB, change ? against : "on average"],
-  ]);
-}
 
 /** Return the table. Changes come first; differences within noise are grey, and hidden until requested. */
 function differences(rows: ChangedFunction[]) {

@@ -21,7 +21,7 @@ export const stateOf = (fragment: string) => readFragment(fragment, initialState
   runs: head.runs,
   nodes: (run) => shapeOf(run).fn.length,
   functions: head.functions.name.length,
-  orders: head.measured?.orders.length ?? 1,
+  orders: head.orders?.length ?? 1,
 });
 
 /** Read the state from the address, and write later changes to it. */

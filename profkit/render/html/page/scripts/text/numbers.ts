@@ -135,16 +135,19 @@ export function exactCount(value: number | null | undefined) {
 export const plural = (number: number, noun: string) =>
   `${exactCount(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-/** Format a ratio of sides as a change: `+2.1 %`; from twice or half on as a factor: `× 2.4`, `÷ 11`. */
-export function changeText(ratio: number) {
-  if (ratio >= 2) return `× ${factorText(ratio)}`;
-  if (ratio > 0 && ratio <= 0.5) return `÷ ${factorText(1 / ratio)}`;
-  const percent = (ratio - 1) * 100;
-  const text = decimals(Math.abs(percent), Math.abs(percent) < 9.95 ? 1 : 0);
-  return `${Number(text.replaceAll(",", "")) === 0 ? "" : percent > 0 ? "+" : "−"}${text} %`;
-}
+/** Factors of units, by which the numbers of a column compare. */
+const FACTORS = new Map<string | undefined, number>(
+  [...SECONDS, ...BYTES, ...AXIS_COUNTS].filter(([unit]) => unit !== "k"));
 
-const factorText = (factor: number) => Number(factor.toPrecision(3)).toLocaleString("en-US");
+/** Return the number at the beginning of a text, in the smallest unit; null if there is none, or a date. */
+export function numberIn(text: string) {
+  const [, sign, number, unit] = /^([<+−±×÷]?) ?(\d[\d,.]*)(?![\d,.-])(?: (\S+))?/.exec(text) ?? [];
+  if (number === undefined) return null;
+  const size = Number(number.replaceAll(",", "")) * (FACTORS.get(unit) ?? 1);
+  if (sign === "×") return 100 * (size - 1);
+  if (sign === "÷") return 100 * (1 / size - 1);
+  return sign === "−" ? -size : sign === "<" ? size / 2 : size;
+}
 
 /** Format the values of an axis in one unit, with just enough decimals to distinguish them. */
 export function axisTexts(kind: "time" | "count", values: number[]) {

@@ -3,13 +3,15 @@
  * process.
  */
 
-import type { Range, Timing } from "../data/page_data.ts";
+import type { Distribution, Range, Times } from "../data/page_data.ts";
 import { draw, make } from "../elements/markup.ts";
 import {
   axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke, type Scale,
 } from "../elements/plots.ts";
 import { axisTexts, exactTime, timesAlike } from "../text/numbers.ts";
 
+/** Times of a side: blocks by process, and whether these are executions of a program. */
+type Timing = ReturnType<typeof timingOf>;
 type Row = ReturnType<typeof rowsOf>[number];
 type Place = { y: number, each: number, at: Scale, range: Range, left: number, width: number };
 
@@ -19,10 +21,20 @@ const HEADS_OF_PROGRAM = ["executions", "min", "median", "max"];
 /** Width of a plot, as a multiple of the range of the fastest quarter of blocks. */
 const REACH = 8;
 
-/** Return the figure of a timing with its key and its numbers. Figures with the same range are comparable. */
-export function timesFigure(timing: Timing, label: string, range = usualRange([timing])) {
+/** Return the figures of the sides on one scale, each with its key and its numbers. */
+export function timesFigure({ sides, is_program: program }: Distribution) {
+  const timings = sides.map((side) => timingOf(side, program));
+  const range = usualRange(timings);
+  return make("div", {}, timings.map((timing) => [
+    timings.length > 1 ? make("h4", {}, timing.name) : null, sideFigure(timing, range)]).flat());
+}
+
+const timingOf = ([name, processes, zygotes, median_s, low_s, high_s]: Times, program: boolean) =>
+  ({ name, processes, zygotes, median_s, low_s, high_s, program });
+
+function sideFigure(timing: Timing, range: Range) {
   const rows = rowsOf(timing);
-  const named = { title: `Times of ${label}`, described: wordsOf(timing, rows) };
+  const named = { title: `Times of ${timing.name}`, described: wordsOf(timing, rows) };
   return make("div", { class: "distribution" },
     plotFigure(named, (svg, width) => paint(svg, width, { rows, timing, range })),
     keyOf(timing),
@@ -32,8 +44,7 @@ export function timesFigure(timing: Timing, label: string, range = usualRange([t
 }
 
 /** Return processes sorted by zygote; `first` marks the first process of each. */
-function rowsOf(timing: Timing) {
-  const { processes, zygotes } = timing;
+function rowsOf({ processes, zygotes }: Timing) {
   const rows = processes.map((times_s, process) => ({ process, zygote: zygotes[process] ?? 0, times_s }));
   rows.sort((a, b) => a.zygote - b.zygote || a.process - b.process);
   return rows.map((row, i) => ({ ...row, first: i === 0 || rows[i - 1].zygote !== row.zygote }));
@@ -49,7 +60,7 @@ function medianOf(times_s: number[]) {
  * Return the range from the shortest time to the end of the undisturbed blocks; a full range would compress
  * them.
  */
-export const usualRange = (timings: Timing[]) =>
+const usualRange = (timings: Timing[]) =>
   paddedExtent(timings.flatMap(({ processes, median_s, high_s }) => {
   const all = sorted(processes.flat());
   const far = all[0] + REACH * (all[Math.floor(all.length / 4)] - all[0]);
@@ -142,7 +153,8 @@ function keyOf({ low_s, program }: Timing) {
     make("li", {}, `+n → number of slower ${program ? "executions" : "blocks"} beyond the axis`));
 }
 
-function wordsOf({ median_s, low_s, high_s, min_s, program }: Timing, rows: Row[]) {
+function wordsOf({ median_s, low_s, high_s, processes, program }: Timing, rows: Row[]) {
+  const min_s = Math.min(...processes.map((times_s) => Math.min(...times_s)));
   const [median, low, high, min] = timesAlike([median_s, low_s, high_s, min_s]);
   const sure = low ? `, 95 % between ${low} and ${high}` : "";
   const counted = program ? `${rows[0].times_s.length} executions` : `${rows.length} processes`;
