@@ -1,11 +1,13 @@
 """Commands on the largest runs: reports of two million lines, JSON, comparisons and imports.
 
-Times are processor times of whole commands: Python's start, the store, the result, and its output.
+Times are processor times of whole commands: Python's start, the store, the result, and its output. Those on
+a profile of a million samples are also compared with `go tool pprof -top` on the same profile.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +17,7 @@ from benchmarks.children import environment, output_of
 from benchmarks.figures import Figure
 from benchmarks.made_profiles import made_profile, made_profile_of_lines, run_of
 from benchmarks.pairs import median_figure
-from benchmarks.report_commands import DEPTH, STACKS_PART, run_command
+from benchmarks.report_commands import DEPTH, STACKS_PART, run_command, taken_by
 from profkit.config import CONFIG
 from profkit.model.run import Run
 from profkit.store.files import make_folder
@@ -36,6 +38,15 @@ _COMMANDS: Mapping[str, tuple[tuple[str, ...], float | None, float | None]] = {
     "import of 300 MB": (("import", str(_FILE)), None, 1500.0),
 }
 """Arguments, and bounds of seconds and megabytes."""
+_EXPORTED = Path("a.pb.gz")
+_RATIOS: Mapping[str, tuple[tuple[str, ...], float]] = {
+    "text": (("report", "a"), 0.15),
+    "page": (("report", "a", "--html", "-o", "a.html"), 0.2),
+    "JSON": (("report", "a", "--json"), 0.4),
+    "comparison": (("compare", "a", "b"), 0.4),
+    "import": (("import", str(_EXPORTED)), 0.2),
+}
+"""Arguments, and bounds of the processor time as a part of that of `go tool pprof -top`."""
 
 
 def measure(quick: bool) -> list[Figure]:
@@ -43,7 +54,21 @@ def measure(quick: bool) -> list[Figure]:
     part = 100 if quick else 1
     # In a separate process: this process's peak memory would count for its children, too.
     output_of(["-m", "benchmarks.large_runs", str(part)], environment())
-    return [figure for name in _COMMANDS for figure in _figures(name, quick)]
+    figures = [figure for name in _COMMANDS for figure in _figures(name, quick)]
+    return figures if shutil.which("go") is None else [*figures, *_beside_pprof(quick)]
+
+
+def _beside_pprof(quick: bool) -> Iterator[Figure]:
+    """Yield processor times as parts of that of pprof; both take turns, since the machine may be busy."""
+    run_command(["export", "a", "-o", str(_EXPORTED)])
+    ratios: dict[str, list[float]] = {name: [] for name in _RATIOS}
+    for _ in range(2 if quick else 6):
+        pprof_s = taken_by(["go", "tool", "pprof", "-top", str(_EXPORTED)], environment()).cpu_s
+        for name, (arguments, _) in _RATIOS.items():
+            ratios[name].append(run_command(arguments).cpu_s / pprof_s)
+    for name, (_, bound) in _RATIOS.items():
+        what = f"{name}: processor time, part of pprof's"
+        yield median_figure(what, ratios[name], "×", bound, f"{len(ratios[name])} times")
 
 
 def _figures(name: str, quick: bool) -> Iterator[Figure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -53,11 +53,13 @@ def report(arguments: Sequence[str]) -> Taken:
 
 def run_command(arguments: Sequence[str]) -> Taken:
     """Run `profkit ARGUMENTS`; compile modules once for all. Raise RuntimeError if it fails."""
-    command = [sys.executable, "-m", "profkit", *arguments]
+    return taken_by([sys.executable, "-m", "profkit", *arguments], caching_environment(Path("compiled")))
+
+
+def taken_by(command: Sequence[str], environ: Mapping[str, str]) -> Taken:
+    """Run a command without its output; raise RuntimeError if it fails."""
     start_s = perf_counter()
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, env=caching_environment(Path("compiled"))
-    ) as child:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=dict(environ)) as child:
         # wait4 returns the child's own peak; the peak of all children would be the generator's.
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)

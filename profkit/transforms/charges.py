@@ -7,18 +7,26 @@ its last frame.
 from __future__ import annotations
 
 import enum
+import itertools
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.origin import OWN_CODE, is_child_file, package_of
-from profkit.transforms.trees import stack_weights
+from profkit.transforms.trees import Functions, by_weight, number_functions, stack_weights, sum_parts
 from profkit.transforms.waiting import has_ranks, wait_label
 
 _IMPORT = "importlib._bootstrap"
 _HALF = 0.5
+_MOST = 0.75
+"""Part of all weight in which a function that has more than half of it is searched for first."""
+TOTALLED = 10
+"""Number of charges with totals: no more have a tenth of all weight."""
 MODULE = "<module>"
 """Name of the code of a module outside of functions."""
 
@@ -58,9 +66,9 @@ class Charge:
     of_line: int
     """Weight that is charged to that line."""
     total: int
-    """Weight of all samples with the function on their stack."""
+    """Weight of all samples with the function on their stack; 0 if many others are heavier."""
     total_of_line: int
-    """Weight of all samples with the line on their stack."""
+    """Weight of all samples with the line on their stack; 0 if many others are heavier."""
     waits_for: str
     """Label of most of the waiting, empty if it is not known."""
     end: Frame | None
@@ -95,80 +103,130 @@ class Charging:
     ) -> None:
         """`is_library` takes a file, and `line_of` returns a line's source if it is known."""
         self.frames, self.line_of = frames, line_of
-        self.is_program = [
-            not (is_library(frame.file) or OWN_CODE.holds(frame.file) or is_child_file(frame.file))
-            for frame in frames
-        ]
+        # Profiles can have millions of frames, in few files.
+        files = [frame.file for frame in frames]
+        programs = {
+            file: not (is_library(file) or OWN_CODE.holds(file) or is_child_file(file)) for file in set(files)
+        }
+        self.is_program = list(map(programs.__getitem__, files))
         """By frame."""
-        self.place_of = [_place(frame) for frame in frames]
-        """By frame: the function of the program, if it is one."""
-        numbers: dict[Place, int] = {}
-        self.number_of = [numbers.setdefault(place, len(numbers)) for place in self.place_of]
-        """By frame: a number for each place, which is faster to count than the place."""
-        self.places = list(numbers)
-        lines: dict[Frame, int] = {}
-        self.line_number_of = [lines.setdefault(frame, len(lines)) for frame in frames]
-        self.lines = lines
-        self.imports = [_IMPORT in frame.file for frame in frames]
-        """By frame: whether it is of Python's import system."""
+        imports = {file for file in programs if _IMPORT in file}
+        self.imports = frozenset(n for n, file in enumerate(files) if file in imports) if imports else imports
+        """Frames of Python's import system."""
         self.is_distributed = has_ranks(frames)
         self._stacks: Sequence[Sequence[int]] = ()
         self._found: dict[tuple[int, bool], _Charged] = {}
         """What these stacks are charged to, by number and whether they wait: selections share stacks."""
+        self._working: dict[tuple[int, int], _Charged] = {}
+        """What stacks of work are charged to, by their innermost frame of the program and their last one."""
 
     def charges(self, profile: Profile, waiting: Collection[int]) -> list[Charge]:
         """Return what a profile's samples are charged to, the heaviest first; `waiting` has stacks that wait.
 
-        The profile has the frames of these rules.
+        The profile has the frames of these rules. Only the `TOTALLED` heaviest charges have totals.
         """
         if profile.stacks is not self._stacks:
             self._stacks, self._found = profile.stacks, {}
-        book = _Book(self)
+        weights: dict[_Charged, int] = {}
         for stack, weight in stack_weights(profile).items():
             if profile.stacks[stack]:
                 key = stack, stack in waiting
                 found = self._found.get(key)
                 if found is None:
                     found = self._found[key] = self._charged(profile.stacks[stack], waits=key[1])
-                book.add(found, weight)
-        return sorted(book.charges(), key=lambda charge: (-charge.weight, charge.place, charge.doing.value))
+                weights[found] = weights.get(found, 0) + weight
+        accounts = _accounts(weights)
+        charges = sorted(
+            itertools.starmap(_charge, accounts.items()),
+            key=lambda charge: (-charge.weight, charge.place, charge.doing.value),
+        )
+        return [*self._totalled(charges[:TOTALLED], accounts, profile), *charges[TOTALLED:]]
+
+    def _totalled(
+        self, charges: Sequence[Charge], accounts: Mapping[_Key, _Account], profile: Profile
+    ) -> Iterator[Charge]:
+        """Yield charges with their totals."""
+        places = {charge.place for charge in charges if charge.is_program}
+        names = {place[:2] for place in places}
+        places_of = {
+            number: place
+            for number, frame in enumerate(self.frames)
+            if frame[:2] in names and (place := _place(frame)) in places
+        }
+        among, totals = frozenset(places_of), Counter[frozenset[int]]()
+        for stack, weight in stack_weights(profile).items() if among else ():
+            totals[among.intersection(profile.stacks[stack])] += weight
+        of_places: Counter[Place] = Counter()
+        of_lines: Counter[tuple[Place, int]] = Counter()
+        for frames, weight in totals.items():
+            for place in {places_of[frame] for frame in frames}:
+                of_places[place] += weight
+            for line in {(places_of[frame], self.frames[frame].line) for frame in frames}:
+                of_lines[line] += weight
+        for (place, _), account in accounts.items():
+            if not account.is_program:  # on no stack that is charged to another place
+                of_places[place] += account.weight
+                for number, weight in account.lines.items():
+                    of_lines[place, number] += weight
+        for charge in charges:
+            total_of_line = of_lines[charge.place, charge.line]
+            yield replace(charge, total=of_places[charge.place], total_of_line=total_of_line)
 
     def common_call(self, profile: Profile, top: Charge, most: float) -> CommonCall | None:
         """Return the common call if it has less than `most` weight and is not the function of `top`."""
         weights, totals = stack_weights(profile), self._totals_of_callers(profile)
+        functions, names = self._functions.of, self._functions.keys
         half = _HALF * sum(weights.values())
-        found = {n for n, total in totals.items() if half < total < most and self.places[n] != top.place}
+        found = {n for n, total in totals.items() if half < total < most and Place(*names[n], 0) != top.place}
         if not found:
             return None
         depths, with_top = Counter[int](), Counter[int]()
         lines: dict[int, Counter[int]] = {number: Counter() for number in found}
+        of_top = frozenset(n for n, frame in enumerate(self.frames) if _place(frame) == top.place)
         for stack, weight in weights.items():
             frames = profile.stacks[stack]
-            on_stack = {self.number_of[frame]: self.frames[frame].line for frame in frames}
-            has_top = any(self.place_of[frame] == top.place for frame in frames)
+            on_stack = {functions[frame]: self.frames[frame].line for frame in frames}
+            has_top = not of_top.isdisjoint(frames)
             for depth, number in enumerate(number for number in on_stack if number in found):
                 depths[number] += weight * depth
                 with_top[number] += weight * has_top
                 lines[number][on_stack[number]] += weight
-        inner = min(found, key=lambda number: (totals[number], -depths[number], self.places[number]))
+        inner = min(found, key=lambda number: (totals[number], -depths[number], names[number]))
         line = min(lines[inner], key=lambda one: (-lines[inner][one], one))
-        return CommonCall(self.places[inner], line, totals[inner], with_top[inner] > _HALF * top.total)
+        return CommonCall(Place(*names[inner], 0), line, totals[inner], with_top[inner] > _HALF * top.total)
+
+    @cached_property
+    def _functions(self) -> Functions:
+        return number_functions(self.frames)
 
     def _charged(self, stack: Sequence[int], *, waits: bool) -> _Charged:
+        innermost = next(filter(self.is_program.__getitem__, reversed(stack)), -1)
+        if waits or not self.imports.isdisjoint(stack) or self._is_inner(innermost):
+            return self._charged_by_position(stack, waits=waits)
+        key = innermost, stack[-1]
+        if key not in self._working:
+            self._working[key] = self._charged_by_position(stack, waits=False)
+        return self._working[key]
+
+    def _is_named(self, frame: int) -> bool:
+        return self.is_program[frame] and not self.frames[frame].name.endswith(">")
+
+    def _is_inner(self, frame: int) -> bool:
+        return frame >= 0 and self.frames[frame].name.endswith(tuple(_INNER))
+
+    def _charged_by_position(self, stack: Sequence[int], *, waits: bool) -> _Charged:
         own = [n for n, frame in enumerate(stack) if self.is_program[frame]]
         at, doing = own[-1] if own else len(stack) - 1, Doing.WAITING if waits else Doing.WORKING
         if (importing := self._importing(stack, own)) is not None:
             at, doing = importing, Doing.IMPORTING
         function = stack[self._function_at(stack, at)]
-        frames = [stack[n] for n in own] or [function]
         return _Charged(
-            account=(self.number_of[function], doing),
+            place=_place(self.frames[function]),
+            doing=doing,
             is_program=bool(own),
             line=self.frames[function].line,
             label=self._label(stack, at, function, knows_line=bool(own)) if doing is Doing.WAITING else "",
             end=self._end(stack, at, function, doing),
-            places=tuple({self.number_of[frame] for frame in frames}),
-            lines=tuple({self.line_number_of[frame] for frame in frames}),
         )
 
     def _label(self, stack: Sequence[int], at: int, function: int, *, knows_line: bool) -> str:
@@ -181,9 +239,9 @@ class Charging:
 
         A function of the program that a module calls while it is imported counts as itself.
         """
-        if not own or not any(map(self.imports.__getitem__, stack)):
+        if not own or self.imports.isdisjoint(stack):
             return None
-        begins = (n for n in range(own[0] + 1, len(stack)) if self.imports[stack[n]])
+        begins = (n for n in range(own[0] + 1, len(stack)) if stack[n] in self.imports)
         begin = next(begins, None)
         if begin is None or (own[-1] > begin and self.frames[stack[own[-1]]].name != MODULE):
             return None
@@ -207,30 +265,39 @@ class Charging:
             return "", next((file for file in files if file and not file.startswith("<frozen importlib")), "")
         return self.frames[stack[-1] if at + 1 < len(stack) else function][:2]
 
-    def _totals_of_callers(self, profile: Profile) -> Counter[int]:
-        """Return the weight below each named function of the program, by its number."""
-        numbers = [
-            number if is_program and not frame.name.endswith(">") else -1
-            for number, is_program, frame in zip(self.number_of, self.is_program, self.frames, strict=True)
-        ]
-        totals: Counter[int] = Counter()
-        for stack, weight in stack_weights(profile).items():
-            for number in {numbers[frame] for frame in profile.stacks[stack]}:
-                totals[number] += weight
-        del totals[-1]
-        return totals
+    def _totals_of_callers(self, profile: Profile) -> Mapping[int, int]:
+        """Return the weight below each named function of the program that can have more than half of it."""
+        weights = sorted(stack_weights(profile).items(), key=itemgetter(1), reverse=True)
+        least = (1 - _HALF) * sum(weight for _, weight in weights)
+        # Few stacks have most weight, and a function that is on few of these cannot have half of all.
+        before = [0, *itertools.accumulate(weight for _, weight in weights)]
+        heavy = bisect_left(before, _MOST * before[-1])
+        named = map(self._is_named, range(len(self.frames)))
+        numbers = [n if is_named else -1 for n, is_named in zip(self._functions.of, named, strict=True)]
+        stacks = profile.stacks
+        totals = sum_parts(
+            by_weight((stacks[stack], weight) for stack, weight in weights[:heavy]),
+            lambda stack: {numbers[frame] for frame in stack},
+        )
+        left = before[-1] - before[heavy]
+        kept = {n: total for n, total in totals.items() if n >= 0 and total + left > least}
+        frames = frozenset(frame for frame, number in enumerate(numbers) if number in kept)
+        for stack, weight in weights[heavy:] if kept else ():
+            for number in {numbers[frame] for frame in frames.intersection(stacks[stack])}:
+                kept[number] += weight
+        return kept
 
 
-class _Charged(NamedTuple):
-    """What a stack is charged to: numbers of places and lines are those of the rules."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Charged:
+    """What stacks are charged to; equal ones are counted apart, since they are compared by identity."""
 
-    account: tuple[int, Doing]
+    place: Place
+    doing: Doing
     is_program: bool
     line: int
     label: str
     end: tuple[str, str]
-    places: tuple[int, ...]
-    lines: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -244,48 +311,36 @@ class _Account:
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
-class _Book:
-    """Weights by place, as samples are added."""
+_Key = tuple[Place, Doing]
 
-    def __init__(self, rules: Charging) -> None:
-        self._rules = rules
-        self._accounts: dict[tuple[int, Doing], _Account] = {}
-        self._totals: Counter[int] = Counter()
-        self._totals_of_lines: Counter[int] = Counter()
-        """By number of place, and of line."""
 
-    def add(self, found: _Charged, weight: int) -> None:
-        account = self._accounts.get(found.account)
-        if account is None:
-            account = self._accounts[found.account] = _Account(found.is_program)
+def _accounts(weights: Mapping[_Charged, int]) -> dict[_Key, _Account]:
+    accounts: dict[_Key, _Account] = {}
+    for found, weight in weights.items():
+        account = accounts.setdefault((found.place, found.doing), _Account(found.is_program))
         account.weight += weight
         account.lines[found.line] += weight
         account.ends[found.end] += weight
-        if found.account[1] is Doing.WAITING:
+        if found.doing is Doing.WAITING:
             account.labels[found.label] += weight
-        for number in found.places:
-            self._totals[number] += weight
-        for number in found.lines:
-            self._totals_of_lines[number] += weight
+    return accounts
 
-    def charges(self) -> Iterator[Charge]:
-        for (number, doing), account in self._accounts.items():
-            place = self._rules.places[number]
-            line = min(account.lines, key=lambda one: (-account.lines[one], one))
-            yield Charge(
-                place=place,
-                doing=doing,
-                is_program=account.is_program,
-                weight=account.weight,
-                line=line,
-                of_line=account.lines[line],
-                total=self._totals[number],
-                total_of_line=self._totals_of_lines[
-                    self._rules.lines.get(Frame(place.name, place.file, line), -1)
-                ],
-                waits_for=max(account.labels, key=lambda one: (account.labels[one], one), default=""),
-                end=_main_end(place, account),
-            )
+
+def _charge(key: _Key, account: _Account) -> Charge:
+    """Return the charge of an account, without totals."""
+    line = min(account.lines, key=lambda one: (-account.lines[one], one))
+    return Charge(
+        place=key[0],
+        doing=key[1],
+        is_program=account.is_program,
+        weight=account.weight,
+        line=line,
+        of_line=account.lines[line],
+        total=0,
+        total_of_line=0,
+        waits_for=max(account.labels, key=lambda one: (account.labels[one], one), default=""),
+        end=_main_end(key[0], account),
+    )
 
 
 def _place(frame: Frame) -> Place:

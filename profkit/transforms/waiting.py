@@ -259,7 +259,7 @@ def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: b
 
 def has_ranks(frames: Sequence[Frame]) -> bool:
     """Return whether the frames of a profile are of a program that trains on several ranks."""
-    return any(_PARALLEL.search(frame.file) for frame in frames)
+    return any(map(_PARALLEL.search, {frame.file for frame in frames}))
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import nlargest
 from itertools import chain, compress, count, islice
 from operator import itemgetter
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from profkit.model.profile import Frame, Profile
 from profkit.render.html.document import Columns
 from profkit.render.html.samples import add_small, add_weights
-from profkit.transforms.trees import stack_weights
+from profkit.transforms.trees import by_weight, stack_weights, sum_parts
 
 MAX_LINES = 20_000
 """Maximum number of lines of a run in a page: those with the largest totals."""
@@ -100,16 +101,16 @@ def _has_equal_lines(lines: Sequence[int]) -> bool:
 def _totals(profile: Profile, first_of: Mapping[int, int]) -> list[int]:
     """Return the total of each line by its first frame, as stated if it is; 0 for frames that repeat one."""
     total = [0] * len(profile.frames)
-    for number, weight in stack_weights(profile).items():
-        for frame in _lines_of(profile.stacks[number], first_of):
-            total[frame] += weight
+    stacks = ((profile.stacks[number], weight) for number, weight in stack_weights(profile).items())
+    for frame, weight in sum_parts(by_weight(stacks), partial(_lines_of, first_of)).items():
+        total[frame] = weight
     for frame, stated in enumerate(profile.totals):
         if stated is not None:
             total[first_of.get(frame, frame)] = stated
     return total
 
 
-def _lines_of(stack: Sequence[int], first_of: Mapping[int, int]) -> set[int]:
+def _lines_of(first_of: Mapping[int, int], stack: Sequence[int]) -> set[int]:
     """Return the lines of a stack, each once, also if it is recursive."""
     lines = set(stack)
     if first_of and not lines.isdisjoint(first_of):
@@ -165,7 +166,7 @@ def _stacks(profile: Profile, first_of: Mapping[int, int], kept: frozenset[int])
     frames = ((number, profile.stacks[number]) for number in sorted(used) if profile.stacks[number])
     return {
         number: _Stack(
-            first_of.get(stack[-1], stack[-1]), tuple(kept.intersection(_lines_of(stack, first_of)))
+            first_of.get(stack[-1], stack[-1]), tuple(kept.intersection(_lines_of(first_of, stack)))
         )
         for number, stack in frames
     }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from profkit.model.profile import Profile, Thread, ThreadState
+from profkit.model.profile import Frame, Profile, Thread, ThreadState
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.render.views.threads import ThreadRow, thread_groups
@@ -72,15 +72,29 @@ def _main_threads(profile: Profile, info: RunInfo, present: Sequence[int]) -> li
     if info.region.kind is RegionKind.PROGRAM or info.imported is not None:
         found = [n for n in own or present if profile.threads[n].name == MAIN_THREAD]
     else:
-        found = sorted({s.thread for s in profile.samples if _begins_region(profile, s.stack, info)})
+        found = sorted(
+            thread for thread, stacks in _stacks_of(profile).items() if _begin_region(profile, stacks, info)
+        )
     return found or list(present)
 
 
-def _begins_region(profile: Profile, stack: int, info: RunInfo) -> bool:
-    frames, region = profile.stacks[stack], info.region
-    if not frames:
-        return False
-    name, file, _ = profile.frames[frames[0]]
+def _stacks_of(profile: Profile) -> dict[int, set[int]]:
+    """Return the stacks of each thread."""
+    found: dict[int, set[int]] = {}
+    for stack, thread, _ in profile.samples:
+        found.setdefault(thread, set()).add(stack)
+    return found
+
+
+def _begin_region(profile: Profile, stacks: Iterable[int], info: RunInfo) -> bool:
+    """Return whether one of these stacks begins in a region."""
+    roots = {profile.stacks[stack][:1] for stack in stacks}
+    return any(_begins_region(profile.frames[frame], info) for root in roots for frame in root)
+
+
+def _begins_region(root: Frame, info: RunInfo) -> bool:
+    name, file, _ = root
+    region = info.region
     expected = region.expected or (region.key.qualname, region.file)
     return file == region.file and (region.kind is RegionKind.BLOCK or (name, file) == expected)
 

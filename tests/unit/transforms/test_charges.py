@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from profkit.model.profile import Frame, Profile
-from profkit.transforms.charges import Charge, Charging, Doing
+from profkit.transforms.charges import TOTALLED, Charge, Charging, Doing, Place
 from profkit.transforms.origin import OWN_CODE, is_library_file
 from profkit.transforms.trees import stack_weights
 from tests.support.profile_strategies import built, frame_of, profile_of, profiles
@@ -56,5 +56,47 @@ def test_every_sample_is_charged_once(profile: Profile) -> None:
     weights = sum(weight for stack, weight in stack_weights(profile).items() if profile.stacks[stack])
     found = charges_of(profile)
     assert sum(charge.weight for charge in found) == weights
-    assert all(charge.weight <= charge.total and charge.of_line <= charge.weight for charge in found)
+    assert all(charge.of_line <= charge.weight for charge in found)
+    assert all(charge.weight <= charge.total for charge in found[:TOTALLED])
     assert [charge.weight for charge in found] == sorted((charge.weight for charge in found), reverse=True)
+
+
+@given(profiles())
+def test_heaviest_charges_have_totals_of_functions_and_lines(profile: Profile) -> None:
+    weights = stack_weights(profile)
+    for charge in charges_of(profile)[:TOTALLED]:
+        if charge.is_program:
+            lines = {stack: [profile.frames[frame] for frame in profile.stacks[stack]] for stack in weights}
+            with_function = {
+                stack: {frame.line for frame in frames if _is_of(charge.place, frame)}
+                for stack, frames in lines.items()
+            }
+            assert charge.total == sum(weights[stack] for stack, found in with_function.items() if found)
+            of_line = [stack for stack, found in with_function.items() if charge.line in found]
+            assert charge.total_of_line == sum(weights[stack] for stack in of_line)
+
+
+def _is_of(place: Place, frame: Frame) -> bool:
+    return frame[:2] == place[:2] and place.line in (0, frame.line)
+
+
+@given(profiles())
+def test_common_call_is_a_function_with_more_than_half(profile: Profile) -> None:
+    weights = stack_weights(profile)
+    rules = Charging(profile.frames, is_library_file, lambda file, line: None)
+    totals = {
+        (name, file): sum(
+            weight
+            for stack, weight in weights.items()
+            if any(profile.frames[frame][:2] == (name, file) for frame in profile.stacks[stack])
+        )
+        for name, file, _ in profile.frames
+        if not is_library_file(file) and not name.endswith(">")
+    }
+    top, *_ = charges_of(profile) or [None]
+    if top is not None:
+        half, most = sum(weights.values()) / 2, sum(weights.values()) + 1
+        possible = {key for key, total in totals.items() if total > half and (*key, 0) != top.place}
+        call = rules.common_call(profile, top, most)
+        assert (call is not None) == bool(possible)
+        assert call is None or (call.place[:2] in possible and call.total == totals[call.place[:2]])
