@@ -20,7 +20,6 @@ from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.child import plain_python
 from profkit.process.redaction import secret_rule
-from profkit.samplers import cpython_process
 from profkit.samplers.base import (
     SLOWEST_HZ,
     Attachment,
@@ -31,6 +30,7 @@ from profkit.samplers.base import (
     output_name,
     plain_plan,
 )
+from profkit.samplers.cpython_process import NAME, CPythonProcess
 from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
 from profkit.samplers.stack_journal import (
     FEWEST_ROUNDS,
@@ -66,7 +66,7 @@ _SHOWN = 3
 class CPythonSampler:
     """See `Sampler`; for another process, with its interpreter and the version of that."""
 
-    name = cpython_process.NAME
+    name = NAME
 
     def __init__(self, python: str | None = None, version: str | None = None) -> None:
         self._python, self._version = python, version or platform.python_version()
@@ -123,7 +123,7 @@ class CPythonSampler:
         )
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        return cpython_process.attach(self.find(), pid, plan, folder, index, clock)
+        return CPythonProcess(self.find(), pid, plan, folder, index, clock).start()
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; a journal without an end is read, too: its sampler was killed."""

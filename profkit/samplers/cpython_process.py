@@ -15,14 +15,7 @@ from profkit.samplers import helper
 from profkit.samplers.base import log_path, output_path
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
 from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU, TOO_DEEP
-from profkit.samplers.process_attachment import (
-    KILLED_BY_FILTER,
-    START,
-    Attempt,
-    ProcessAttachment,
-    attach_process,
-    log_size,
-)
+from profkit.samplers.process_attachment import KILLED_BY_FILTER, START, ProcessAttachment, tail_of
 from profkit.samplers.stack_journal import has_ended
 
 NAME = "cpython"
@@ -61,34 +54,30 @@ def _only(plan: SamplerPlan) -> str:
     return ALL_THREADS if plan.idle else ON_CPU
 
 
-def attach(
-    python: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock, retries: int = RETRIES
-) -> ProcessAttachment:
-    """Start the process; raises `SamplerError` and then leaves nothing running."""
-    output, log = output_path(folder, index, NAME), log_path(folder, index)
-    output.unlink(missing_ok=True)  # of an earlier try: its existence says RUNNING
-    words = command(python, pid, plan, output, retries)
-    return attach_process(CPythonAttempt(NAME, pid, words, output, log, log_size(log)), index, clock)
-
-
-class CPythonAttempt(Attempt):
+class CPythonProcess(ProcessAttachment):
     """One start of the process. Its watchdog has no options: the process stops nothing, and knows states."""
 
+    sampler = NAME
+
+    def __init__(
+        self, python: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock,
+        retries: int = RETRIES,
+    ) -> None:  # fmt: skip
+        output = output_path(folder, index, NAME)
+        output.unlink(missing_ok=True)  # of an earlier try: its existence says RUNNING
+        words = command(python, pid, plan, output, retries)
+        super().__init__(pid, words, output, log_path(folder, index), index, clock)
+
     def is_running(self, process: Watched) -> bool:
-        """See `Attempt.is_running`: the first stack makes the output."""
+        """See `ProcessAttachment.is_running`: the first stack makes the output."""
         try:
             return posix.stat(self.output).st_size > 0
         except FileNotFoundError:
             return False
 
     def is_whole(self) -> bool:
-        """See `Attempt.is_whole`: the journal ends because the sampling did."""
-        try:
-            with self.output.open("rb") as file:
-                file.seek(max(0, posix.fstat(file.fileno()).st_size - _TAIL))
-                return has_ended(file.read(_TAIL))
-        except FileNotFoundError:
-            return False
+        """See `ProcessAttachment.is_whole`: the journal ends because the sampling did."""
+        return has_ended(tail_of(self.output, _TAIL))
 
     def failure(self, stage: str) -> SamplerError:
         text = self.text()
@@ -118,5 +107,5 @@ class CPythonAttempt(Attempt):
         )
 
     def stop_timeout_s(self) -> float:
-        """See `Attempt.stop_timeout_s`: it ends with the current round."""
+        """See `Attachment.stop_timeout_s`: it ends with the current round."""
         return _STOP_TIMEOUT_S

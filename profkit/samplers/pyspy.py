@@ -18,7 +18,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.guard import suppressed
 from profkit.process.redaction import SecretRule, secret_rule
-from profkit.samplers import pyspy_plan, pyspy_process
+from profkit.samplers import pyspy_plan
 from profkit.samplers.base import (
     LARGEST_LOG_BYTES,
     LARGEST_OUTPUT_BYTES,
@@ -31,7 +31,7 @@ from profkit.samplers.base import (
     rounds_name,
 )
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.pyspy_process import log_facts
+from profkit.samplers.pyspy_process import PySpyProcess, log_facts
 from profkit.samplers.pyspy_states import Measured, with_states
 from profkit.samplers.thread_rounds import read_rounds
 from profkit.transforms.simplify import (
@@ -106,7 +106,7 @@ class PySpySampler:
         return pyspy_plan.plan(options, live)
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        return pyspy_process.attach(self.find(), pid, plan, folder, index, clock)
+        return PySpyProcess(self.find(), pid, plan, folder, index, clock).start()
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""

@@ -6,12 +6,9 @@ RUNNING is read from its signal handlers, not from its output: it prints its lin
 from __future__ import annotations
 
 import math
-import posix
 import re
 import signal
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 from profkit.clock import Clock
 from profkit.errors import SamplerError
@@ -20,15 +17,7 @@ from profkit.process import procfs, watchdog
 from profkit.process.detached import Watched
 from profkit.samplers import helper
 from profkit.samplers.base import log_path, output_path, rounds_path
-from profkit.samplers.process_attachment import (
-    KILLED_BY_FILTER,
-    START,
-    Attempt,
-    ProcessAttachment,
-    attach_process,
-    ended_how,
-    log_size,
-)
+from profkit.samplers.process_attachment import KILLED_BY_FILTER, START, ProcessAttachment, ended_how, tail_of
 
 BACKSTOP_S = 5
 """Time after the longest duration at which a sampler ends by itself if the program cannot stop it."""
@@ -67,29 +56,23 @@ def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[st
     )
 
 
-def attach(
-    program: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
-) -> ProcessAttachment:
-    """Start py-spy on a process; raises `SamplerError` and then leaves nothing running."""
-    output, log = output_path(folder, index, "pyspy"), log_path(folder, index)
-    rounds = rounds_path(folder, index)
-    rounds.unlink(missing_ok=True)  # of an earlier try
-    words = command(program, pid, plan, output)
-    attempt = PySpyAttempt(_PROGRAM, pid, words, output, log, log_size(log), plan=plan, rounds=rounds)
-    return attach_process(attempt, index, clock)
-
-
-@dataclass(frozen=True, slots=True)
-class PySpyAttempt(Attempt):
+class PySpyProcess(ProcessAttachment):
     """One start of py-spy."""
 
-    any_name: ClassVar[bool] = False
-    plan: SamplerPlan = field(kw_only=True)
-    rounds: Path = field(kw_only=True)
-    """Journal of rounds."""
+    sampler, any_name = _PROGRAM, False
+
+    def __init__(
+        self, program: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
+    ) -> None:
+        output = output_path(folder, index, "pyspy")
+        words = command(program, pid, plan, output)
+        super().__init__(pid, words, output, log_path(folder, index), index, clock)
+        self.plan, self.rounds = plan, rounds_path(folder, index)
+        """`rounds`: the journal of rounds."""
+        self.rounds.unlink(missing_ok=True)  # of an earlier try
 
     def watchdog_options(self) -> tuple[str, ...]:
-        """See `Attempt.watchdog_options`: states are known of all threads or of none."""
+        """See `ProcessAttachment.watchdog_options`: states are known of all threads or of none."""
         target = f"{watchdog.TARGET}{self.pid}"
         if not self.plan.idle:
             return (target,)
@@ -98,8 +81,13 @@ class PySpyAttempt(Attempt):
         return target, f"{watchdog.ROUNDS}{self.rounds}", f"{watchdog.HELPER}{_HELPER}", *flags
 
     def is_running(self, process: Watched) -> bool:
-        """See `Attempt.is_running`: it handles SIGINT, and is no longer a script's shell, as pyenv's."""
-        return procfs.catches_signal(process.pid, signal.SIGINT) and _is_pyspy(process, self)
+        """See `ProcessAttachment.is_running`: it handles SIGINT, and is no shell, as of pyenv's script."""
+        if not procfs.catches_signal(process.pid, signal.SIGINT):
+            return False
+        program = procfs.program(process.pid)
+        if program is None:  # not permitted to read it, or it is ending and has no arguments either
+            return bool(procfs.command_line(process.pid))
+        return program.rpartition("/")[2].startswith(_PROGRAM) or "Sampling process" in self.text()
 
     def is_whole(self) -> bool:
         return is_whole(self.output)
@@ -122,28 +110,14 @@ class PySpyAttempt(Attempt):
         )
 
     def stop_timeout_s(self) -> float:
-        """See `Attempt.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
+        """See `Attachment.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
         return 2 + 12 / self.plan.rate_hz
 
 
 def is_whole(output: Path) -> bool:
     """Return whether py-spy's file is complete, by its last fields."""
-    try:
-        with output.open("rb") as file:
-            file.seek(max(0, posix.fstat(file.fileno()).st_size - _TAIL))
-            tail = file.read(_TAIL).rstrip()
-    except FileNotFoundError:
-        return False
+    tail = tail_of(output, _TAIL).rstrip()
     return b'"exporter":"py-spy' in tail and tail.endswith(b"}")
-
-
-def _is_pyspy(process: Watched, attempt: Attempt) -> bool:
-    program = procfs.program(process.pid)
-    if program is None:  # not permitted to read it, or it is ending and has no arguments either
-        return bool(procfs.command_line(process.pid))
-    if program.rpartition("/")[2].startswith(_PROGRAM):
-        return True
-    return "Sampling process" in attempt.text()
 
 
 def log_facts(text: str) -> tuple[int, float]:

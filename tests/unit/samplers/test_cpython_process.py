@@ -13,9 +13,9 @@ from profkit.errors import AttachDenied, SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.detached import watch
 from profkit.samplers import cpython_process, helper
-from profkit.samplers.cpython_process import CPythonAttempt
+from profkit.samplers.cpython_process import CPythonProcess
 from profkit.samplers.helper.program import PREFIX
-from profkit.samplers.process_attachment import SAMPLING, START, STOP, Attempt, ProcessAttachment
+from profkit.samplers.process_attachment import SAMPLING, START, STOP
 
 PLAN = replace(SamplerPlan.unknown("cpython", scope="call", rate_hz=1000.0), max_duration_s=600.0)
 OUTPUT = Path("/spool/session/segment-000.stacks")
@@ -50,11 +50,12 @@ def test_the_command_line_of_other_plans() -> None:
     assert "--duration=6" in words(replace(PLAN, max_duration_s=0.01))
 
 
-def attempt(folder: Path, text: str, pid: int = 4711) -> CPythonAttempt:
+def attempt(folder: Path, text: str, pid: int = 4711) -> CPythonProcess:
     """One that left this log."""
-    log = folder / "segment-000.log"
-    log.write_text(text)
-    return CPythonAttempt("cpython", pid, ("python", "--pid=4711"), folder / "segment-000.stacks", log)
+    (folder / "segment-000.log").write_text("")
+    made = CPythonProcess("python", pid, PLAN, folder, 0, SYSTEM_CLOCK)
+    made.log.write_text(text)
+    return made
 
 
 def test_a_denied_read_is_denied_at_any_time(tmp_path: Path) -> None:
@@ -97,11 +98,11 @@ def test_the_output_shows_that_it_runs_and_that_it_is_whole(tmp_path: Path) -> N
     process = watch(os.getpid())
     assert process is not None
     tried = attempt(tmp_path, "")
-    attachment = ProcessAttachment(process, None, tried, 0, SYSTEM_CLOCK)
-    states = [attachment.poll()]
+    tried.process = process
+    states = [tried.poll()]
     for content in ("", "profkit-stacks 1 4711 1000000\n"):
         tried.output.write_text(content)
-        states.append(attachment.poll())
+        states.append(tried.poll())
     assert states == [SessionState.PREPARING, SessionState.PREPARING, SessionState.RUNNING]
     process.close()
 
@@ -115,13 +116,11 @@ def test_a_whole_output_has_an_end(tmp_path: Path) -> None:
         assert tried.is_whole() is whole
 
 
-def test_an_earlier_output_is_removed_before_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_output_is_removed_before_a_start(tmp_path: Path) -> None:
     earlier = tmp_path / "segment-003.stacks"
     earlier.write_text("profkit-stacks 1 7 1000000\n")
     (tmp_path / "segment-003.log").write_text("of an earlier try\n")
-    monkeypatch.setattr(cpython_process, "attach_process", lambda attempt, index, clock: attempt)
-    made = cpython_process.attach("python", 4711, PLAN, tmp_path, 3, SYSTEM_CLOCK)
-    assert isinstance(made, Attempt)
+    made = CPythonProcess("python", 4711, PLAN, tmp_path, 3, SYSTEM_CLOCK)
     assert not earlier.exists()
     assert made.output == earlier
-    assert made.log_start == len("of an earlier try\n")
+    assert made.text() == ""

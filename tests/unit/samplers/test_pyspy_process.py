@@ -15,9 +15,9 @@ from profkit.process import procfs
 from profkit.process.detached import watch
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.process_attachment import ProcessAttachment, read_log
+from profkit.samplers.process_attachment import read_log
 from profkit.samplers.pyspy import PySpySampler
-from profkit.samplers.pyspy_process import PySpyAttempt, is_whole, log_facts
+from profkit.samplers.pyspy_process import PySpyProcess, is_whole, log_facts
 
 CATCHES_INT = f"SigCgt:\t{1 << (signal.SIGINT - 1):016x}\n"
 SHELL, PYSPY = "/bin/dash", "/usr/bin/py-spy"
@@ -27,15 +27,14 @@ DEFAULTS = SamplerOptions()
 
 
 def attempt(
-    folder: Path, text: str = "", pid: int = 4711, start: int = 0, options: SamplerOptions = DEFAULTS
-) -> PySpyAttempt:
+    folder: Path, text: str = "", pid: int = 4711, options: SamplerOptions = DEFAULTS, earlier: str = ""
+) -> PySpyProcess:
     """One that left this log."""
-    log, command = folder / "segment-000.log", ("/bin/py-spy", "record", "-p", str(pid))
-    log.write_text(text)
-    plan = PySpySampler().plan(options, LiveStacks(1, 1))
-    return PySpyAttempt(
-        "py-spy", pid, command, folder / "output", log, start, plan=plan, rounds=folder / "rounds"
-    )
+    log, plan = folder / "segment-000.log", PySpySampler().plan(options, LiveStacks(1, 1))
+    log.write_text(earlier)
+    made = PySpyProcess("/bin/py-spy", pid, plan, folder, 0, SYSTEM_CLOCK)
+    log.write_text(earlier + text)
+    return made
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,8 @@ def test_it_runs_if_it_handles_interrupts(
     (folder / "cmdline").write_bytes(arguments)
     if program is not None:
         (folder / "exe").symlink_to(program)
-    attachment = ProcessAttachment(process, None, attempt(tmp_path, pid=os.getpid()), 0, SYSTEM_CLOCK)
+    attachment = attempt(tmp_path, pid=os.getpid())
+    attachment.process = process
     monkeypatch.setattr(procfs, "PROC", str(tmp_path))
     assert attachment.poll() is state
     process.close()
@@ -170,12 +170,12 @@ def test_a_start_that_fails_is_explained(text: str, said: str, passing: bool, tm
     assert said in str(error)
     assert error.passing is passing
     if passing:
-        assert "the command was `/bin/py-spy record -p 4711`" in str(error)
+        assert "the command was `/bin/py-spy record -p 4711 -f speedscope" in str(error)
 
 
 def test_only_the_part_of_the_attempt_counts(tmp_path: Path):
     text = f"{FULL}{WATCHED} 9\n"
-    error = attempt(tmp_path, f"{text}{WATCHED} 15\n", start=len(text)).failure("start")
+    error = attempt(tmp_path, f"{WATCHED} 15\n", earlier=text).failure("start")
     assert "by signal 15 (SIGTERM)" in str(error)
 
 
