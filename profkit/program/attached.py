@@ -57,20 +57,11 @@ class AttachedProgram:
         self._policy = Policy(strict=True)
         self._counters = Counters(region, options, self._policy)
         keep_within(config.spool, config.spool_limit, say, clock)
-        fallbacks = Fallbacks(
-            lambda wanted: fallbacks_for(target, wanted), options, RecentFailures(clock, say), strict=True
-        )
-        sockets = SocketWatch(clock=clock)
+        fallbacks, sockets = fallbacks_on(target, options, clock, say), SocketWatch(clock=clock)
         live = live_facts(sockets, live_stacks_of(target))
         self.session = Session(
             config.spool, fallbacks, options, self._policy, target.process, clock, live, sockets
         )
-        try:
-            self.session.save()
-            self.session.mention(self._counters)
-        except BaseException:
-            remove_folder(self.session.folder)
-            raise
 
     def sample(self, wait: Wait, on_start: Callable[[str], None] = lambda sampler: None) -> None:
         """Sample until the process ends, the time is over, or `wait` says so; raises SamplerError.
@@ -127,6 +118,14 @@ def region_of(target: Target, options: SamplerOptions, label: str | None) -> Reg
         all_threads=True,
         tags=options.tags,
     )
+
+
+def fallbacks_on(
+    target: Target, options: SamplerOptions, clock: Clock, say: Callable[[str], None]
+) -> Fallbacks:
+    """Return the samplers that can sample a process; raises UsageError and SamplerError."""
+    recent = RecentFailures(clock, say)
+    return Fallbacks(lambda wanted: fallbacks_for(target, wanted), options, recent, strict=True)
 
 
 def live_stacks_of(target: Target) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from profkit.clock import Clock
 from profkit.errors import AttachDenied, SamplerError, SamplerTimeout
@@ -29,6 +30,7 @@ ListFallbacks = Callable[[SamplerOptions], Sequence[Fallback]]
 LONGEST_WAIT_S = 3600.0
 """Maximum time until a sampler is tried again: the wait doubles with each failure."""
 
+_T = TypeVar("_T")
 _Key = tuple[str, SamplerOptions]
 _CALLS_ONLY = CallsOnlySampler()
 
@@ -106,6 +108,14 @@ class Fallbacks:
     def succeed(self) -> None:
         """Remember that the sampler in use works: if it fails again, the next wait is short."""
         self._recent.drop(self._left[0])
+
+    def first_of(self, start: Callable[[], _T], folder: Path) -> _T:
+        """Return what `start` returns; it raises SamplerError for each sampler that cannot be started."""
+        while True:
+            try:
+                return start()
+            except SamplerError as failure:
+                self.step_down(failure, folder)
 
     def step_down(self, failure: SamplerError, folder: Path) -> None:
         """Take the next sampler because a start failed; raise the failure if there is none.

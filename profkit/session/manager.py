@@ -28,7 +28,7 @@ from profkit.session.results import LONGEST_PAUSE_S
 from profkit.session.session import Session
 from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
-from profkit.store.clearing import keep_within, remove_folder
+from profkit.store.clearing import keep_within
 
 _POLL_S = 0.001
 _LONGEST_FLUSH_S = 0.1
@@ -242,8 +242,7 @@ class SessionManager(SessionOwner):
         """Return a session with a folder and no segment yet.
 
         Raises UsageError for options that no sampler can honour, OSError if no folder can be made, and for a
-        strict policy the SamplerError if no sampler may be tried. No folder is left behind then, nor if a
-        signal handler of the program raises.
+        strict policy the SamplerError if no sampler may be tried. No folder is left behind then.
         """
         options, policy, say = counters.options, counters.policy, self._failures.say_once
         keep_within(self.spool, self._config.spool_limit, say, self._clock)
@@ -252,11 +251,6 @@ class SessionManager(SessionOwner):
         session = Session(
             self.spool, fallbacks, options, policy, process_info(), self._clock, live_facts(sockets), sockets
         )
-        try:
-            session.save()
-        except BaseException:  # also if the program has patched a function that profkit needs
-            remove_folder(session.folder)
-            raise
         if Note(NoteCode.BLOCKING_NOT_KEPT) in session.plan.notes:
             say(socket_message(blocking=False))
         return session

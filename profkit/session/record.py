@@ -14,6 +14,7 @@ from profkit.model.session import CallDelta, Ending, Lines, Manifest
 from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.session.counters import Counters, forget_gone
 from profkit.store import spool as files
+from profkit.store.clearing import remove_folder
 from profkit.store.spool_files import failure_text, make_reserve, note_ending
 
 _AT_ONCE, _BURST_S = 20, 0.1
@@ -29,7 +30,10 @@ class SessionRecord:
     """
 
     def __init__(self, spool: Path, manifest: Manifest, clock: Clock) -> None:
-        """Make the folder; `save` writes the manifest."""
+        """Make the folder with the manifest; raises OSError, and leaves no folder behind then.
+
+        Nor does it if a signal handler of the program raises, or the program has patched what `save` needs.
+        """
         self._manifest, self._clock = manifest, clock
         self.id = manifest.session
         self.folder = files.create_folder(spool, self.id)
@@ -45,6 +49,11 @@ class SessionRecord:
         self._has_reserve = self._unsaved = False
         self.failure: str | None = None
         """Reason and time of the first failed write to the folder."""
+        try:
+            self.save()
+        except BaseException:
+            remove_folder(self.folder)
+            raise
 
     @property
     def manifest(self) -> Manifest:

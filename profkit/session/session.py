@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -142,7 +143,8 @@ class Session(SessionRecord):
         self.change(segments=(*segments, segment))
         self.is_starting = True
         try:
-            self.attachment, note = self._start_sampler(index, policy)
+            start = partial(self._start_sampler, index, policy)
+            self.attachment, note = start() if index else self.fallbacks.first_of(start, self.folder)
         except BaseException as error:
             self._dumpable.restore()
             self._note_segment(stopped_ns=self._clock.unix_ns(), error=str(error) or type(error).__name__)
@@ -157,24 +159,14 @@ class Session(SessionRecord):
             self.write_resources()
 
     def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
-        """Start the sampler; for the first segment, the next one if this one cannot be started."""
-        while True:
-            sampler, timeout_s = self.fallbacks.sampler, policy.running_timeout_s
-            self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
-            start = Start(
-                self._manifest.process.pid, sampler, self.plan, self.folder, index, timeout_s, self._clock
-            )
-            try:
-                return start_sampler(start)
-            except SamplerError as failure:
-                if index:
-                    raise
-                self.fallbacks.step_down(failure, self.folder)
-            self.change(
-                plan=self.fallbacks.plan(self._live),
-                sampler_version=self.fallbacks.sampler.version(),
-                error=self.fallbacks.failure,
-            )
+        """Start the sampler in use, which is another one than planned if that could not be started."""
+        sampler, timeout_s = self.fallbacks.sampler, policy.running_timeout_s
+        if not index and (plan := self.fallbacks.plan(self._live)) != self.plan:
+            self.change(plan=plan, sampler_version=sampler.version(), error=self.fallbacks.failure)
+        self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
+        return start_sampler(
+            Start(self._manifest.process.pid, sampler, self.plan, self.folder, index, timeout_s, self._clock)
+        )
 
     def write_calls(self, counted: Iterable[Counters]) -> bool:
         """Write what regions have counted; they have used the session if that is anything."""
