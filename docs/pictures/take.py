@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, sync_playwright
 from profkit.cli.commands.top import showing_of
 from profkit.cli.top.app import Actions, TopApp
 from profkit.live.source import LiveSource
-from profkit.program.target import find_target
+from profkit.program.attached import find_target
 from profkit.render.options import Activity
 from profkit.samplers.options import SamplerOptions
 

@@ -12,8 +12,7 @@ from profkit.model.histogram import histogram_of
 from profkit.model.profile import Profile, ProfileBuilder, Sample
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
-from profkit.program.attached import region_of
-from profkit.program.target import Target
+from profkit.program.attached import Target, region_of
 from profkit.samplers.options import SamplerOptions
 from profkit.store.spool import new_session_id
 from profkit.transforms.simplify import Reindexer

@@ -20,7 +20,7 @@ from profkit.samplers.base import (
 )
 from profkit.samplers.cpython import CPythonSampler, recorded
 from profkit.samplers.stack_journal import DamagedJournal, JournalReader
-from profkit.session.starting import Start, start_sampler
+from profkit.session.fallbacks import Start, start_sampler
 from profkit.store.files import open_spool
 from profkit.transforms.simplify import fold_addresses
 

@@ -20,11 +20,10 @@ from profkit.live.segments import OpenSegment
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
-from profkit.program.attached import fallbacks_on, live_stacks_of
-from profkit.program.target import Target
+from profkit.program.attached import Target, fallbacks_on, live_stacks_of
 from profkit.samplers.options import SamplerOptions
+from profkit.session.fallbacks import Start, live_facts
 from profkit.session.resources import resources_of
-from profkit.session.starting import Start, live_facts
 
 _FOLLOWED_S = 20.0
 """Length of a segment whose output is read while it is written."""

@@ -21,12 +21,11 @@ from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks befo
 from profkit.samplers.registry import list_fallbacks
 from profkit.session import activity
 from profkit.session.counters import Counters
-from profkit.session.fallbacks import Fallbacks, ListFallbacks, RecentFailures
+from profkit.session.fallbacks import Fallbacks, ListFallbacks, RecentFailures, live_facts, socket_message
 from profkit.session.joining import Separations, is_of_program
 from profkit.session.owner import SessionOwner
 from profkit.session.results import LONGEST_PAUSE_S
 from profkit.session.session import Session
-from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
 from profkit.store.clearing import keep_within
 

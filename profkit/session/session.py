@@ -29,10 +29,9 @@ from profkit.samplers.options import UNLIMITED_S, SamplerOptions
 from profkit.session import activity
 from profkit.session.counters import Counters, Policy
 from profkit.session.failures import ended_early
-from profkit.session.fallbacks import Fallbacks
+from profkit.session.fallbacks import Fallbacks, Start, now_live, socket_message, start_sampler
 from profkit.session.record import SessionRecord
 from profkit.session.resources import SEEN, ResourceMeter, ThreadNames
-from profkit.session.starting import Start, now_live, socket_message, start_sampler
 from profkit.store import spool as files
 
 IDLE_END_S = 10.0

@@ -27,7 +27,7 @@ from profkit.cli.top.help import KEYS
 from profkit.live.samples import Batch, LiveSamples
 from profkit.live.source import LiveSource, State
 from profkit.model.run import Run
-from profkit.program.target import find_target
+from profkit.program.attached import find_target
 from profkit.render.options import Activity
 from profkit.samplers.options import SamplerOptions
 from tests.integration.harness import HELPER, environment

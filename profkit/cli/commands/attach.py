@@ -38,10 +38,9 @@ def attach_command(
     The process needs no change and does not notice. It must run Python, and this user must be allowed to
     read it; otherwise the message says what forbids it. The report follows on stderr, and the run is kept.
     """
-    from profkit.calls.defaults import settings_over_defaults
+    from profkit.calls.options import settings_over_defaults
     from profkit.process.signals import interruptions
-    from profkit.program.attached import AttachedProgram, Attaching
-    from profkit.program.target import find_target
+    from profkit.program.attached import AttachedProgram, Attaching, find_target
 
     shown, chosen = Output.of(name, output), settings_over_defaults(profiler_options(given))
     how = Attaching(chosen.sampler, chosen.label, duration)

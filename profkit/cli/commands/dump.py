@@ -45,10 +45,9 @@ def _pause(duration_s: float) -> bool:
 
 def _newest(pid: int, given: Mapping[str, object], config: Config) -> Run:
     """Sample a process for a moment; raises UsageError and SamplerError."""
-    from profkit.calls.defaults import settings_over_defaults
+    from profkit.calls.options import settings_over_defaults
     from profkit.ingest.read import read_runs
-    from profkit.program.attached import AttachedProgram, Attaching
-    from profkit.program.target import find_target
+    from profkit.program.attached import AttachedProgram, Attaching, find_target
 
     chosen = settings_over_defaults(profiler_options(given))
     how = Attaching(chosen.sampler, duration_s=_DURATION_S)

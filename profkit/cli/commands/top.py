@@ -44,7 +44,7 @@ def top_command(config: Config, /, pid: int, activity: str | None, label: str | 
     from profkit.cli.top.app import Actions
     from profkit.live.source import LiveSource
     from profkit.process.signals import interruptions, signals_delayed
-    from profkit.program.target import find_target
+    from profkit.program.attached import find_target
 
     options = settings(profiler_options({**given, "label": label})).sampler
     warnings: list[str] = []

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.calls import defaults
-from profkit.calls.defaults import default_options, settings_over_defaults
-from profkit.calls.options import ProfilerOptions, settings
+from profkit.calls import options as calls_options
+from profkit.calls.options import ProfilerOptions, default_options, settings, settings_over_defaults
 from profkit.config import CONFIG, Setting
 from profkit.errors import InvalidOption, UsageError
 from profkit.process import guard
@@ -35,7 +34,11 @@ def test_values_of_a_file_and_their_texts_are_the_same() -> None:
 
 
 def test_every_option_but_those_of_one_function_has_a_default() -> None:
-    assert set(defaults._READERS) == set(ProfilerOptions.__annotations__) - {"label", "enabled", "on_run"}
+    assert set(calls_options._READERS) == set(ProfilerOptions.__annotations__) - {
+        "label",
+        "enabled",
+        "on_run",
+    }
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_options_that_need_each_other_are_checked_together() -> None:
 def configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "_LOGGED", set())
     profile = given(native=True, rate=200) | given("PROFKIT_PROFILE_EVERY", every="many")
-    monkeypatch.setattr(defaults, "CONFIG", replace(CONFIG, profile=profile, problems=()))
+    monkeypatch.setattr(calls_options, "CONFIG", replace(CONFIG, profile=profile, problems=()))
 
 
 @pytest.mark.usefixtures("configured")
@@ -109,7 +112,7 @@ def test_a_mistake_in_code_stays_one() -> None:
 def test_a_wrong_file_is_said_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(guard, "_LOGGED", set())
     problem = UsageError("it cannot be read", "correct it")
-    monkeypatch.setattr(defaults, "CONFIG", replace(CONFIG, profile={}, problems=(problem,)))
+    monkeypatch.setattr(calls_options, "CONFIG", replace(CONFIG, profile={}, problems=(problem,)))
     with caplog.at_level(logging.WARNING, "profkit"):
         assert settings_over_defaults({}) == settings_over_defaults({}) == settings({})
     assert [record.message for record in caplog.records] == ["it cannot be read; correct it; it is ignored"]

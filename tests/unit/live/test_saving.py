@@ -13,7 +13,7 @@ from profkit.live.saving import Origin, run_of
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
-from profkit.program.target import Target
+from profkit.program.attached import Target
 from profkit.samplers.options import SamplerOptions
 from profkit.store.runs import open_store
 from tests.support.profile_strategies import profile_of

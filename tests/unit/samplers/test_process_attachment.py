@@ -9,7 +9,7 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.model.session import SamplerPlan
 from profkit.process import watchdog
-from profkit.samplers.cpython_process import CPythonProcess
+from profkit.samplers.cpython import CPythonProcess
 from profkit.samplers.process_attachment import STOP, ProcessAttachment, ended_how, log_size, read_log
 
 STARTED = f"{watchdog.PREFIX}{watchdog.STARTED.format(5, 4)}\n"

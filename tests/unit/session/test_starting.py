@@ -17,9 +17,9 @@ from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.counters import Policy
 from profkit.session.failures import Failures
+from profkit.session.fallbacks import socket_message
 from profkit.session.manager import SessionManager
 from profkit.session.session import Session
-from profkit.session.starting import socket_message
 from tests.stand_ins.scripted_sampler import Script, scripted_fallbacks
 from tests.support.example_counters import counters_of
 from tests.unit.process.test_sockets import TIMEOUT, timed_socket

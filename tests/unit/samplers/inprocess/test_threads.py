@@ -14,8 +14,7 @@ import pytest
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.samplers.inprocess import frames
-from profkit.samplers.inprocess.frames import Threads, main_ident
-from profkit.samplers.inprocess.thread import ThreadWay
+from profkit.samplers.inprocess.frames import Threads, ThreadWay, main_ident
 from profkit.samplers.inprocess.timer import TimerWay
 from profkit.samplers.inprocess.ways import Request, WayFailed, check_frames, has_other_interpreters
 from tests.integration.harness import environment
