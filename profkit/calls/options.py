@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, cast, get_args
 
 from profkit.calls.regions import RegionExtras
 from profkit.config import CONFIG, PREFIX, PROFILE, Setting
@@ -18,7 +18,7 @@ from profkit.process.guard import say_once
 from profkit.process.locks import IMPORTING
 from profkit.project_file import as_text, as_words
 from profkit.samplers.options import (
-    UNLIMITED_S,
+    OPTION_NAMES,
     Blocking,
     SamplerOptions,
     Scope,
@@ -101,21 +101,8 @@ def settings(options: ProfilerOptions) -> Settings:
         if name not in known:
             raise UnknownOption(name, known)
     _check_values(options)
-    sampler = SamplerOptions(
-        sampler=options.get("sampler", "auto"),
-        rate_hz=options.get("rate"),
-        sample_each=options.get("sample_each"),
-        blocking=options.get("blocking", "auto"),
-        native=options.get("native", False),
-        idle=options.get("idle", True),
-        gil=options.get("gil", False),
-        subprocesses=options.get("subprocesses", False),
-        async_stacks=options.get("async_stacks", False),
-        scope=options.get("scope", "call"),
-        max_duration_s=options.get("max_profile_duration_sec", UNLIMITED_S),
-        tags=_tags(options),
-        allow_dumpable=options.get("allow_dumpable", False),
-    )
+    given: Mapping[str, Any] = {**options, "sample_tags": _tags(options)}
+    sampler = SamplerOptions(**{one: given[name] for one, name in OPTION_NAMES.items() if name in given})
     check_common(sampler)
     if sampler != SamplerOptions():
         with IMPORTING:

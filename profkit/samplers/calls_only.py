@@ -10,7 +10,7 @@ from profkit.errors import InvalidOption
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers.base import Attachment, LiveStacks, Recording, SegmentFiles, plain_plan
-from profkit.samplers.options import SamplerOptions, check_common
+from profkit.samplers.options import OPTION_NAMES, SamplerOptions, check_common
 
 _FIX = "leave it out, or choose another sampler: sampler='none' takes no samples"
 
@@ -31,9 +31,9 @@ class CallsOnlySampler:
         without = SamplerOptions(
             CALLS_ONLY, scope=options.scope, max_duration_s=options.max_duration_s, tags=options.tags
         )
-        for name, option in _OPTIONS.items():
+        for name, option in OPTION_NAMES.items():
             value = getattr(options, name)
-            if value != getattr(without, name):
+            if name != "sampler" and value != getattr(without, name):
                 raise InvalidOption(option, value, _FIX)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
@@ -46,14 +46,6 @@ class CallsOnlySampler:
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
         """See `Sampler.read`; there is none."""
         return None
-
-
-_OPTIONS = {
-    "rate_hz": "rate", "sample_each": "sample_each", "blocking": "blocking", "native": "native",
-    "idle": "idle", "gil": "gil", "subprocesses": "subprocesses", "async_stacks": "async_stacks",
-    "allow_dumpable": "allow_dumpable",
-}  # fmt: skip
-"""Options about samples, by their names in `SamplerOptions`."""
 
 
 class NoAttachment(Attachment):

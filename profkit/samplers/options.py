@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from profkit.errors import InvalidOption, UsageError
@@ -46,6 +46,13 @@ class SamplerOptions:
     def tracks_memory(self) -> bool:
         """Whether these are options of the tracker of memory, which takes no samples."""
         return self.sampler == MEMRAY
+
+
+OPTION_NAMES: Mapping[str, str] = {
+    **{one.name: one.name for one in fields(SamplerOptions)},
+    "rate_hz": "rate", "max_duration_s": "max_profile_duration_sec", "tags": "sample_tags",
+}  # fmt: skip
+"""Names of the options for users, by their names in `SamplerOptions`."""
 
 
 def check_common(options: SamplerOptions) -> None:

@@ -37,7 +37,7 @@ _MOST_UNUSED = 16
 
 
 class Thread:
-    """A thread whose state is looked up in its `stat` (proc(5)), again after a part of the time it has lasted."""
+    """A thread whose state is looked up in its `stat`, again after a part of the time that it lasts."""
 
     __slots__ = ("file", "folder", "left", "rounds", "state")
 
