@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
@@ -20,9 +21,9 @@ from profkit.live.segments import OpenSegment
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
-from profkit.program.attached import Target, fallbacks_on, live_stacks_of
+from profkit.program.attached import Target, fallbacks_for, live_stacks_of
 from profkit.samplers.options import SamplerOptions
-from profkit.session.fallbacks import Start, live_facts
+from profkit.session.fallbacks import Fallbacks, RecentFailures, Start, live_facts
 from profkit.session.resources import resources_of
 
 _FOLLOWED_S = 20.0
@@ -69,7 +70,9 @@ class LiveSource:
         """Choose the samplers; raises UsageError and SamplerError. `folder` is for files of the sampler."""
         self.target, self._folder, self._clock = target, folder, clock
         self.options = replace(options, max_duration_s=_FOLLOWED_S + _MARGIN_S)
-        self._fallbacks = fallbacks_on(target, self.options, clock, say)
+        self._fallbacks = Fallbacks(
+            partial(fallbacks_for, target), self.options, RecentFailures(clock, say), strict=True
+        )
         self._live = live_facts(SocketWatch(clock=clock), live_stacks_of(target))
         self._segment: OpenSegment | None = None
         self._length_s = _SHORTEST_S

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
@@ -17,14 +18,13 @@ from profkit.process import procfs
 from profkit.process.child import capture
 from profkit.process.manifest import git_commit, key_file, sealed
 from profkit.process.redaction import secret_rule
-from profkit.process.sockets import SocketWatch
 from profkit.program.environment import program_of
 from profkit.samplers.base import Sampler
 from profkit.samplers.cpython import CPythonSampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import AUTO, Fallback, fallbacks_of, resolve
 from profkit.session.counters import Counters, Policy
-from profkit.session.fallbacks import Fallbacks, RecentFailures, live_facts
+from profkit.session.fallbacks import RecentFailures
 from profkit.session.session import SEGMENT_S, Session
 from profkit.session.ticker import TICK_S
 from profkit.store.clearing import keep_within, remove_folder
@@ -179,11 +179,10 @@ class AttachedProgram:
         self._policy = Policy(strict=True)
         self._counters = Counters(region, options, self._policy)
         keep_within(config.spool, config.spool_limit, say, clock)
-        fallbacks, sockets = fallbacks_on(target, options, clock, say), SocketWatch(clock=clock)
-        live = live_facts(sockets, live_stacks_of(target))
         self.session = Session(
-            config.spool, fallbacks, options, self._policy, target.process, clock, live, sockets
-        )
+            config.spool, partial(fallbacks_for, target), RecentFailures(clock, say), options, self._policy,
+            target.process, clock, live_stacks_of(target),
+        )  # fmt: skip
 
     def sample(self, wait: Wait, on_start: Callable[[str], None] = lambda sampler: None) -> None:
         """Sample until the process ends, the time is over, or `wait` says so; raises SamplerError.
@@ -240,14 +239,6 @@ def region_of(target: Target, options: SamplerOptions, label: str | None) -> Reg
         all_threads=True,
         tags=options.tags,
     )
-
-
-def fallbacks_on(
-    target: Target, options: SamplerOptions, clock: Clock, say: Callable[[str], None]
-) -> Fallbacks:
-    """Return the samplers that can sample a process; raises UsageError and SamplerError."""
-    recent = RecentFailures(clock, say)
-    return Fallbacks(lambda wanted: fallbacks_for(target, wanted), options, recent, strict=True)
 
 
 def live_stacks_of(target: Target) -> tuple[int, int, int]:

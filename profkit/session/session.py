@@ -24,12 +24,21 @@ from profkit.model.session import (
 from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks, await_state, kill_stopped
+from profkit.samplers.base import FROM_INSIDE, Attachment, await_state, kill_stopped
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions
 from profkit.session import activity
 from profkit.session.counters import Counters, Policy
 from profkit.session.failures import ended_early
-from profkit.session.fallbacks import Fallbacks, Start, now_live, socket_message, start_sampler
+from profkit.session.fallbacks import (
+    Fallbacks,
+    ListFallbacks,
+    RecentFailures,
+    Start,
+    live_facts,
+    now_live,
+    socket_message,
+    start_sampler,
+)
 from profkit.session.record import SessionRecord
 from profkit.session.resources import SEEN, ResourceMeter, ThreadNames
 from profkit.store import spool as files
@@ -39,9 +48,6 @@ SEGMENT_S = 60.0
 EARLY_S = 5.0
 """Age of a segment below which a sampler that ends without a request counts as a failed start."""
 SAMPLER_BYTES = 100 * 2**20
-MOST_KEPT_S = 1200.0
-"""Duration of samples above which a session keeps half of its minutes."""
-_MINUTE_NS = 60 * 10**9
 _GRACE_S = 0.5
 """Grace period after an interrupt for the sampler to finish its output."""
 
@@ -50,9 +56,17 @@ class Session(SessionRecord):
     """Session that samples while it has an attachment; else it is dormant."""
 
     def __init__(
-        self, spool: Path, fallbacks: Fallbacks, options: SamplerOptions, policy: Policy,
-        process: ProcessInfo, clock: Clock, live: LiveStacks, sockets: SocketWatch,
+        self, spool: Path, list_fallbacks: ListFallbacks, recent: RecentFailures, options: SamplerOptions,
+        policy: Policy, process: ProcessInfo, clock: Clock, other: tuple[int, int, int] | None = None,
     ) -> None:  # fmt: skip
+        """Make the folder and choose the sampler; `other`: see `live_facts`.
+
+        Raises UsageError for options that no sampler can honour, OSError if no folder can be made, and for a
+        strict policy the SamplerError if no sampler may be tried. No folder is left behind then.
+        """
+        fallbacks = Fallbacks(list_fallbacks, options, recent, strict=policy.strict)
+        sockets = SocketWatch(clock=clock)
+        live = live_facts(sockets, other)
         manifest = Manifest(
             session=files.new_session_id(process.pid),
             state=SessionState.PREPARING,
@@ -85,8 +99,8 @@ class Session(SessionRecord):
         """The sampler's warning, if any."""
         self.indistinct: set[tuple[int, int]] = set()
         """Code objects, by identity, and lines of blocks that have several labels in this session."""
-        self._every = 1
-        """Of the session's minutes, one in so many is kept."""
+        if Note(NoteCode.BLOCKING_NOT_KEPT) in self.plan.notes:
+            self._say(socket_message(blocking=False))
 
     @property
     def plan(self) -> SamplerPlan:
@@ -289,21 +303,6 @@ class Session(SessionRecord):
         if (point := self._meter.point(is_last=is_last)) is not None:
             self.append((point,))
         self.append(tuple(names))
-
-    def thin_out(self) -> None:
-        """Keep segments of evenly spread minutes if all are too many, so that a session may last for days."""
-        *finished, running = self._manifest.segments
-        kept = self._of_kept_minutes(finished)
-        while sum(segment.sampled_ns or 0 for segment in kept) > MOST_KEPT_S * 1e9:
-            self._every *= 2
-            kept = self._of_kept_minutes(kept)
-        if dropped := [segment for segment in finished if segment not in kept]:
-            self.add_note(Note(NoteCode.MINUTES_KEPT))
-            self.change(segments=(*kept, running))
-            files.remove_segments(self.folder, dropped)
-
-    def _of_kept_minutes(self, segments: list[Segment]) -> list[Segment]:
-        return [one for one in segments if (one.offset_ns or 0) // _MINUTE_NS % self._every == 0]
 
     def sleep(self, policy: Policy) -> None:
         """Stop sampling until the next call."""
