@@ -9,7 +9,7 @@ from profkit.clock import Clock
 from profkit.errors import InvalidOption
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import Attachment, LiveStacks, Recording, SegmentFiles, plain_plan
+from profkit.samplers.base import Attachment, LiveStacks, Pauses, Recording, SegmentFiles, plain_plan
 from profkit.samplers.options import OPTION_NAMES, SamplerOptions, check_common
 
 _FIX = "leave it out, or choose another sampler: sampler='none' takes no samples"
@@ -51,6 +51,8 @@ class CallsOnlySampler:
 class NoAttachment(Attachment):
     """See `Attachment`: RUNNING at once, and done as soon as it is asked to stop."""
 
+    pauses = Pauses(0.0, 1.0, 0.0)
+
     def __init__(self, index: int) -> None:
         self._index, self._stopped = index, False
 
@@ -59,10 +61,6 @@ class NoAttachment(Attachment):
 
     def poll(self) -> SessionState:
         return SessionState.SUCCESS if self._stopped else SessionState.RUNNING
-
-    def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`; nothing is waited for."""
-        return 0.0
 
     def request_stop(self) -> None:
         self._stopped = True

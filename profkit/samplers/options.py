@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from profkit.errors import InvalidOption, UsageError
 from profkit.model.region import MEMRAY
+from profkit.process.background import is_gil_enabled
 
 Blocking = bool | Literal["auto"]
 
@@ -73,7 +73,7 @@ def check_common(options: SamplerOptions) -> None:
         raise UsageError("rate and sample_each both set the sampling interval", "give only one of them")
     if options.native and options.blocking is False:
         raise InvalidOption("blocking", False, "native=True needs blocking: leave out one of them")
-    if options.gil and not getattr(sys, "_is_gil_enabled", lambda: True)():
+    if options.gil and not is_gil_enabled():
         raise InvalidOption("gil", True, "this Python runs without the GIL: leave it out")
 
 

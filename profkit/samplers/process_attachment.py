@@ -18,10 +18,10 @@ from profkit.clock import Clock
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.model.session import Segment, SessionState
 from profkit.process import procfs, watchdog
-from profkit.process.detached import Detached, Watched, kill_marked, start_detached, watch
+from profkit.process.detached import Detached, Watched, kill_marked, log_size, start_detached, watch
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
-from profkit.samplers.base import Attachment, backed_off_s
+from profkit.samplers.base import Attachment, Pauses
 
 _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0
@@ -52,6 +52,8 @@ class ProcessAttachment(Attachment):
     Not thread-safe. Make it after the log of earlier starts is written: only what follows counts.
     """
 
+    pauses = Pauses(0.0003, 1.03, 0.005)
+    """These samplers start and stop within tens of milliseconds."""
     sampler: ClassVar[str]
     """Name of the sampler in messages."""
     any_name: ClassVar[bool] = True
@@ -132,10 +134,6 @@ class ProcessAttachment(Attachment):
             f"{self.sampler} was stopped by {_signal_name(int(found.group(1)))}, and was ended so that it "
             "could not block the program"
         )
-
-    def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`: these samplers start and stop within tens of milliseconds."""
-        return backed_off_s(attempt, 0.0003, 1.03, 0.005)
 
     def request_stop(self) -> None:
         """See `Attachment.request_stop`; before RUNNING, the poll that detects RUNNING sends the signal."""
@@ -291,14 +289,6 @@ def read_log(path: Path, start: int = 0) -> str:
         return path.read_bytes()[start:].decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
-
-
-def log_size(path: Path) -> int:
-    """Return the size of a log, 0 if there is no log."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def ended_how(text: str) -> str | None:

@@ -17,7 +17,7 @@ from functools import partial
 from types import FrameType
 
 from profkit.originals import REAL
-from profkit.process.background import BackgroundThread, current_frames
+from profkit.process.background import BackgroundThread, current_frames, is_gil_enabled
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.helper import proc_files
 from profkit.samplers.helper.journal import ASKED, Frames, Journal
@@ -30,7 +30,6 @@ from profkit.samplers.inprocess.ways import (
     check_frames,
     check_idle,
     has_other_interpreters,
-    is_gil_enabled,
     other_interpreters,
 )
 

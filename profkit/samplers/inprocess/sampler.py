@@ -18,9 +18,9 @@ from profkit.process.guard import say_once
 from profkit.samplers.base import (
     Attachment,
     LiveStacks,
+    Pauses,
     Recording,
     SegmentFiles,
-    backed_off_s,
     log_path,
     output_name,
     output_path,
@@ -59,6 +59,8 @@ _FORKS_S = 10.0
 
 
 class InProcessAttachment(Attachment):
+    pauses = Pauses(0.0005, 1.1, 0.005)
+
     def __init__(self, request: Request, index: int, ways: tuple[Maker, ...] = WAYS) -> None:
         """Start the first way that can be started; raises `SamplerFailed`."""
         self._request, self._index, self._ways = request, index, list(ways)
@@ -107,9 +109,6 @@ class InProcessAttachment(Attachment):
                 self._close()
                 return SessionState.SUCCESS
             return SessionState.RUNNING if self._was_running else SessionState.PREPARING
-
-    def poll_interval_s(self, attempt: int) -> float:
-        return backed_off_s(attempt, 0.0005, 1.1, 0.005)
 
     def request_stop(self) -> None:
         with FORKS.lock:

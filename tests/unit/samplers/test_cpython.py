@@ -230,7 +230,7 @@ def test_tasks_are_read_since_3_15() -> None:
 
 
 def test_without_the_gil_it_cannot_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options.sys, "_is_gil_enabled", lambda: False, raising=False)
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
     assert "runs without the GIL" in refused((3, 15), gil=True)
     check(SamplerOptions(), (3, 15))
 

@@ -9,8 +9,9 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK
 from profkit.model.session import SamplerPlan
 from profkit.process import watchdog
+from profkit.process.detached import log_size
 from profkit.samplers.cpython import CPythonProcess
-from profkit.samplers.process_attachment import STOP, ProcessAttachment, ended_how, log_size, read_log
+from profkit.samplers.process_attachment import STOP, ProcessAttachment, ended_how, read_log
 
 STARTED = f"{watchdog.PREFIX}{watchdog.STARTED.format(5, 4)}\n"
 STOPPED = f"{watchdog.PREFIX}{watchdog.STOPPED.format(19)}\n"

@@ -17,6 +17,7 @@ from typing import NoReturn
 import pytest
 
 from profkit.clock import SYSTEM_CLOCK, ManualClock
+from profkit.process.background import is_gil_enabled
 from profkit.samplers.inprocess import frames
 from profkit.samplers.inprocess.frames import FrameRounds, Threads, ThreadWay, main_ident
 from profkit.samplers.inprocess.timer import TimerWay
@@ -26,7 +27,6 @@ from profkit.samplers.inprocess.ways import (
     WayFailed,
     check_frames,
     has_other_interpreters,
-    is_gil_enabled,
 )
 from profkit.samplers.stack_journal import Inside, StackJournal, read_journal
 from tests.integration.harness import environment
