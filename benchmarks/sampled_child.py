@@ -14,8 +14,8 @@ from time import perf_counter
 from profkit.clock import SYSTEM_CLOCK
 from profkit.model.profile import Profile
 from profkit.model.session import Segment, SessionState
-from profkit.samplers import cpython_process, registry
-from profkit.samplers.base import LiveStacks, Recording, await_state
+from profkit.samplers import cpython, registry
+from profkit.samplers.base import Attachment, LiveStacks, Recording, await_state
 from profkit.samplers.options import SamplerOptions
 from profkit.store.files import open_spool
 
@@ -53,20 +53,17 @@ def running(program: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def sampled(
-    pid: int, options: SamplerOptions, duration_s: float, retries: int = cpython_process.RETRIES
-) -> Recorded:
+def sampled(pid: int, options: SamplerOptions, duration_s: float, retries: int = cpython.RETRIES) -> Recorded:
     """Sample a process for some time; `retries` are those of the sampler `cpython`."""
     sampler = registry.resolve(options.sampler)
     plan = sampler.plan(options, _LIVE)
     with tempfile.TemporaryDirectory(prefix="profkit-benchmark-") as name:
         folder, begun_s = Path(name), perf_counter()
-        if sampler.name == cpython_process.NAME:
-            attachment = cpython_process.attach(
-                sampler.find(), pid, plan, folder, 0, SYSTEM_CLOCK, retries=retries
-            )
+        if sampler.name == cpython.NAME:
+            process = cpython.CPythonProcess(sampler.find(), pid, plan, folder, 0, SYSTEM_CLOCK, retries)
+            attachment: Attachment = process.start()
         else:
-            attachment = sampler.attach(pid, plan, folder, 0, SYSTEM_CLOCK)  # type: ignore[assignment]
+            attachment = sampler.attach(pid, plan, folder, 0, SYSTEM_CLOCK)
         try:
             await_state(attachment, SessionState.RUNNING, _TIMEOUT_S, SYSTEM_CLOCK, "-")
             start_s = perf_counter() - begun_s

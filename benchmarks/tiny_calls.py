@@ -12,7 +12,7 @@ import math
 from benchmarks.figures import Figure, check_enough
 from benchmarks.sampled_child import HAS_READER, running, sampled
 from profkit.model.profile import Profile
-from profkit.samplers import cpython_process
+from profkit.samplers import cpython
 from profkit.samplers.options import SamplerOptions
 
 _RATE_HZ, _SLOW_HZ = 1000.0, 250.0
@@ -55,7 +55,7 @@ def measure(quick: bool) -> list[Figure]:
     cases = [("py-spy, blocking", SamplerOptions("pyspy", rate_hz=_SLOW_HZ, blocking=True), 0)]
     if HAS_READER:
         options = SamplerOptions("cpython", rate_hz=_RATE_HZ)
-        cases += [("cpython", options, cpython_process.RETRIES), ("cpython without retries", options, 0)]
+        cases += [("cpython", options, cpython.RETRIES), ("cpython without retries", options, 0)]
     return [figure for case in cases for figure in _figures(*case, duration_s, fewest)]
 
 

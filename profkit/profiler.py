@@ -8,9 +8,14 @@ from dataclasses import replace
 from types import CodeType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
-from profkit.calls.defaults import settings_over_defaults
 from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
-from profkit.calls.options import MemoryOptions, ProfilerOptions, Settings, memory_settings
+from profkit.calls.options import (
+    MemoryOptions,
+    ProfilerOptions,
+    Settings,
+    memory_settings,
+    settings_over_defaults,
+)
 from profkit.calls.regions import block_region, check_callable, check_tracked, function_region
 from profkit.calls.slow_path import results_of
 from profkit.calls.with_statements import Statement

@@ -53,7 +53,7 @@ LAYERS = {
         {"activity", "awaits"},
         {"counters"},
         {"failures", "record", "resources"},
-        {"fallbacks", "results", "starting"},
+        {"fallbacks", "results"},
         {"owner", "session"},
         {"joining", "tasks"},
         {"ticker"},

@@ -52,7 +52,7 @@ def end_session() -> None:
 
 def by_hand_s(folder: Path) -> float:
     """Return the time of py-spy from start to end; it is stopped as soon as that loses nothing."""
-    from profkit.samplers import pyspy_process
+    from profkit.samplers import pyspy
 
     output, argv = folder / "by-hand.json", by_hand_command(folder / "by-hand.json")
     with (folder / "by-hand.log").open("wb") as log:
@@ -65,20 +65,20 @@ def by_hand_s(folder: Path) -> float:
         child.send_signal(signal.SIGINT)
         child.wait()
         taken_s = perf_counter() - start_s
-    if not pyspy_process.is_whole(output):
+    if not pyspy.is_whole(output):
         raise RuntimeError("py-spy wrote no samples")
     return taken_s
 
 
 def by_hand_command(output: Path) -> tuple[str, ...]:
     """Return the command with which profkit's last session here started py-spy."""
-    from profkit.samplers import pyspy_process
+    from profkit.samplers import pyspy
     from profkit.samplers.pyspy import PySpySampler
     from profkit.session.manager import MANAGER
     from profkit.store.spool import read_session, session_folders
 
     plan = read_session(session_folders(MANAGER.spool)[-1]).manifest.plan
-    return pyspy_process.command(PySpySampler().find(), os.getpid(), plan, output)
+    return pyspy.command(PySpySampler().find(), os.getpid(), plan, output)
 
 
 def catches_interrupts(pid: int) -> bool:

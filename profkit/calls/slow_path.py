@@ -167,7 +167,7 @@ def _answer_of_thread(
             loop.call_soon_threadsafe(_settle, answer, outcome, counters)
 
     from profkit.samplers import registry
-    from profkit.session.starting import import_what_results_need
+    from profkit.session.fallbacks import import_what_results_need
 
     # Not in the thread: after Ctrl-C it may outlive the main thread. A class statement of a dataclass then
     # makes CPython forget that an interrupt ended the program (pythonrun.c).

@@ -50,7 +50,7 @@ class CommandLine:
     @property
     def name(self) -> str:
         """The name of the program, for labels: a script's or a command's without folders, or a module's."""
-        from profkit.program.target import program_of
+        from profkit.program.environment import program_of
 
         first = os.path.basename(self.command[0])
         return program_of(self.command, "")[1] if first.startswith("python") else first

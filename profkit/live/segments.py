@@ -11,7 +11,6 @@ from profkit.errors import DamagedFile, SamplerError
 from profkit.live.samples import Batch
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers.base import (
-    Attachment,
     Recording,
     await_state,
     kill_stopped,
@@ -19,7 +18,7 @@ from profkit.samplers.base import (
     output_path,
     rounds_path,
 )
-from profkit.session.starting import Start
+from profkit.session.fallbacks import Start, start_sampler
 from profkit.store.files import open_spool
 from profkit.transforms.simplify import fold_addresses
 
@@ -36,9 +35,14 @@ def remove_files(start: Start) -> None:
 class OpenSegment:
     """A sampler that is attached, and its output; not thread-safe."""
 
-    def __init__(self, start: Start, attachment: Attachment) -> None:
-        """Take over a sampler that is RUNNING."""
-        self._start, self._attachment, self._clock = start, attachment, start.clock
+    def __init__(self, start: Start) -> None:
+        """Start the sampler and wait until it is RUNNING; raises SamplerError, and leaves no files then."""
+        try:
+            self._attachment, _ = start_sampler(start)
+        except SamplerError:
+            remove_files(start)
+            raise
+        self._start, self._clock = start, start.clock
         self.began_s = self._read_s = start.clock.monotonic_s()
         output = output_path(start.folder, start.index, start.sampler.name)
         self._tail = _Tail(output) if self.is_followed else None

@@ -11,19 +11,19 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, SamplerError
 from profkit.live.samples import Batch
-from profkit.live.segments import OpenSegment, remove_files
+from profkit.live.segments import OpenSegment
 from profkit.model.session import ResourcePoint, SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.sockets import SocketWatch
 from profkit.program.target import Target, fallbacks_for, live_stacks_of
 from profkit.samplers.options import SamplerOptions
-from profkit.session.fallbacks import Fallbacks, RecentFailures
-from profkit.session.starting import Start, live_facts, start_sampler
+from profkit.session.fallbacks import Fallbacks, RecentFailures, Start, live_facts
 
 _FOLLOWED_S = 20.0
 """Length of a segment whose output is read while it is written."""
@@ -73,10 +73,7 @@ class LiveSource:
         self.target, self._folder, self._clock, self._meanwhile = target, folder, clock, meanwhile
         self.options = replace(options, max_duration_s=_FOLLOWED_S + _MARGIN_S)
         self._fallbacks = Fallbacks(
-            lambda wanted: fallbacks_for(target, wanted),
-            self.options,
-            RecentFailures(clock, say),
-            strict=True,
+            partial(fallbacks_for, target), self.options, RecentFailures(clock, say), strict=True
         )
         self._live = live_facts(SocketWatch(clock=clock), live_stacks_of(target))
         self._segment: OpenSegment | None = None
@@ -103,7 +100,7 @@ class LiveSource:
 
     def begin(self) -> None:
         """Start the sampler and wait until it samples; raises SamplerError, and then nothing is left."""
-        self._segment = self._started()
+        self._segment = self._fallbacks.first_of(self._started, self._folder)
 
     def start_thread(self) -> None:
         """Sample in a thread until `close`."""
@@ -212,26 +209,17 @@ class LiveSource:
             self._put(last.end()[0])
 
     def _started(self) -> OpenSegment:
-        """Start a sampler; for the first segment, the next one if this one cannot be started."""
-        while True:
-            before_s = self._clock.monotonic_s()
-            start = Start(
-                self.target.process.pid, self._fallbacks.sampler, self.plan, self._folder, self._index,
-                _RUNNING_TIMEOUT_S, self._clock, self._meanwhile,
-            )  # fmt: skip
-            self._index += 1
-            try:
-                attachment, _ = start_sampler(start)
-            except SamplerError as failure:
-                remove_files(start)
-                if self._has_begun:
-                    raise
-                self._fallbacks.step_down(failure, self._folder)
-                continue
-            segment = OpenSegment(start, attachment)
-            self._length_s = self._length_of(segment, segment.began_s - before_s)
-            self._has_begun = True
-            return segment
+        """Start a sampler and its segment; raises SamplerError, and leaves no files then."""
+        before_s = self._clock.monotonic_s()
+        start = Start(
+            self.target.process.pid, self._fallbacks.sampler, self.plan, self._folder, self._index,
+            _RUNNING_TIMEOUT_S, self._clock, self._meanwhile,
+        )  # fmt: skip
+        self._index += 1
+        segment = OpenSegment(start)
+        self._length_s = self._length_of(segment, segment.began_s - before_s)
+        self._has_begun = True
+        return segment
 
     def _length_of(self, segment: OpenSegment, start_s: float) -> float:
         if segment.is_followed:

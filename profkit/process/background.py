@@ -29,6 +29,12 @@ def is_main_thread() -> bool:
     return REAL.get_native_id() == os.getpid()
 
 
+def is_gil_enabled() -> bool:
+    """Return whether the interpreter has a GIL and uses it."""
+    enabled: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return enabled
+
+
 @cache
 def _load_unwinder() -> None:
     """Load the library with which glibc ends a thread.

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from profkit.errors import ToolMissing
 from profkit.originals import REAL
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import suppressed
 
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
@@ -142,11 +142,9 @@ def _inherited_files() -> list[int]:
 
 
 def _is_inherited(number: int) -> bool:
-    try:
+    with suppressed(OSError):  # closed since it was listed
         return posix.get_inheritable(number)
-    except OSError as error:  # closed since it was listed
-        reraise_signal_error(error)
-        return False
+    return False
 
 
 def _await_end(pid: int, timeout_s: float) -> bool:

@@ -83,7 +83,7 @@ def _start(
 ) -> Detached | None:
     refusals: list[OSError] = []
     for launcher in _launchers(options):
-        before = _size(log)
+        before = log_size(log)
         try:
             launched = run_child([*launcher, *argv], log, deadline_s - clock.monotonic_s())
         except (FileNotFoundError, PermissionError) as error:  # after chroot, or a change of user
@@ -155,10 +155,11 @@ def _reported(log: Path, before: int, program: str) -> Detached | None:
 
 
 def _has_grown(log: Path, before: int) -> bool:
-    return _size(log) > before
+    return log_size(log) > before
 
 
-def _size(log: Path) -> int:
+def log_size(log: Path) -> int:
+    """Return the size of a log, 0 if there is no log."""
     try:
         return log.stat().st_size
     except FileNotFoundError:

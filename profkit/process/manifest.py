@@ -12,7 +12,7 @@ from pathlib import Path
 
 from profkit.config import CONFIG
 from profkit.model.session import ProcessInfo
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.procfs import start_ticks
 from profkit.process.redaction import secret_rule
 from profkit.version import VERSION
@@ -123,16 +123,13 @@ def git_commit(folder: Path) -> str | None:
 
     Reads HEAD, loose and packed references (gitrepository-layout(5)).
     """
-    for candidate in (folder, *folder.parents):
-        git = candidate / ".git"
-        try:
+    with suppressed(OSError, UnicodeDecodeError):
+        for candidate in (folder, *folder.parents):
+            git = candidate / ".git"
             if git.is_file():
                 git = candidate / git.read_text("utf-8").removeprefix("gitdir:").strip()
             if git.is_dir():
                 return _head(git)
-        except (OSError, UnicodeDecodeError) as error:
-            reraise_signal_error(error)
-            return None
     return None
 
 

@@ -11,7 +11,7 @@ import posix
 from bisect import bisect_left
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.process.guard import reraise_signal_error
+from profkit.process.guard import reraise_signal_error, suppressed
 
 _MAX_CHECKED = 250
 """Maximum descriptors per check, which takes about 2 ms; the next check continues with the rest."""
@@ -49,11 +49,9 @@ class SocketWatch:
 
 
 def _is_socket(number: int) -> bool:
-    try:
+    with suppressed(OSError):  # closed since it was listed
         return posix.readlink(f"/proc/self/fd/{number}").startswith("socket:")
-    except OSError as error:  # closed since it was listed
-        reraise_signal_error(error)
-        return False
+    return False
 
 
 def _is_timed(number: int) -> bool:

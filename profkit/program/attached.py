@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import Config
 from profkit.errors import SamplerError
 from profkit.model.session import Cover, SessionState
 from profkit.process import procfs
-from profkit.process.sockets import SocketWatch
 from profkit.program.target import Target, fallbacks_for, live_stacks_of, region_of
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
-from profkit.session.fallbacks import Fallbacks, RecentFailures
+from profkit.session.fallbacks import RecentFailures
 from profkit.session.session import SEGMENT_S, Session
-from profkit.session.starting import live_facts
 from profkit.session.ticker import TICK_S
 from profkit.store.clearing import keep_within, remove_folder
 
@@ -52,20 +51,10 @@ class AttachedProgram:
         self._policy = Policy(strict=True)
         self._counters = Counters(region, options, self._policy)
         keep_within(config.spool, config.spool_limit, say, clock)
-        fallbacks = Fallbacks(
-            lambda wanted: fallbacks_for(target, wanted), options, RecentFailures(clock, say), strict=True
-        )
-        sockets = SocketWatch(clock=clock)
-        live = live_facts(sockets, live_stacks_of(target))
         self.session = Session(
-            config.spool, fallbacks, options, self._policy, target.process, clock, live, sockets
-        )
-        try:
-            self.session.save()
-            self.session.mention(self._counters)
-        except BaseException:
-            remove_folder(self.session.folder)
-            raise
+            config.spool, partial(fallbacks_for, target), RecentFailures(clock, say), options, self._policy,
+            target.process, clock, live_stacks_of(target),
+        )  # fmt: skip
 
     def sample(self, wait: Wait, on_start: Callable[[str], None] = lambda sampler: None) -> None:
         """Sample until the process ends, the time is over, or `wait` says so; raises SamplerError.

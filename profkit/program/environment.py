@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, cast
 
@@ -111,3 +111,18 @@ def _parsed(text: str) -> ProgramOptions | None:
         return dict(json.loads(text))
     except ValueError as error:
         raise UsageError(f"{RUN} has no valid options: {error}", f"set {RUN}=1") from error
+
+
+def program_of(argv: Sequence[str], cwd: str) -> tuple[str, str]:
+    """Return the script's path and the name of the program, from its command line."""
+    words = iter(argv[1:])
+    for word in words:
+        if word in ("-c", "-"):
+            return "", word
+        if word.startswith("-m"):
+            return "", word[2:] or next(words, word)
+        if word in ("-W", "-X", "--check-hash-based-pycs"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return os.path.join(cwd, word), os.path.basename(word)
+    return "", os.path.basename(argv[0]) if argv else "?"

@@ -6,7 +6,6 @@ import os
 import platform
 import stat
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from profkit.process import procfs
 from profkit.process.child import capture
 from profkit.process.manifest import git_commit, key_file, sealed
 from profkit.process.redaction import secret_rule
+from profkit.program.environment import program_of
 from profkit.samplers.base import Sampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import AUTO, Fallback, fallbacks_of, resolve
@@ -132,21 +132,6 @@ def _cwd(pid: int) -> str:
         return os.readlink(f"{procfs.PROC}/{pid}/cwd")
     except OSError:
         return ""
-
-
-def program_of(argv: Sequence[str], cwd: str) -> tuple[str, str]:
-    """Return the script's path and the name of the program, from its command line."""
-    words = iter(argv[1:])
-    for word in words:
-        if word in ("-c", "-"):
-            return "", word
-        if word.startswith("-m"):
-            return "", word[2:] or next(words, word)
-        if word in ("-W", "-X", "--check-hash-based-pycs"):
-            next(words, None)
-        elif not word.startswith("-"):
-            return os.path.join(cwd, word), os.path.basename(word)
-    return "", os.path.basename(argv[0]) if argv else "?"
 
 
 def _reader(pid: int) -> tuple[str | None, str]:

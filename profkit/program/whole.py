@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from profkit.calls.defaults import settings_over_defaults
-from profkit.calls.options import MEMORY, ProfilerOptions, Settings, memory_settings
+from profkit.calls.options import MEMORY, ProfilerOptions, Settings, memory_settings, settings_over_defaults
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.originals import REAL
 from profkit.program.environment import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from profkit.errors import SamplerTimeout
 from profkit.model.notes import Note, NoteCode
@@ -68,6 +68,19 @@ class SegmentFiles(Protocol):
         """Return the content of a file; raises DamagedFile if it is missing, too large or unreadable."""
 
 
+class Pauses(NamedTuple):
+    """Pauses after attempts: each is longer than the one before, up to the longest."""
+
+    first_s: float
+    growth: float
+    longest_s: float
+
+    def after_s(self, attempt: int) -> float:
+        """Return the pause after attempt number `attempt` (0, 1, …)."""
+        # After 500 attempts any growth has reached the maximum, and a larger power would overflow.
+        return float(min(self.longest_s, self.first_s * self.growth ** min(attempt, 500)))
+
+
 class Attachment(Protocol):
     """Sampler that is attached to a process, from its start to its end."""
 
@@ -77,8 +90,8 @@ class Attachment(Protocol):
     def poll(self) -> SessionState:
         """Return the current state without waiting; raises `SamplerError` if the sampler failed."""
 
-    def poll_interval_s(self, attempt: int) -> float:
-        """Return the time to wait after poll number `attempt` (0, 1, …)."""
+    pauses: Pauses
+    """Pauses between polls."""
 
     def request_stop(self) -> None:
         """Ask the sampler to finish and write its output; does nothing if it has already ended."""
@@ -249,7 +262,7 @@ def await_state(
         left_s = deadline_s - clock.monotonic_s()
         if left_s <= 0:
             raise SamplerTimeout(sampler, target.value, timeout_s, option)
-        clock.sleep(min(attachment.poll_interval_s(attempt), left_s))
+        clock.sleep(min(attachment.pauses.after_s(attempt), left_s))
         attempt += 1
 
 
@@ -260,9 +273,3 @@ def kill_stopped(attachment: Attachment) -> None:
     except BaseException:
         attachment.kill()
         raise
-
-
-def backed_off_s(attempt: int, first_s: float, growth: float, longest_s: float) -> float:
-    """Return the pause after an attempt: `first_s`, times `growth` per attempt, up to `longest_s`."""
-    # After 500 attempts any growth has reached the maximum, and a larger power would overflow.
-    return float(min(longest_s, first_s * growth ** min(attempt, 500)))

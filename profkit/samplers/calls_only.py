@@ -9,8 +9,8 @@ from profkit.clock import Clock
 from profkit.errors import InvalidOption
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import Attachment, LiveStacks, Recording, SegmentFiles, plain_plan
-from profkit.samplers.options import SamplerOptions, check_common
+from profkit.samplers.base import Attachment, LiveStacks, Pauses, Recording, SegmentFiles, plain_plan
+from profkit.samplers.options import OPTION_NAMES, SamplerOptions, check_common
 
 _FIX = "leave it out, or choose another sampler: sampler='none' takes no samples"
 
@@ -31,9 +31,9 @@ class CallsOnlySampler:
         without = SamplerOptions(
             CALLS_ONLY, scope=options.scope, max_duration_s=options.max_duration_s, tags=options.tags
         )
-        for name, option in _OPTIONS.items():
+        for name, option in OPTION_NAMES.items():
             value = getattr(options, name)
-            if value != getattr(without, name):
+            if name != "sampler" and value != getattr(without, name):
                 raise InvalidOption(option, value, _FIX)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
@@ -48,16 +48,10 @@ class CallsOnlySampler:
         return None
 
 
-_OPTIONS = {
-    "rate_hz": "rate", "sample_each": "sample_each", "blocking": "blocking", "native": "native",
-    "idle": "idle", "gil": "gil", "subprocesses": "subprocesses", "async_stacks": "async_stacks",
-    "allow_dumpable": "allow_dumpable",
-}  # fmt: skip
-"""Options about samples, by their names in `SamplerOptions`."""
-
-
 class NoAttachment(Attachment):
     """See `Attachment`: RUNNING at once, and done as soon as it is asked to stop."""
+
+    pauses = Pauses(0.0, 1.0, 0.0)
 
     def __init__(self, index: int) -> None:
         self._index, self._stopped = index, False
@@ -67,10 +61,6 @@ class NoAttachment(Attachment):
 
     def poll(self) -> SessionState:
         return SessionState.SUCCESS if self._stopped else SessionState.RUNNING
-
-    def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`; nothing is waited for."""
-        return 0.0
 
     def request_stop(self) -> None:
         self._stopped = True

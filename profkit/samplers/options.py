@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from profkit.errors import InvalidOption, UsageError
 from profkit.model.region import MEMRAY
+from profkit.process.background import is_gil_enabled
 
 Blocking = bool | Literal["auto"]
 
@@ -48,6 +48,13 @@ class SamplerOptions:
         return self.sampler == MEMRAY
 
 
+OPTION_NAMES: Mapping[str, str] = {
+    **{one.name: one.name for one in fields(SamplerOptions)},
+    "rate_hz": "rate", "max_duration_s": "max_profile_duration_sec", "tags": "sample_tags",
+}  # fmt: skip
+"""Names of the options for users, by their names in `SamplerOptions`."""
+
+
 def check_common(options: SamplerOptions) -> None:
     """Raise `UsageError` for values that make no sense with any sampler."""
     for name, value in (("rate", options.rate_hz), ("sample_each", options.sample_each)):
@@ -66,7 +73,7 @@ def check_common(options: SamplerOptions) -> None:
         raise UsageError("rate and sample_each both set the sampling interval", "give only one of them")
     if options.native and options.blocking is False:
         raise InvalidOption("blocking", False, "native=True needs blocking: leave out one of them")
-    if options.gil and not getattr(sys, "_is_gil_enabled", lambda: True)():
+    if options.gil and not is_gil_enabled():
         raise InvalidOption("gil", True, "this Python runs without the GIL: leave it out")
 
 

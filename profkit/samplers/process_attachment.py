@@ -10,28 +10,26 @@ from __future__ import annotations
 import posix
 import re
 import signal
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from abc import abstractmethod
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from profkit.clock import Clock
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.model.session import Segment, SessionState
 from profkit.process import procfs, watchdog
-from profkit.process.detached import Detached, Watched, kill_marked, start_detached, watch
+from profkit.process.detached import Detached, Watched, kill_marked, log_size, start_detached, watch
 from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
-from profkit.samplers.base import backed_off_s
+from profkit.samplers.base import Attachment, Pauses
 
 _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0
-_REPORT_TIMEOUT_S, _FAILURE_TIMEOUT_S, _REPORT_PAUSE_S = 0.25, 2.0, 0.002
-"""Time limits for the watchdog's report after the sampler's end, if its output is whole and if it is not, and
-pause between checks, under load. A sampler that fails at once ends while its watchdog still starts.
+_REPORT_TIMEOUT_S, _FAILURE_TIMEOUT_S = 0.25, 2.0
+"""Time limits, under load, for the watchdog's report after the sampler's end: if its output is whole, if not.
+
+A sampler that fails at once ends while its watchdog still starts.
 """
-
-
 START, SAMPLING, STOP = "start", "sampling", "stop"
 """Stages at which a sampler may fail."""
 
@@ -48,21 +46,50 @@ KILLED_BY_FILTER = f"^{watchdog.PREFIX}{watchdog.SIGNAL.format(int(signal.SIGSYS
 _LOOK = "make sure that nothing kills it, and that there is memory and disk space (see the kernel's log)"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt(ABC):
-    """One start of a sampler's process, and what its log says; a subclass for each such sampler."""
+class ProcessAttachment(Attachment):
+    """One start of a sampler's process, and what its log says; a subclass for each such sampler.
 
-    sampler: str
+    Not thread-safe. Make it after the log of earlier starts is written: only what follows counts.
+    """
+
+    pauses = Pauses(0.0003, 1.03, 0.005)
+    """These samplers start and stop within tens of milliseconds."""
+    sampler: ClassVar[str]
     """Name of the sampler in messages."""
-    pid: int
-    """Pid of the sampled process."""
-    command: tuple[str, ...]
-    output: Path
-    log: Path
-    log_start: int = 0
-    """Position at which this attempt's part of the log begins."""
     any_name: ClassVar[bool] = True
     """Whether it can write to files whose names are not UTF-8."""
+
+    def __init__(
+        self, pid: int, command: tuple[str, ...], output: Path, log: Path, index: int, clock: Clock
+    ) -> None:
+        """Start nothing yet; `pid` is that of the sampled process."""
+        self.pid, self.command, self.output, self.log = pid, command, output, log
+        self._index, self._clock, self._log_start = index, clock, log_size(log)
+        self.process: Watched
+        """The sampler's process, once it is started."""
+        self._watchdog: Watched | None = None
+        self._stoppable = self._stop_requested = self._stop_sent = False
+
+    def start(self) -> Self:
+        """Start the process; raises `SamplerError` and then leaves nothing running."""
+        check_folder(self.sampler, self.output.parent, any_name=self.any_name)
+        if self.pid == posix.getpid() and (procfs.is_of_other_namespace() or procfs.has_foreign_children()):
+            raise self.denied()  # it could not be found; what has its number here may be another process
+        try:
+            started = self._detached()
+            process = None if started is None else watch(started.pid)
+            if started is not None and started.watchdog_pid is not None:
+                self._watchdog = watch(started.watchdog_pid)
+            if started is None or process is None:
+                self._await_report(_FAILURE_TIMEOUT_S)
+                raise self.failure(START)
+            if self.pid == posix.getpid():  # a watchdog's child may do what the watchdog may
+                allow_tracer(started.watchdog_pid or started.pid)
+            self.process = process
+            return self
+        except BaseException:  # also a signal handler's: the caller does not know the process
+            kill_marked(str(self.output), self._clock)
+            raise
 
     def watchdog_options(self) -> tuple[str, ...]:
         """Return the options of its watchdog."""
@@ -80,20 +107,23 @@ class Attempt(ABC):
     def failure(self, stage: str) -> SamplerError:
         """Return the error that explains the log."""
 
-    @abstractmethod
-    def stop_timeout_s(self) -> float:
-        """Return the default time limit for the end after SIGINT."""
+    def segment(self) -> Segment:
+        pid, start_ticks = self.process.pid, self.process.start_ticks
+        return Segment(self._index, started_ns=0, pid=pid, start_ticks=start_ticks)
 
-    def text(self) -> str:
-        """Return this attempt's part of the log, empty if there is no log."""
-        return read_log(self.log, self.log_start)
+    def poll(self) -> SessionState:
+        """See `Attachment.poll`; success if it ended without a stop request and its file is complete."""
+        if self.process.alive():
+            return self._poll_running()
+        is_whole = self.is_whole()
+        self._await_report(_REPORT_TIMEOUT_S if is_whole else _FAILURE_TIMEOUT_S)
+        self._close()
+        if not is_whole:
+            raise self.failure(self._stage())
+        return SessionState.SUCCESS
 
-    def failed(self, stage: str, detail: str, fix: str, *, passing: bool = False) -> SamplerFailed:
-        """Return the error that says why the attempt failed."""
-        return SamplerFailed(self.sampler, stage, detail, fix, passing=passing)
-
-    def stopped(self) -> str | None:
-        """Return why the watchdog ended an attempt, such as a SIGSTOP; None if it did not."""
+    def warning(self) -> str | None:
+        """See `Attachment.warning`: the watchdog ended it, such as after a SIGSTOP."""
         log = self.text()
         if _HELD.search(log):
             return f"{self.sampler} did not resume the program after a sample, and was ended to resume it"
@@ -105,9 +135,84 @@ class Attempt(ABC):
             "could not block the program"
         )
 
+    def request_stop(self) -> None:
+        """See `Attachment.request_stop`; before RUNNING, the poll that detects RUNNING sends the signal."""
+        self._stop_requested = True
+        if self.process.alive():
+            self._poll_running()
+
+    def resident_bytes(self) -> int:
+        return procfs.resident_bytes(self.process.pid) if self.process.alive() else 0
+
+    def kill(self) -> None:
+        """See `Attachment.kill`; its samples are lost if it had not ended."""
+        try:
+            if self.process.signal(signal.SIGKILL):
+                self.process.wait(_KILL_TIMEOUT_S)
+        except PermissionError:  # `_interrupt` reports it
+            return
+        finally:
+            self._close()
+
+    def _poll_running(self) -> SessionState:
+        if not self._stoppable:
+            self._stoppable = self.is_running(self.process)
+        if not self._stoppable:
+            return SessionState.PREPARING
+        if not self._stop_requested:
+            return SessionState.RUNNING
+        if not self._stop_sent:
+            self._stop_sent = self._interrupt()
+        return SessionState.PROCESSING
+
+    def _interrupt(self) -> bool:
+        try:
+            return self.process.signal(signal.SIGINT)
+        except PermissionError as error:
+            raise self.failed(
+                SAMPLING,
+                f"the program changed its user, and can no longer stop process {self.process.pid}",
+                "change the user before the first profiled call; these samples can be read after the "
+                "program has ended",
+            ) from error
+
+    def _close(self) -> None:
+        self.process.close()
+        if self._watchdog is not None:
+            if procfs.parent(self._watchdog.pid) == posix.getpid():  # we are init, or a subreaper
+                self._await_report(_REPORT_TIMEOUT_S)
+            self._watchdog.close()
+
+    def _await_report(self, timeout_s: float) -> None:
+        """Wait until the watchdog has reported how the process ended, or has ended."""
+        if self._watchdog is not None:
+            self._watchdog.wait(timeout_s, self._clock)
+
+    def _detached(self) -> Detached | None:
+        options = (f"{watchdog.FOLDER}{self.output.parent}", *self.watchdog_options())
+        try:
+            return start_detached(
+                self.command, str(self.output), self.log, self._clock, _START_TIMEOUT_S, options
+            )
+        except OSError as error:
+            raise self.failed(START, str(error), f"make sure that {self.command[0]} is executable") from error
+
+    def _stage(self) -> str:
+        if self._stop_sent:
+            return STOP
+        return SAMPLING if self._stoppable else START
+
+    def text(self) -> str:
+        """Return this start's part of the log, empty if there is no log."""
+        return read_log(self.log, self._log_start)
+
+    def failed(self, stage: str, detail: str, fix: str, *, passing: bool = False) -> SamplerFailed:
+        """Return the error that says why it failed."""
+        return SamplerFailed(self.sampler, stage, detail, fix, passing=passing)
+
     def stopped_failure(self, stage: str) -> SamplerFailed | None:
-        """Return the error of an attempt that the watchdog ended, None for others."""
-        reason = self.stopped()
+        """Return the error if the watchdog ended it, None if not."""
+        reason = self.warning()
         if reason is None:
             return None
         return self.failed(stage, reason, f"do not stop {self.sampler}'s processes")
@@ -120,11 +225,11 @@ class Attempt(ABC):
         return AttachDenied(self.sampler, self.pid, denial.cause_and_fix, denial.denied)
 
     def disk_full(self, stage: str) -> SamplerFailed:
-        """Return the error of an attempt that had no space for its output."""
+        """Return the error if it had no space for its output."""
         return self.failed(stage, "the disk is full", "free space on the spool's disk")
 
     def unknown_failure(self, stage: str, error: str | None, *, passing: bool) -> SamplerFailed:
-        """Return the error of an attempt without a known cause; `error` is what it printed as its error."""
+        """Return the error without a known cause; `error` is what it printed as its error."""
         text = self.text()
         ended = ended_how(text)
         if error is not None:
@@ -136,139 +241,6 @@ class Attempt(ABC):
         return self.failed(
             stage, detail, f"{fix}; the command was `{' '.join(self.command)}`", passing=passing
         )
-
-
-def attach_process(attempt: Attempt, index: int, clock: Clock) -> ProcessAttachment:
-    """Start a sampler on a process; raises `SamplerError` and then leaves nothing running."""
-    check_folder(attempt.sampler, attempt.output.parent, any_name=attempt.any_name)
-    if attempt.pid == posix.getpid() and (procfs.is_of_other_namespace() or procfs.has_foreign_children()):
-        raise attempt.denied()  # it could not be found; what has its number here may be another process
-    try:
-        started = _start(attempt, clock)
-        process = None if started is None else watch(started.pid)
-        if started is None or process is None:
-            if started is not None and started.watchdog_pid is not None:
-                _await_report(watch(started.watchdog_pid), clock, _FAILURE_TIMEOUT_S)
-            raise attempt.failure(START)
-        if attempt.pid == posix.getpid():  # a watchdog's child may do what the watchdog may
-            allow_tracer(started.watchdog_pid or process.pid)
-        watchdog = None if started.watchdog_pid is None else watch(started.watchdog_pid)
-        return ProcessAttachment(process, watchdog, attempt, index, clock)
-    except BaseException:  # also a signal handler's: the caller does not know the process
-        kill_marked(str(attempt.output), clock)
-        raise
-
-
-class ProcessAttachment:
-    """Attachment of one sampler process; not thread-safe."""
-
-    def __init__(
-        self, process: Watched, watchdog: Watched | None, attempt: Attempt, index: int, clock: Clock
-    ) -> None:
-        self._process, self._watchdog = process, watchdog
-        self._attempt, self._index, self._clock = attempt, index, clock
-        self._stoppable = self._stop_requested = self._stop_sent = False
-
-    def segment(self) -> Segment:
-        return Segment(
-            self._index, started_ns=0, pid=self._process.pid, start_ticks=self._process.start_ticks
-        )
-
-    def poll(self) -> SessionState:
-        """See `Attachment.poll`; success if it ended without a stop request and its file is complete."""
-        if self._process.alive():
-            return self._poll_running()
-        is_whole = self._attempt.is_whole()
-        _await_report(self._watchdog, self._clock, _REPORT_TIMEOUT_S if is_whole else _FAILURE_TIMEOUT_S)
-        self._close()
-        if not is_whole:
-            raise self._attempt.failure(self._stage())
-        return SessionState.SUCCESS
-
-    def warning(self) -> str | None:
-        return self._attempt.stopped()
-
-    def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`: these samplers start and stop within tens of milliseconds."""
-        return backed_off_s(attempt, 0.0003, 1.03, 0.005)
-
-    def request_stop(self) -> None:
-        """See `Attachment.request_stop`; before RUNNING, the poll that detects RUNNING sends the signal."""
-        self._stop_requested = True
-        if self._process.alive():
-            self._poll_running()
-
-    def stop_timeout_s(self) -> float:
-        return self._attempt.stop_timeout_s()
-
-    def resident_bytes(self) -> int:
-        return procfs.resident_bytes(self._process.pid) if self._process.alive() else 0
-
-    def kill(self) -> None:
-        """See `Attachment.kill`; its samples are lost if it had not ended."""
-        try:
-            if self._process.signal(signal.SIGKILL):
-                self._process.wait(_KILL_TIMEOUT_S)
-        except PermissionError:  # `_interrupt` reports it
-            return
-        finally:
-            self._close()
-
-    def _poll_running(self) -> SessionState:
-        if not self._stoppable:
-            self._stoppable = self._attempt.is_running(self._process)
-        if not self._stoppable:
-            return SessionState.PREPARING
-        if not self._stop_requested:
-            return SessionState.RUNNING
-        if not self._stop_sent:
-            self._stop_sent = self._interrupt()
-        return SessionState.PROCESSING
-
-    def _interrupt(self) -> bool:
-        try:
-            return self._process.signal(signal.SIGINT)
-        except PermissionError as error:
-            raise self._attempt.failed(
-                SAMPLING,
-                f"the program changed its user, and can no longer stop process {self._process.pid}",
-                "change the user before the first profiled call; these samples can be read after the "
-                "program has ended",
-            ) from error
-
-    def _close(self) -> None:
-        self._process.close()
-        if self._watchdog is not None:
-            if procfs.parent(self._watchdog.pid) == posix.getpid():  # we are init, or a subreaper
-                self._watchdog.wait(_REPORT_TIMEOUT_S, self._clock)
-            self._watchdog.close()
-
-    def _stage(self) -> str:
-        if self._stop_sent:
-            return STOP
-        return SAMPLING if self._stoppable else START
-
-
-def _await_report(watchdog: Watched | None, clock: Clock, timeout_s: float) -> None:
-    """Wait until a watchdog has reported how its sampler ended, or has ended."""
-    deadline_s = clock.monotonic_s() + timeout_s
-    while watchdog is not None and watchdog.alive():
-        if clock.monotonic_s() >= deadline_s:
-            return
-        clock.sleep(_REPORT_PAUSE_S)
-
-
-def _start(attempt: Attempt, clock: Clock) -> Detached | None:
-    folder = f"{watchdog.FOLDER}{attempt.output.parent}"
-    options = (folder, *attempt.watchdog_options())
-    try:
-        return start_detached(
-            attempt.command, str(attempt.output), attempt.log, clock, _START_TIMEOUT_S, options
-        )
-    except OSError as error:
-        raise attempt.failed(
-            START, str(error), f"make sure that {attempt.command[0]} is executable"
-        ) from error
 
 
 def check_folder(sampler: str, folder: Path, *, any_name: bool = True) -> None:
@@ -301,20 +273,22 @@ def folder_problem(folder: Path) -> str | None:
     return None
 
 
+def tail_of(path: Path, most_bytes: int) -> bytes:
+    """Return the end of a file, empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, posix.fstat(file.fileno()).st_size - most_bytes))
+            return file.read(most_bytes)
+    except FileNotFoundError:
+        return b""
+
+
 def read_log(path: Path, start: int = 0) -> str:
     """Return the text of a log from a position on, empty if there is no log."""
     try:
         return path.read_bytes()[start:].decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
-
-
-def log_size(path: Path) -> int:
-    """Return the size of a log, 0 if there is no log."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def ended_how(text: str) -> str | None:

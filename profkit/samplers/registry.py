@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from profkit.errors import InvalidOption, SamplerMissing, UsageError
+from profkit.model.region import CALLS_ONLY
 from profkit.samplers.base import PTRACE, READ, Sampler
 from profkit.samplers.options import SamplerOptions
 
@@ -22,40 +23,12 @@ _GREENLETS = ("gevent", "eventlet", "sqlalchemy.ext.asyncio", "playwright.sync_a
 thread's own (3.15.2: "did not reach base frame"); py-spy does."""
 
 
-def _calls_only() -> Sampler:
-    from profkit.samplers.calls_only import CallsOnlySampler
-
-    return CallsOnlySampler()
-
-
-def _cpython() -> Sampler:
-    from profkit.samplers.cpython import CPythonSampler  # lazy, as others: a session needs one of them
-
-    return CPythonSampler()
-
-
-def _inprocess() -> Sampler:
-    from profkit.samplers.inprocess.sampler import InProcessSampler
-
-    return InProcessSampler()
-
-
-def _pyspy() -> Sampler:
-    from profkit.samplers.pyspy import PySpySampler
-
-    return PySpySampler()
-
-
-def _strobeclient() -> Sampler:
-    from profkit.samplers.strobeclient import StrobeclientSampler
-
-    return StrobeclientSampler()
-
-
-_MAKERS: dict[str, Callable[[], Sampler]] = {
-    "cpython": _cpython, "inprocess": _inprocess, "none": _calls_only, "pyspy": _pyspy,
-    _STROBECLIENT: _strobeclient,
+_CLASSES = {
+    CALLS_ONLY: ("calls_only", "CallsOnlySampler"), "cpython": ("cpython", "CPythonSampler"),
+    "inprocess": ("inprocess.sampler", "InProcessSampler"), "pyspy": ("pyspy", "PySpySampler"),
+    _STROBECLIENT: ("strobeclient", "StrobeclientSampler"),
 }  # fmt: skip
+"""Modules and classes of samplers by name; they are imported when needed: a session needs one of them."""
 _SAMPLERS: dict[str, Sampler] = {}
 
 
@@ -73,21 +46,21 @@ class Fallback:
 
 def register(sampler: Sampler) -> None:
     """Register a sampler under its name; replaces an earlier one of that name."""
-    _MAKERS[sampler.name] = lambda: sampler
     _SAMPLERS[sampler.name] = sampler
 
 
 def names() -> tuple[str, ...]:
     """Return the values of the option `sampler`, `auto` first."""
-    return (AUTO, *sorted(_MAKERS))
+    return (AUTO, *sorted({*_CLASSES, *_SAMPLERS}))
 
 
 def resolve(name: str) -> Sampler:
     """Return the sampler of a name; raises `InvalidOption` for an unknown one."""
-    if name not in _MAKERS:
-        raise InvalidOption("sampler", name, f"give one of {', '.join(names())}")
+    if name not in _SAMPLERS and name in _CLASSES:
+        module, kind = _CLASSES[name]
+        _SAMPLERS[name] = getattr(__import__(f"profkit.samplers.{module}", fromlist=[kind]), kind)()
     if name not in _SAMPLERS:
-        _SAMPLERS[name] = _MAKERS[name]()
+        raise InvalidOption("sampler", name, f"give one of {', '.join(names())}")
     return _SAMPLERS[name]
 
 

@@ -13,11 +13,12 @@ from profkit.errors import InvalidOption, SamplerError, SamplerFailed, SamplerMi
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
+from profkit.process.detached import log_size
 from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
-from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, backed_off_s, log_path, plain_plan
+from profkit.samplers.base import Attachment, LiveStacks, Pauses, SegmentFiles, log_path, plain_plan
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions, check_common, cpu_frequency
-from profkit.samplers.process_attachment import log_size, read_log
+from profkit.samplers.process_attachment import read_log
 
 _RUN_ID = re.compile(r"INFO Run Id: (-?\d+)")
 _STATUS = re.compile(r"Profile run status: (\w+)")
@@ -72,6 +73,8 @@ def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...
 class StrobeclientRun(Attachment):
     """Attachment of one strobelight run; not thread-safe. Appends the output of all commands to one log."""
 
+    pauses = Pauses(first_s=0.05, growth=1.5, longest_s=1.0)
+
     def __init__(self, program: str, log: Path, pid: int, plan: SamplerPlan, index: int) -> None:
         """Start a run on a process; raises `SamplerFailed` if that fails."""
         self._program, self._log, self._index = program, log, index
@@ -111,9 +114,6 @@ class StrobeclientRun(Attachment):
         state, self._links = status
         self._finished = state is SessionState.SUCCESS
         return state
-
-    def poll_interval_s(self, attempt: int) -> float:
-        return backed_off_s(attempt, first_s=0.05, growth=1.5, longest_s=1.0)
 
     def request_stop(self) -> None:
         """See `Attachment.request_stop`; raises `SamplerFailed` if the run cannot be stopped."""

@@ -16,19 +16,17 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.session import Cover
 from profkit.process.guard import reraise_program_error, reraise_signal_error
 from profkit.process.manifest import process_info
-from profkit.process.sockets import SocketWatch
 from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks before those of this module
 from profkit.samplers.registry import list_fallbacks
 from profkit.session import activity
 from profkit.session.counters import Counters
-from profkit.session.fallbacks import Fallbacks, ListFallbacks, RecentFailures
+from profkit.session.fallbacks import ListFallbacks, RecentFailures
 from profkit.session.joining import Separations, is_of_program
 from profkit.session.owner import SessionOwner
 from profkit.session.results import LONGEST_PAUSE_S
 from profkit.session.session import Session
-from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
-from profkit.store.clearing import keep_within, remove_folder
+from profkit.store.clearing import keep_within
 
 _POLL_S = 0.001
 _LONGEST_FLUSH_S = 0.1
@@ -239,27 +237,12 @@ class SessionManager(SessionOwner):
         return True
 
     def _new_session(self, counters: Counters) -> Session:
-        """Return a session with a folder and no segment yet.
-
-        Raises UsageError for options that no sampler can honour, OSError if no folder can be made, and for a
-        strict policy the SamplerError if no sampler may be tried. No folder is left behind then, nor if a
-        signal handler of the program raises.
-        """
-        options, policy, say = counters.options, counters.policy, self._failures.say_once
-        keep_within(self.spool, self._config.spool_limit, say, self._clock)
-        fallbacks = Fallbacks(self._list_fallbacks, options, self._recent, strict=policy.strict)
-        sockets = SocketWatch(clock=self._clock)
-        session = Session(
-            self.spool, fallbacks, options, policy, process_info(), self._clock, live_facts(sockets), sockets
-        )
-        try:
-            session.save()
-        except BaseException:  # also if the program has patched a function that profkit needs
-            remove_folder(session.folder)
-            raise
-        if Note(NoteCode.BLOCKING_NOT_KEPT) in session.plan.notes:
-            say(socket_message(blocking=False))
-        return session
+        """Return a session with a folder and no segment yet; raises as `Session` does."""
+        keep_within(self.spool, self._config.spool_limit, self._failures.say_once, self._clock)
+        return Session(
+            self.spool, self._list_fallbacks, self._recent, counters.options, counters.policy,
+            process_info(), self._clock,
+        )  # fmt: skip
 
     def _settle(self, counters: Counters) -> None:
         self._guarded(counters, lambda: self._write_all(counters))

@@ -23,7 +23,7 @@ from profkit.session.counters import Counters
 from profkit.session.owner import SessionOwner
 from profkit.session.record import SessionRecord
 from profkit.store import spool as files
-from profkit.store.clearing import keep_within, remove_folder
+from profkit.store.clearing import keep_within
 
 MOST_CAPTURES = 1000
 """Tracked calls per session; more begin another one, so that no run has too many."""
@@ -43,11 +43,6 @@ class MemorySession(SessionRecord):
         super().__init__(config.spool, manifest, clock)
         self.captures = 0
         """Number of captures so far."""
-        try:
-            self.save()
-        except BaseException:
-            remove_folder(self.folder)
-            raise
 
     def begin(self, capture: Capture) -> None:
         """Record that a call begins; raises OSError if the disk is full."""

@@ -8,14 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.model.notes import Note
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region
-from profkit.model.session import CallDelta, Ending, Lines, Manifest
+from profkit.model.session import CallDelta, Ending, Lines, Manifest, Segment
 from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.session.counters import Counters, forget_gone
 from profkit.store import spool as files
+from profkit.store.clearing import remove_folder
 from profkit.store.spool_files import failure_text, make_reserve, note_ending
 
+MOST_KEPT_S = 1200.0
+"""Duration of samples above which a session keeps half of its minutes."""
+_MINUTE_NS = 60 * 10**9
 _AT_ONCE, _BURST_S = 20, 0.1
 """Number of regions that are always written at once, and time after a write for which others wait."""
 _FLUSHING, _FLUSHING_S = 0.02, 0.05
@@ -29,7 +33,10 @@ class SessionRecord:
     """
 
     def __init__(self, spool: Path, manifest: Manifest, clock: Clock) -> None:
-        """Make the folder; `save` writes the manifest."""
+        """Make the folder with the manifest; raises OSError, and leaves no folder behind then.
+
+        Nor does it if a signal handler of the program raises, or the program has patched what `save` needs.
+        """
         self._manifest, self._clock = manifest, clock
         self.id = manifest.session
         self.folder = files.create_folder(spool, self.id)
@@ -42,9 +49,16 @@ class SessionRecord:
         self._since_s, self._spent_s = clock.monotonic_s(), 0.0
         """Start of the session, and processor time for writing calls since then."""
         self._lines = Lines()
+        self._every = 1
+        """Of the session's minutes, one in so many is kept."""
         self._has_reserve = self._unsaved = False
         self.failure: str | None = None
         """Reason and time of the first failed write to the folder."""
+        try:
+            self.save()
+        except BaseException:
+            remove_folder(self.folder)
+            raise
 
     @property
     def manifest(self) -> Manifest:
@@ -151,6 +165,21 @@ class SessionRecord:
         except OSError as error:
             self._note_failure(error)
             raise
+
+    def thin_out(self) -> None:
+        """Keep segments of evenly spread minutes if all are too many, so that a session may last for days."""
+        *finished, running = self._manifest.segments
+        kept = self._of_kept_minutes(finished)
+        while sum(segment.sampled_ns or 0 for segment in kept) > MOST_KEPT_S * 1e9:
+            self._every *= 2
+            kept = self._of_kept_minutes(kept)
+        if dropped := [segment for segment in finished if segment not in kept]:
+            self.add_note(Note(NoteCode.MINUTES_KEPT))
+            self.change(segments=(*kept, running))
+            files.remove_segments(self.folder, dropped)
+
+    def _of_kept_minutes(self, segments: list[Segment]) -> list[Segment]:
+        return [one for one in segments if (one.offset_ns or 0) // _MINUTE_NS % self._every == 0]
 
     def forget(self) -> None:
         """Drop all counts in a forked child: the folder is the parent's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -23,15 +24,23 @@ from profkit.model.session import (
 from profkit.process.guard import reraise_signal_error, suppressed
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import FROM_INSIDE, Attachment, LiveStacks, await_state, kill_stopped
+from profkit.samplers.base import FROM_INSIDE, Attachment, await_state, kill_stopped
 from profkit.samplers.options import UNLIMITED_S, SamplerOptions
 from profkit.session import activity
 from profkit.session.counters import Counters, Policy
 from profkit.session.failures import ended_early
-from profkit.session.fallbacks import Fallbacks
+from profkit.session.fallbacks import (
+    Fallbacks,
+    ListFallbacks,
+    RecentFailures,
+    Start,
+    live_facts,
+    now_live,
+    socket_message,
+    start_sampler,
+)
 from profkit.session.record import SessionRecord
 from profkit.session.resources import SEEN, ResourceMeter, ThreadNames
-from profkit.session.starting import Start, now_live, socket_message, start_sampler
 from profkit.store import spool as files
 
 IDLE_END_S = 10.0
@@ -39,9 +48,6 @@ SEGMENT_S = 60.0
 EARLY_S = 5.0
 """Age of a segment below which a sampler that ends without a request counts as a failed start."""
 SAMPLER_BYTES = 100 * 2**20
-MOST_KEPT_S = 1200.0
-"""Duration of samples above which a session keeps half of its minutes."""
-_MINUTE_NS = 60 * 10**9
 _GRACE_S = 0.5
 """Grace period after an interrupt for the sampler to finish its output."""
 
@@ -50,9 +56,17 @@ class Session(SessionRecord):
     """Session that samples while it has an attachment; else it is dormant."""
 
     def __init__(
-        self, spool: Path, fallbacks: Fallbacks, options: SamplerOptions, policy: Policy,
-        process: ProcessInfo, clock: Clock, live: LiveStacks, sockets: SocketWatch,
+        self, spool: Path, list_fallbacks: ListFallbacks, recent: RecentFailures, options: SamplerOptions,
+        policy: Policy, process: ProcessInfo, clock: Clock, other: tuple[int, int, int] | None = None,
     ) -> None:  # fmt: skip
+        """Make the folder and choose the sampler; `other`: see `live_facts`.
+
+        Raises UsageError for options that no sampler can honour, OSError if no folder can be made, and for a
+        strict policy the SamplerError if no sampler may be tried. No folder is left behind then.
+        """
+        fallbacks = Fallbacks(list_fallbacks, options, recent, strict=policy.strict)
+        sockets = SocketWatch(clock=clock)
+        live = live_facts(sockets, other)
         manifest = Manifest(
             session=files.new_session_id(process.pid),
             state=SessionState.PREPARING,
@@ -85,8 +99,8 @@ class Session(SessionRecord):
         """The sampler's warning, if any."""
         self.indistinct: set[tuple[int, int]] = set()
         """Code objects, by identity, and lines of blocks that have several labels in this session."""
-        self._every = 1
-        """Of the session's minutes, one in so many is kept."""
+        if Note(NoteCode.BLOCKING_NOT_KEPT) in self.plan.notes:
+            self._say(socket_message(blocking=False))
 
     @property
     def plan(self) -> SamplerPlan:
@@ -142,7 +156,8 @@ class Session(SessionRecord):
         self.change(segments=(*segments, segment))
         self.is_starting = True
         try:
-            self.attachment, note = self._start_sampler(index, policy)
+            start = partial(self._start_sampler, index, policy)
+            self.attachment, note = start() if index else self.fallbacks.first_of(start, self.folder)
         except BaseException as error:
             self._dumpable.restore()
             self._note_segment(stopped_ns=self._clock.unix_ns(), error=str(error) or type(error).__name__)
@@ -157,24 +172,14 @@ class Session(SessionRecord):
             self.write_resources()
 
     def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
-        """Start the sampler; for the first segment, the next one if this one cannot be started."""
-        while True:
-            sampler, timeout_s = self.fallbacks.sampler, policy.running_timeout_s
-            self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
-            start = Start(
-                self._manifest.process.pid, sampler, self.plan, self.folder, index, timeout_s, self._clock
-            )
-            try:
-                return start_sampler(start)
-            except SamplerError as failure:
-                if index:
-                    raise
-                self.fallbacks.step_down(failure, self.folder)
-            self.change(
-                plan=self.fallbacks.plan(self._live),
-                sampler_version=self.fallbacks.sampler.version(),
-                error=self.fallbacks.failure,
-            )
+        """Start the sampler in use, which is another one than planned if that could not be started."""
+        sampler, timeout_s = self.fallbacks.sampler, policy.running_timeout_s
+        if not index and (plan := self.fallbacks.plan(self._live)) != self.plan:
+            self.change(plan=plan, sampler_version=sampler.version(), error=self.fallbacks.failure)
+        self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
+        return start_sampler(
+            Start(self._manifest.process.pid, sampler, self.plan, self.folder, index, timeout_s, self._clock)
+        )
 
     def write_calls(self, counted: Iterable[Counters]) -> bool:
         """Write what regions have counted; they have used the session if that is anything."""
@@ -298,21 +303,6 @@ class Session(SessionRecord):
         if (point := self._meter.point(is_last=is_last)) is not None:
             self.append((point,))
         self.append(tuple(names))
-
-    def thin_out(self) -> None:
-        """Keep segments of evenly spread minutes if all are too many, so that a session may last for days."""
-        *finished, running = self._manifest.segments
-        kept = self._of_kept_minutes(finished)
-        while sum(segment.sampled_ns or 0 for segment in kept) > MOST_KEPT_S * 1e9:
-            self._every *= 2
-            kept = self._of_kept_minutes(kept)
-        if dropped := [segment for segment in finished if segment not in kept]:
-            self.add_note(Note(NoteCode.MINUTES_KEPT))
-            self.change(segments=(*kept, running))
-            files.remove_segments(self.folder, dropped)
-
-    def _of_kept_minutes(self, segments: list[Segment]) -> list[Segment]:
-        return [one for one in segments if (one.offset_ns or 0) // _MINUTE_NS % self._every == 0]
 
     def sleep(self, policy: Policy) -> None:
         """Stop sampling until the next call."""

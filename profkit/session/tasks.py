@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from profkit.model.region import RegionKind
 from profkit.originals import REAL
-from profkit.process.background import current_frames
+from profkit.process.background import current_frames, is_gil_enabled
 from profkit.process.guard import ignore
 from profkit.session.awaits import Awaits, place_of
 
@@ -56,8 +56,8 @@ class TaskLooks:
         self._last_ns = began_ns
         program = _program_of(session)
         self.pause_s = IDLE_S if program is None else SEARCH_S
-        if program is None or "asyncio" not in sys.modules or not _has_gil():
-            return
+        if program is None or "asyncio" not in sys.modules or not is_gil_enabled():
+            return  # without a GIL, a task changes while this thread looks at it
         try:
             self._looks += 1
             found = suspended_tasks(since_ns, self._looks)
@@ -111,8 +111,3 @@ def _running_loops() -> Iterator[AbstractEventLoop]:
 def _program_of(session: Session | None) -> Counters | None:
     regions = session.counters if session is not None else ()
     return next((one for one in regions if one.region.kind is RegionKind.PROGRAM), None)
-
-
-def _has_gil() -> bool:
-    """Return whether no task changes while this thread looks at it."""
-    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())

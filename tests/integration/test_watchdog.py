@@ -20,8 +20,7 @@ from profkit.process import procfs, watchdog
 from profkit.process.detached import Detached, kill_marked, start_detached
 from profkit.samplers.base import Attachment, LiveStacks, await_state, log_path, output_path
 from profkit.samplers.options import SamplerOptions
-from profkit.samplers.pyspy import PySpySampler
-from profkit.samplers.pyspy_process import is_whole
+from profkit.samplers.pyspy import PySpySampler, is_whole
 from profkit.session.session import EARLY_S
 from profkit.store.spool import read_session, session_folders
 from tests.integration.harness import await_samplers_end, environment, listed

@@ -12,7 +12,7 @@ from profkit.errors import SamplerFailed, SamplerMissing
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
+from profkit.samplers.base import LiveStacks, Pauses, Recording, SegmentFiles
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import Fallback
 
@@ -43,6 +43,8 @@ class Script:
 
 
 class ScriptedAttachment:
+    pauses = Pauses(0.01, 1.0, 0.01)
+
     def __init__(self, script: Script) -> None:
         self.script = script
         self.state = SessionState.PREPARING
@@ -61,9 +63,6 @@ class ScriptedAttachment:
         elif self.state is SessionState.PROCESSING and not self.script.never_done:
             self.state = SessionState.SUCCESS
         return self.state
-
-    def poll_interval_s(self, attempt: int) -> float:
-        return 0.01
 
     def request_stop(self) -> None:
         self.state = SessionState.PROCESSING

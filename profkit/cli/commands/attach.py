@@ -39,7 +39,7 @@ def attach_command(
     this user must be allowed to read it; otherwise the message says what forbids it. The report follows on
     stderr, and the run is kept.
     """
-    from profkit.calls.defaults import settings_over_defaults
+    from profkit.calls.options import settings_over_defaults
     from profkit.process.signals import interruptions
     from profkit.program.attached import AttachedProgram, Attaching
     from profkit.program.target import find_target

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.calls.defaults import default_options
+from profkit.calls.options import default_options
 from profkit.cli.defaults import options_of, table_defaults, unknown_tables, variable_of
 from profkit.cli.options import json_option
 from profkit.cli.output import say, terminal, write

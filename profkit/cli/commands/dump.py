@@ -41,7 +41,7 @@ def dump_command(pid: int, **given: object) -> None:
 
 def _newest(pid: int, given: Mapping[str, object], prepare: Callable[[], object]) -> Run:
     """Sample a process for a moment; raises UsageError and SamplerError."""
-    from profkit.calls.defaults import settings_over_defaults
+    from profkit.calls.options import settings_over_defaults
     from profkit.live.source import LiveSource
     from profkit.model.run import Run, RunInfo
     from profkit.model.session import SessionState

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from profkit.calls.defaults import settings_over_defaults
-from profkit.calls.options import ProfilerOptions, settings
+from profkit.calls.options import ProfilerOptions, settings, settings_over_defaults
 from profkit.errors import InvalidOption, ProfkitError, UnknownOption
 from profkit.integrations.pytest import MARKER
 from profkit.measuring.orders import MeasureOptions, work_order

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from profkit.calls.defaults import settings_over_defaults
-from profkit.calls.options import ProfilerOptions, Settings
+from profkit.calls.options import ProfilerOptions, Settings, settings_over_defaults
 from profkit.config import CONFIG
 from profkit.errors import InvalidOption, UnknownOption
 from profkit.integrations.web.access import TOKEN_VARIABLE, Access

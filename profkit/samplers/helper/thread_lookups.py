@@ -6,6 +6,7 @@ import posix
 
 from . import proc_files
 from .proc_files import Gil, system_call
+from .thread_states import OFF_PROCESSORS, STOPPED_LETTER, Thread
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -16,18 +17,13 @@ WORKS, WAITS, WANTS_GIL, PAUSED = "w", "s", "g", "p"
 
 _LISTS, _LISTS_IF_STOPPED = 1, 3
 """Lists of the threads in a round of a sampler that does not stop them, and the fewest if it does."""
-_OFF_PROCESSORS = (b"S", b"D")
-"""Letters of threads that sleep, interruptibly or not."""
-_STOPPED = b"T"
-"""Letter of a thread that a signal stopped; a tracer's have another one."""
 _RUNNING = b"running"
 _SETTLED_S = 0.0005
 """Time after which a thread that was stopped in a system call waits in it again."""
-_KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP = 32, 15
-"""Rounds with the same state after which one round needs no lookup, and the most such rounds in a row."""
+_KNOWN_PER_LOOKUP = 32
+"""Rounds with the same state after which one round needs no lookup."""
 _MOST_OPEN = 200
 """Number of threads whose files stay open."""
-_READ_BYTES = 256
 _TIMES = 3
 """Fields of /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst of Linux)."""
 
@@ -82,13 +78,13 @@ class Process:
             if state is None:
                 unclear.append(thread)
             else:
-                thread.add(state, rounds)
+                thread.note(state, rounds)
         if unclear:
             import time
 
             time.sleep(_SETTLED_S)
             for thread in unclear:
-                thread.add(self._state(thread) or WORKS, rounds)
+                thread.note(self._state(thread) or WORKS, rounds)
 
     def take_runs(self) -> Iterator[str]:
         """Yield lines of the journal about the states since the last call."""
@@ -113,9 +109,9 @@ class Process:
     def _state(self, thread: _Thread) -> str | None:
         """Return the state of a thread, None if the sampler may just have stopped or continued it."""
         letter = thread.letter()
-        if letter == _STOPPED:
+        if letter == STOPPED_LETTER:
             return PAUSED
-        is_off = letter in _OFF_PROCESSORS
+        is_off = letter in OFF_PROCESSORS
         if not is_off and not self._stops:
             return WORKS
         call = thread.system_call()
@@ -126,39 +122,33 @@ class Process:
         return WANTS_GIL if self._gil.is_awaited(call) else WAITS
 
 
-class _Thread:
+class _Thread(Thread):
     """A thread: its states in the last rounds, and its times."""
 
-    __slots__ = ("_file", "_folder", "_known", "_left", "_runs", "_state", "_times", "number")
+    __slots__ = ("_runs", "_times", "number")
 
     def __init__(self, folder: str, number: int) -> None:
-        self._folder, self.number = folder, number
-        self._file = -1
-        self._state, self._known, self._left = "", 0, 0
-        """The last state, for how many rounds it has been known, and how many need no lookup."""
+        super().__init__(folder)
+        self.number = number
         self._runs: list[tuple[str, int]] = []
         self._times: list[int] = []
 
-    def repeat(self, rounds: int) -> bool:
-        """Add the last state in the next rounds if it has been the same for long; return whether it has."""
-        if not self._left:
-            return False
-        self._left -= 1
-        self._add(rounds)
-        return True
+    def repeat(self, rounds: int = 1) -> bool:
+        """See `Thread.repeat`; adds the state to the runs."""
+        repeats = super().repeat(rounds)
+        if repeats:
+            self._add(rounds)
+        return repeats
 
-    def add(self, state: str, rounds: int) -> None:
-        """Add the state in the next rounds, as looked up."""
-        if state != self._state:
-            self._state, self._known = state, 0
+    def note(self, state: str, rounds: int = 1, known_per_lookup: int = _KNOWN_PER_LOOKUP) -> None:
+        """See `Thread.note`; adds the state to the runs."""
+        super().note(state, rounds, known_per_lookup)
         self._add(rounds)
-        self._left = min(self._known // _KNOWN_PER_LOOKUP, _MOST_WITHOUT_LOOKUP)
 
     def _add(self, rounds: int) -> None:
-        self._known += rounds
-        if self._runs and self._runs[-1][0] == self._state:
+        if self._runs and self._runs[-1][0] == self.state:
             rounds += self._runs.pop()[1]
-        self._runs.append((self._state, rounds))
+        self._runs.append((self.state, rounds))
 
     def take_runs(self) -> str:
         """Return the states since the last call, such as `w12s3`."""
@@ -166,34 +156,17 @@ class _Thread:
         self._runs.clear()
         return runs
 
-    def letter(self) -> bytes:
-        """Return the letter of the state, empty if the thread has ended."""
-        try:
-            if self._file < 0:
-                self._file = posix.open(f"{self._folder}/stat", posix.O_RDONLY | posix.O_CLOEXEC)
-            text = posix.pread(self._file, _READ_BYTES, 0)
-        except OSError:
-            return b""
-        start = text.rfind(b")") + 2
-        return text[start : start + 1]
-
     def system_call(self) -> list[bytes]:
         """Return the number and arguments of the current system call, or `running` if that cannot be read."""
-        return system_call(self._folder) or [_RUNNING]
+        return system_call(self.folder) or [_RUNNING]
 
     def new_times(self) -> list[int] | None:
         """Return the times on a processor and of waiting for one, in ns, and how often it was put on one.
 
         None if they have not changed since the last call.
         """
-        times = [int(field) for field in proc_files.read(f"{self._folder}/schedstat").split()]
+        times = [int(field) for field in proc_files.read(f"{self.folder}/schedstat").split()]
         if len(times) < _TIMES or times == self._times:
             return None
         self._times = times
         return times
-
-    def close(self) -> None:
-        """Close its file; it is opened again when needed."""
-        if self._file >= 0:
-            posix.close(self._file)
-            self._file = -1

@@ -1,4 +1,4 @@
-"""Rounds of `current_frames()`, kept in a journal.
+"""Rounds of `current_frames()`, kept in a journal, and the thread of the program that takes them.
 
 A round may be late, because it needs the GIL. It then counts for all periods since the last one. If a round
 takes long, as with very deep stacks, fewer are taken, which count in the same way.
@@ -13,19 +13,23 @@ import posix
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 
 from profkit.originals import REAL
-from profkit.process.background import current_frames
+from profkit.process.background import BackgroundThread, current_frames, is_gil_enabled
 from profkit.process.guard import reraise_signal_error
 from profkit.samplers.helper import proc_files
-from profkit.samplers.helper.journal import Frames, Journal
+from profkit.samplers.helper.journal import ASKED, Frames, Journal
 from profkit.samplers.inprocess.ways import (
+    FASTEST_HZ,
     Kind,
     Request,
+    ThreadedWay,
     WayFailed,
+    check_frames,
+    check_idle,
     has_other_interpreters,
-    is_gil_enabled,
     other_interpreters,
 )
 
@@ -213,3 +217,57 @@ def main_ident() -> int | None:
         _MAIN[pid] = REAL.get_ident()
     main = getattr(sys.modules.get("threading"), "_main_thread", None)
     return _MAIN.get(pid) or getattr(main, "_ident", None)
+
+
+class ThreadWay(ThreadedWay):
+    """Thread of the program, which needs the GIL for each sample.
+
+    So it sees mostly places at which the GIL is released: waiting, and C code that returns.
+    """
+
+    kind = Kind.THREAD
+
+    def __init__(self, request: Request) -> None:
+        self._idle = request.idle
+        period_s = 1 / min(request.rate_hz, FASTEST_HZ[self.kind])
+        self._rounds = FrameRounds(request, self.kind, period_s)
+        self._stop = REAL.allocate_lock()
+        """Held while the thread should continue."""
+
+    def start(self) -> None:
+        check_idle(self._idle)
+        check_frames()
+        self._rounds.begin(0.0)
+        self._stop = REAL.allocate_lock()
+        self._stop.acquire()
+        self._thread = BackgroundThread(self._run)
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._thread = None
+            raise WayFailed(str(error), "raise the limit of threads (ulimit -u)") from error
+
+    def is_running(self) -> bool:
+        return self._rounds.check()
+
+    def stop(self) -> None:
+        if self._stop.locked():
+            self._stop.release()
+
+    def after_fork(self) -> None:
+        if self.has_ended():
+            self.start()
+
+    def _run(self) -> None:
+        me, stop = REAL.get_ident(), self._stop
+        self._try(partial(self._rounds.sample, me))
+        while not stop.acquire(timeout=self._rounds.interval_s):
+            self._try(partial(self._rounds.sample, me))
+        self._try(partial(self._rounds.write, ASKED))
+
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - the poll reports it
+            error.__traceback__ = None  # it refers to the frames of the program
+            self._rounds.error = error

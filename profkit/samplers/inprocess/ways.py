@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from profkit.clock import Clock
-from profkit.process.background import BackgroundThread
+from profkit.process.background import BackgroundThread, is_gil_enabled
 from profkit.samplers.helper.reader import ALL_THREADS, ON_CPU
 
 
@@ -88,12 +88,6 @@ def check_frames() -> None:
             import _interpreters  # type: ignore[import-not-found] # noqa: F401 - the next function uses it
     if has_other_interpreters():
         raise other_interpreters()
-
-
-def is_gil_enabled() -> bool:
-    """Return whether the interpreter has a GIL and uses it."""
-    enabled: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
-    return enabled
 
 
 def other_interpreters() -> WayFailed:

@@ -20,7 +20,7 @@ from functools import partial
 
 from profkit import profile, profiled
 from profkit.model.notes import NoteCode
-from profkit.samplers.inprocess import attachment
+from profkit.samplers.inprocess import sampler
 from profkit.session import session
 
 SPLIT = {"half": 50, "third": 30, "fifth": 20}
@@ -113,7 +113,7 @@ def shares_of(spent_s: dict[str, float]) -> dict[str, object]:
 
 def children(number: float) -> dict[str, object]:
     """Forks do not change the way to sample, however many there are."""
-    attachment.MOST_FORKS = 10**9
+    sampler.MOST_FORKS = 10**9
     return forking(number)
 
 
@@ -204,7 +204,7 @@ def limited(number: float, *, sampled: bool = True) -> dict[str, object]:
     CPython loses those that are over just when a hook begins, or in a hook of `logging`. Unless `sampled`,
     the same program runs alone.
     """
-    attachment.MOST_FORKS = 10**9
+    sampler.MOST_FORKS = 10**9
     outcomes: Counter[str] = Counter({"lost": 0})
 
     def over(*_: object) -> None:

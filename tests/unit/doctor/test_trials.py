@@ -63,7 +63,6 @@ ODD = Candidate("odd")
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Registered samplers are forgotten after the test."""
-    monkeypatch.setattr(registry, "_MAKERS", dict(registry._MAKERS))
     monkeypatch.setattr(registry, "_SAMPLERS", dict(registry._SAMPLERS))
     return monkeypatch
 

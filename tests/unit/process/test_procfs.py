@@ -15,7 +15,7 @@ import pytest
 from profkit.model.session import SamplerPlan
 from profkit.process import procfs
 from profkit.process.procfs import count_samplers
-from profkit.samplers import cpython_process
+from profkit.samplers import cpython
 
 NOBODY = 2**22 + 1
 """Above the largest pid that Linux gives out."""
@@ -170,6 +170,6 @@ def test_processes_of_the_cpython_sampler(tmp_path: Path) -> None:
 
 def test_the_command_line_of_the_cpython_sampler_is_found(tmp_path: Path) -> None:
     plan = replace(SamplerPlan.unknown("cpython", scope="call", rate_hz=60.0), max_duration_s=600.0)
-    words = cpython_process.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
+    words = cpython.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
     add_process(tmp_path, 10, "/usr/bin/python3.14", *words)
     assert count_samplers(str(tmp_path)) == 1

@@ -10,7 +10,8 @@ import pytest
 from profkit.errors import SamplerMissing, UsageError
 from profkit.model.session import ProcessInfo
 from profkit.process import procfs
-from profkit.program.target import Target, fallbacks_for, find_target, program_of
+from profkit.program.environment import program_of
+from profkit.program.target import Target, fallbacks_for, find_target
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 

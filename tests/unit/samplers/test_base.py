@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed, SamplerTimeout
 from profkit.model.session import Segment, SessionState
-from profkit.samplers.base import await_state, backed_off_s, log_path, output_of, output_path
+from profkit.samplers.base import Pauses, await_state, log_path, output_of, output_path
 
 PREPARING, RUNNING, PROCESSING, SUCCESS, FAILED, _ = SessionState
 
@@ -20,7 +21,7 @@ class Recited:
         self.polls = 0
         self._states: Iterator[SessionState | Exception] = iter(states)
         self._last: SessionState | Exception = PREPARING
-        self._interval_s = interval_s
+        self.pauses = Pauses(interval_s, 2, math.inf)
 
     def segment(self) -> Segment:
         return Segment(0, 0)
@@ -31,9 +32,6 @@ class Recited:
         if isinstance(self._last, Exception):
             raise self._last
         return self._last
-
-    def poll_interval_s(self, attempt: int) -> float:
-        return self._interval_s * 2**attempt
 
     def request_stop(self) -> None: ...
 
@@ -86,11 +84,11 @@ def test_what_a_poll_raises_passes():
 
 
 def test_backing_off():
-    waits = [backed_off_s(attempt, 0.05, 1.5, 1.0) for attempt in range(20)]
+    waits = [Pauses(0.05, 1.5, 1.0).after_s(attempt) for attempt in range(20)]
     assert waits[0] == 0.05
     assert waits == sorted(waits)
     assert waits[-1] == 1.0
-    assert backed_off_s(10**9, 0.0003, 1.03, 0.005) == 0.005
+    assert Pauses(0.0003, 1.03, 0.005).after_s(10**9) == 0.005
 
 
 def test_files_are_named_by_their_segment(tmp_path: Path):

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from profkit.clock import SYSTEM_CLOCK
+from profkit.model.session import SamplerPlan
 from profkit.process import watchdog
-from profkit.samplers.cpython_process import CPythonAttempt
-from profkit.samplers.process_attachment import STOP, Attempt, ended_how, log_size, read_log
+from profkit.process.detached import log_size
+from profkit.samplers.cpython import CPythonProcess
+from profkit.samplers.process_attachment import STOP, ProcessAttachment, ended_how, read_log
 
 STARTED = f"{watchdog.PREFIX}{watchdog.STARTED.format(5, 4)}\n"
 STOPPED = f"{watchdog.PREFIX}{watchdog.STOPPED.format(19)}\n"
@@ -17,11 +20,20 @@ KILLED = f"{watchdog.PREFIX}{watchdog.SIGNAL.format(9)}\n"
 EXITED = f"{watchdog.PREFIX}{watchdog.STATUS.format(3)}\n"
 
 
-def attempt(folder: Path, text: str, start: int = 0) -> Attempt:
+class Process(CPythonProcess):
+    """One with another name."""
+
+    sampler = "sampler"
+
+
+def attempt(folder: Path, text: str, earlier: str = "") -> ProcessAttachment:
     """One that left this log."""
     log = folder / "segment-000.log"
-    log.write_text(text)
-    return CPythonAttempt("sampler", 4711, ("/bin/sampler", "--pid=4711"), folder / "output", log, start)
+    log.write_text(earlier)
+    plan = SamplerPlan.unknown("sampler", scope="call", rate_hz=100.0)
+    made = Process("/bin/sampler", 4711, plan, folder, 0, SYSTEM_CLOCK)
+    log.write_text(earlier + text)
+    return made
 
 
 def test_a_missing_log_is_empty(tmp_path: Path) -> None:
@@ -30,7 +42,7 @@ def test_a_missing_log_is_empty(tmp_path: Path) -> None:
 
 
 def test_the_part_of_an_attempt(tmp_path: Path) -> None:
-    tried = attempt(tmp_path, "earlier\nlater\xff", start=len("earlier\n"))
+    tried = attempt(tmp_path, "later\xff", "earlier\n")
     assert tried.text() == "later\xff"
     tried.log.write_bytes(b"earlier\n\xff")
     assert tried.text() == "\N{REPLACEMENT CHARACTER}"
@@ -49,7 +61,7 @@ def test_the_part_of_an_attempt(tmp_path: Path) -> None:
 )
 def test_an_end_by_the_watchdog(text: str, reason: str | None, tmp_path: Path) -> None:
     tried = attempt(tmp_path, text)
-    found, failure = tried.stopped(), tried.stopped_failure(STOP)
+    found, failure = tried.warning(), tried.stopped_failure(STOP)
     if reason is None:
         assert (found, failure) == (None, None)
     else:
@@ -72,7 +84,7 @@ def test_the_last_report_of_an_end(text: str, ended: str | None) -> None:
         (STARTED + EXITED, None, "ended without its output, with exit status 3, and printed nothing; make"),
         (f"x{'y' * 400}\n{KILLED}", None, f"by signal 9 (SIGKILL), after printing '{'y' * 400}'; make sure"),
         (STARTED + EXITED, "Strange", "Strange (with exit status 3); see its log"),
-        (STARTED, "Strange", "Strange; see its log in the spool; the command was `/bin/sampler --pid=4711`"),
+        (STARTED, "Strange", "Strange; see its log in the spool; the command was `/bin/sampler -I -S"),
     ],
 )
 def test_an_end_without_a_known_cause(text: str, error: str | None, said: str, tmp_path: Path) -> None:

@@ -138,7 +138,6 @@ def test_a_sampler_of_ones_own(monkeypatch: pytest.MonkeyPatch):
     class Own(PySpySampler):
         name = "own"
 
-    monkeypatch.setattr(registry, "_MAKERS", dict(registry._MAKERS))
     monkeypatch.setattr(registry, "_SAMPLERS", dict(registry._SAMPLERS))
     own = Own()
     registry.register(own)

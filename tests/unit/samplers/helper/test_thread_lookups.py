@@ -163,9 +163,9 @@ def test_few_files_stay_open(made: MadeProcess, monkeypatch: pytest.MonkeyPatch)
     process = process_of(made)
     for _ in range(2):
         process.look(1)
-        assert sum(thread._file >= 0 for thread in process._threads.values()) == 5
+        assert sum(thread.file >= 0 for thread in process._threads.values()) == 5
         assert len(list(process.take_runs())) == 5
-        assert sum(thread._file >= 0 for thread in process._threads.values()) == 2
+        assert sum(thread.file >= 0 for thread in process._threads.values()) == 2
 
 
 def test_a_real_thread_that_waits_for_a_lock_does_not_wait_for_the_gil() -> None:

@@ -59,7 +59,7 @@ def test_ended_threads_are_forgotten_in_the_sampled_process(monkeypatch: pytest.
     for tid in range(1000):
         states.state(tid)
         states.close_others({tid})
-    assert len(states._known) < 20
+    assert len(states._threads) < 20
 
 
 @pytest.mark.parametrize("keep_open", [True, False])
