@@ -6,12 +6,12 @@ them, coverage would trace them, and `threading.enumerate()` would list them.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from types import FrameType
 
@@ -22,6 +22,9 @@ _LONGEST_WAIT_S = 0.1
 # Until 3.11.8, a garbage collection within the call lets another thread run, and both wait for each other if
 # that one starts a thread (python/cpython#106883).
 _COLLECTS = sys.version_info < (3, 11, 9)
+
+_NO_LIBRARY = os.strerror(errno.ENOENT)
+"""Part of the loader's message where there is another C library, which needs none to end a thread."""
 
 
 def is_main_thread() -> bool:
@@ -37,18 +40,23 @@ def is_gil_enabled() -> bool:
 
 @cache
 def _load_unwinder() -> None:
-    """Load the library with which glibc ends a thread.
+    """Load the library with which glibc ends a thread; raise RuntimeError if a limit forbids that now.
 
     Until Python 3.14, a thread that wants the GIL while the interpreter ends is ended by pthread_exit(3).
-    That loads the library, and aborts the process if it cannot, as after a chroot or without a free
-    descriptor.
+    That loads the library, and aborts the process if it cannot, as after a chroot, or without memory or a
+    free descriptor.
     """
     if sys.version_info >= (3, 14):
         return
-    with suppress(ImportError, OSError, AttributeError):  # another C library, or another Python
+    try:
         import _ctypes  # `ctypes` takes milliseconds
 
         _ctypes.dlopen("libgcc_s.so.1", os.RTLD_NOW)
+    except (ModuleNotFoundError, AttributeError):  # another Python
+        return
+    except (ImportError, OSError) as error:
+        if _NO_LIBRARY not in str(error):
+            raise RuntimeError(f"no thread is started, since it could not be ended: {error}") from error
 
 
 class BackgroundThread:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import threading
 from types import FrameType
@@ -34,3 +35,25 @@ def test_no_garbage_is_collected_meanwhile_where_that_could_hang(
     finally:
         (gc.enable if was_enabled else gc.disable)()
     assert states == [enabled and sys.version_info >= (3, 11, 9)]
+
+
+LIMITED = """
+import resource
+from profkit.process.background import BackgroundThread
+def outcome():
+    try:
+        BackgroundThread(int).start()
+    except RuntimeError as error:
+        return "since it could not be ended" in str(error)
+limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+limited = outcome()
+resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+print(limited, outcome())
+"""
+
+
+def test_no_thread_is_started_that_would_abort_the_process_when_it_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True)
+    needs_library = sys.version_info < (3, 14)
+    assert done.stdout.split() == [str(True if needs_library else None), "None"]
