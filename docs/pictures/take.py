@@ -249,7 +249,8 @@ def profkit(folder: Path, *arguments: str) -> None:
 
 def run(folder: Path, *arguments: str) -> None:
     """Run this Python in a folder, on this checkout."""
-    subprocess.run([sys.executable, *arguments], cwd=folder, env=environment(), check=True)
+    search = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # reports show the command
+    subprocess.run(["python", *arguments], cwd=folder, env={**environment(), "PATH": search}, check=True)
 
 
 def git(repository: Path, *arguments: str) -> None:
