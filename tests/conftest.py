@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the bytecode of test modules, whatever PYTHONDONTWRITEBYTECODE says."""
+    """Keep the bytecode of test modules, even if PYTHONDONTWRITEBYTECODE is set."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", False)
         return (yield)

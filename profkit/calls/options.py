@@ -235,7 +235,7 @@ def _read(name: str, setting: Setting) -> object:
 
 
 def _problem(options: dict[str, object], given: Mapping[str, Setting]) -> UsageError | None:
-    """Return why defaults are not valid, after the removal of what is the cause; None if they are."""
+    """Remove what makes defaults invalid, and return the error about it; None if they are valid."""
     try:
         settings(cast(ProfilerOptions, options))
     except InvalidOption as error:

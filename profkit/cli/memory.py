@@ -18,6 +18,7 @@ def for_short_commands() -> Iterator[None]:
     """Collect garbage rarely, and not when the process ends: both would only traverse imported modules."""
     before = gc.get_threshold()
     gc.set_threshold(_YOUNG_OBJECTS, *before[1:])
+    atexit.unregister(gc.freeze)  # of an earlier command in this process
     atexit.register(gc.freeze)
     try:
         yield

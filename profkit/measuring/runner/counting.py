@@ -50,26 +50,38 @@ def counted(task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[in
     if order.processes is not None or order.runs is not None or max(first.raw, default=0) > _LONG:
         return first
     known, key = _AGREED.setdefault(context.pool, {}), _fingerprint(task, kind)
-    if key in known and _agree(first, known[key]):
+    if key in known and _agree(_result(first), known[key]):
         return first
     once = replace(task, order=replace(order, number=first.number, processes=1))
     second = count(once, kind, context, cores)
-    if _agree(first, second):
+    if _agree(_result(first), _result(second)):
         if key is not None:
-            known[key] = first
+            known[key] = _result(first)
+        if len(known) > _MAX_KNOWN:
+            known.pop(next(iter(known)), None)
         return first
     known.pop(key, None)
     more = (count(once, kind, context, cores) for _ in range(2, _PROCESSES))
     return together([first, second, *more])
 
 
-def _agree(one: InstructionCounts, other: InstructionCounts) -> bool:
-    low, high = sorted((one.stripped, other.stripped))
-    return one.number == other.number and (high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA)
+_Result = tuple[int, float]
+"""Executions in each repeat, and instructions of one without allocators."""
 
 
-_AGREED: WeakKeyDictionary[Pool, dict[bytes | None, InstructionCounts]] = WeakKeyDictionary()
-"""By pool and job: the counts on which two processes agreed."""
+def _result(counts: InstructionCounts) -> _Result:
+    return counts.number, counts.stripped
+
+
+def _agree(one: _Result, other: _Result) -> bool:
+    low, high = sorted((one[1], other[1]))
+    return one[0] == other[0] and (high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA)
+
+
+_AGREED: WeakKeyDictionary[Pool, dict[bytes | None, _Result]] = WeakKeyDictionary()
+"""By pool and job: the results on which two processes agreed."""
+_MAX_KNOWN = 10_000
+"""Number of jobs of a pool whose results are known; more displace the oldest."""
 _MAX_KNOWN_BYTES = 1 << 20
 """Maximum size of a payload that is compared with earlier ones."""
 

@@ -132,6 +132,15 @@ class TestProcesses:
         measured_once(Task(work_order(print, label="short", mode="callgrind"), payloads[0]), pool)
         assert len(counter.asked) == 2 * 6 + 1
 
+    def test_the_oldest_of_too_many_jobs_is_forgotten(
+        self, counter: Counter, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(counting, "_MAX_KNOWN", 2)
+        pool = ScriptedPool(times)
+        for asked, statement in ((2, "1"), (4, "2"), (5, "1"), (7, "3"), (9, "1"), (10, "3")):
+            measured_once(work_order(statement, label="short", mode="callgrind"), pool)
+            assert len(counter.asked) == asked
+
     @pytest.mark.parametrize("options", [{"processes": 1}, {"runs": 20}])
     def test_none_but_those_that_are_requested(self, counter: Counter, options: dict[str, int]) -> None:
         assert len(counted(Design.SEPARATE, "short", **options)) == len(counter.asked) == 1
