@@ -21,8 +21,9 @@ PROFILES = "profkit_profiles"
 RESOURCES = "profkit_resources"
 MEASUREMENTS = "profkit_measurements"
 TRACES = "profkit_traces"
+TURNS = "profkit_turns"
 REMOVED = "profkit_removed"
-PARTS = (PROFILES, RESOURCES, MEASUREMENTS, TRACES)
+PARTS = (PROFILES, RESOURCES, MEASUREMENTS, TRACES, TURNS)
 """Tables with at most one row per run, named by its column `run`."""
 
 
@@ -66,7 +67,7 @@ MIGRATIONS = (
         "001 tables",
         (
             *_RUNS,
-            # The samples of a run as gzipped pprof, apart so that lists never read them.
+            # The samples of a run, apart so that lists never read them: gzipped pprof, see "003 columns".
             _part(PROFILES, "pprof"),
             # ResourcePoints as compressed JSON: the resource usage of the process while the run was recorded.
             _part(RESOURCES, "points"),
@@ -78,6 +79,11 @@ MIGRATIONS = (
     ),
     # Traces of torch.profiler as JSON, and the file about the last call; both compressed. Usually no row.
     Migration("002 traces", (_part(TRACES, "document", "file"),)),
+    # Profiles are written as columns, and the order of samples apart. Rows in pprof are left as they are.
+    Migration(
+        "003 columns",
+        (f"ALTER TABLE {PROFILES} RENAME COLUMN pprof TO profile", _part(TURNS, "turns")),
+    ),
 )
 """Migrations in the order in which they are applied. Only append to them."""
 

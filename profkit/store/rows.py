@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from profkit.errors import DamagedFile
-from profkit.formats import pprof
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, Measurement
 from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.model.trace import Trace
-from profkit.store.database import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, RUNS, TRACES
+from profkit.store import profiles
+from profkit.store.database import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, RUNS, TRACES, TURNS
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
+from profkit.store.profiles import Kept
 from profkit.store.records import from_file, to_json
 
 Values = tuple[str | int | bytes, ...]
@@ -32,7 +33,10 @@ def rows_of(run: AnyRun) -> dict[str, Values]:
         return rows
     rows = {RUNS: _run_row(run.info, run.info.session, RUN_SCHEMA)}
     if run.profile is not None:
-        rows[PROFILES] = (run.info.id, pprof.encode(run.profile))
+        kept = profiles.encode(run.profile)
+        rows[PROFILES] = (run.info.id, kept.profile)
+        if kept.turns is not None:
+            rows[TURNS] = (run.info.id, kept.turns)
     if run.resources:
         rows[RESOURCES] = (run.info.id, _compressed(run.resources))
     if run.trace is not None:
@@ -64,7 +68,7 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
 
 def run_of(
     info: AnyInfo,
-    samples: bytes | None,
+    samples: Kept | None,
     points: bytes | None,
     measurement: bytes | None,
     trace: tuple[bytes, bytes | None] | None = None,
@@ -89,10 +93,13 @@ def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
     return info.id, searchable(session), searchable(info.label), info.started_ns, schema, document
 
 
-def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:
-    if data is not None and not isinstance(data, bytes):
-        raise DamagedFile(_place(run_id, "profile"), f"it is not a blob but {type(data).__name__}")
-    return None if data is None else pprof.decode(data, _place(run_id, "profile"), in_order=in_order)
+def _profile(run_id: str, kept: Kept | None, in_order: bool) -> Profile | None:
+    if kept is None:
+        return None
+    for data in kept:
+        if data is not None and not isinstance(data, bytes):
+            raise DamagedFile(_place(run_id, "profile"), f"it is not a blob but {type(data).__name__}")
+    return profiles.decode(kept, _place(run_id, "profile"), in_order=in_order)
 
 
 def _part(kind: type[_T], run_id: str, name: str, data: bytes | None) -> _T | None:

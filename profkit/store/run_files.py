@@ -22,6 +22,7 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun, unsealed
 from profkit.model.run import Run
 from profkit.store.database import RUN_SCHEMA
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
+from profkit.store.profiles import Kept
 from profkit.store.records import to_json
 from profkit.store.rows import info_of, run_of
 
@@ -91,7 +92,7 @@ def _run(entry: object) -> AnyRun:
     run_id, schema = str(info.get("id")), str(entry.get("schema"))
     return run_of(
         unsealed(info_of(run_id, schema, json.dumps(info))),
-        _bytes(entry.get("profile")),
+        None if (profile := _bytes(entry.get("profile"))) is None else Kept(profile, None),
         _compressed(entry.get("resources") or None),
         _compressed(entry.get("measurement")),
         None

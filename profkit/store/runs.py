@@ -21,8 +21,10 @@ from profkit.store.database import (
     RESOURCES,
     RUNS,
     TRACES,
+    TURNS,
     open_database,
 )
+from profkit.store.profiles import Kept
 from profkit.store.rows import info_of, rows_of, run_of, searchable
 
 _SHOWN = 5
@@ -132,17 +134,19 @@ class Store:
             parts = [
                 connection.execute(f"SELECT {columns} FROM {table} WHERE run = ?", text)
                 for table, columns in (
-                    (PROFILES, "pprof"),
+                    (PROFILES, "profile"),
                     (RESOURCES, "points"),
                     (MEASUREMENTS, "document"),
                     (TRACES, f"document, {'file' if trace_file else 'NULL'}"),
+                    (TURNS, "turns" if in_order else "NULL"),
                 )
             ]
         if not found:
             raise RunNotFound(run_id)
         samples, points, numbers = (rows[0][0] if rows else None for rows in parts[:3])
-        trace = parts[3][0] if parts[3] else None
-        return run_of(found[0], samples, points, numbers, trace, in_order=in_order)
+        trace, turns = (rows[0] if rows else None for rows in parts[3:])
+        kept = None if samples is None else Kept(samples, turns and turns[0])
+        return run_of(found[0], kept, points, numbers, trace, in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """Return the runs that were measured together, in the order in which they started."""

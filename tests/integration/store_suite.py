@@ -31,10 +31,11 @@ TABLES = {
         "id": "TEXT", "session": "TEXT", "label": "TEXT", "started_ns": "BIGINT", "schema": "TEXT",
         "document": "TEXT",
     },
-    "profkit_profiles": {**RUN, "pprof": "BLOB"},
+    "profkit_profiles": {**RUN, "profile": "BLOB"},
     "profkit_resources": {**RUN, "points": "BLOB"},
     "profkit_measurements": {**RUN, "document": "BLOB"},
     "profkit_traces": {**RUN, "document": "BLOB", "file": "BLOB"},
+    "profkit_turns": {**RUN, "turns": "BLOB"},
     "profkit_removed": RUN,
 }  # fmt: skip
 """Columns of each table, and their types."""
@@ -272,7 +273,7 @@ class StoreSuite:
 
     def test_lists_never_read_profiles(self, store: Store, url: str) -> None:
         store.add([run_of("a1")])
-        self.execute(url, "update profkit_profiles set pprof = :data", data=b"damaged")
+        self.execute(url, "update profkit_profiles set profile = :data", data=b"damaged")
         self.execute(url, "update profkit_resources set points = :data", data=b"damaged")
         assert ids(store.runs()) == ["a1"]
         damaged = r"the (profile|resources) of run a1 .*; `profkit rm a1` removes"

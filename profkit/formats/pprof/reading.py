@@ -14,9 +14,10 @@ from profkit.errors import DamagedFile
 from profkit.formats import wire
 from profkit.formats.exact import period_of, unescape_text
 from profkit.formats.limits import GZIP, Budget, unlimited
-from profkit.formats.pprof.comments import Turns, samples_in_order, turns_in, with_starts, with_totals
+from profkit.formats.pprof.comments import read_turns, turns_in, with_starts, with_totals
 from profkit.formats.pprof.locations import Locations, look_up_each, read_locations
 from profkit.formats.pprof.schema import FORMAT, STATE, STATES, InFunction, InLabel, InProfile, InSample
+from profkit.formats.turns import samples_in_order
 from profkit.formats.wire import Fields, bytes_of, fields_of, integers_of, number_in
 from profkit.model.profile import Column, Frame, Profile, Sample, Thread, ThreadState, Value
 from profkit.units import Unit
@@ -122,8 +123,8 @@ def _taken(
     taken = turns_in(comments, budget)
     if taken is None:
         fields = (InProfile.OLD_TURNS, InProfile.OLD_TURN_WEIGHTS)
-        taken = Turns(*(bytes_of(found.others.get(field, [b""])[-1]) for field in fields))
-        budget.count_records(taken.length)
+        taken = read_turns(*(bytes_of(found.others.get(field, [b""])[-1]) for field in fields))
+        budget.count_records(len(taken.numbers))
     return samples_in_order(samples, taken)
 
 

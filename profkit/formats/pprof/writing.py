@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from profkit.formats import wire
 from profkit.formats.exact import escape_text
 from profkit.formats.limits import GZIP
-from profkit.formats.pprof.comments import Turns, starts_comment, take_turns, totals_comment, turns_comment
+from profkit.formats.pprof.comments import starts_comment, totals_comment, turns_comment
 from profkit.formats.pprof.schema import (
     FORMAT,
     SAMPLE_TYPES,
@@ -26,6 +26,7 @@ from profkit.formats.pprof.schema import (
     InValueType,
 )
 from profkit.formats.registry import TimeSpan
+from profkit.formats.turns import Turns, take_turns
 from profkit.model.profile import Frame, Profile, Sample, Thread, ThreadState
 
 _INT64_MAX = 2**63 - 1
