@@ -144,8 +144,8 @@ class Store:
         if not found:
             raise RunNotFound(run_id)
         samples, points, numbers = (rows[0][0] if rows else None for rows in parts[:3])
-        trace, turns = (rows[0] if rows else None for rows in parts[3:])
-        kept = None if samples is None else Kept(samples, turns and turns[0])
+        trace = parts[3][0] if parts[3] else None
+        kept = None if samples is None else Kept(samples, parts[4][0][0] if parts[4] else None)
         return run_of(found[0], kept, points, numbers, trace, in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:

@@ -215,17 +215,21 @@ class Charging:
         return frame >= 0 and self.frames[frame].name.endswith(tuple(_INNER))
 
     def _charged_by_position(self, stack: Sequence[int], *, waits: bool) -> _Charged:
-        own = [n for n, frame in enumerate(stack) if self.is_program[frame]]
-        at, doing = own[-1] if own else len(stack) - 1, Doing.WAITING if waits else Doing.WORKING
-        if (importing := self._importing(stack, own)) is not None:
+        after = next(
+            itertools.compress(itertools.count(), map(self.is_program.__getitem__, reversed(stack))), None
+        )
+        at, doing = len(stack) - 1 - (after or 0), Doing.WAITING if waits else Doing.WORKING
+        if after is not None and (importing := self._importing(stack, at)) is not None:
             at, doing = importing, Doing.IMPORTING
         function = stack[self._function_at(stack, at)]
         return _Charged(
             place=_place(self.frames[function]),
             doing=doing,
-            is_program=bool(own),
+            is_program=after is not None,
             line=self.frames[function].line,
-            label=self._label(stack, at, function, knows_line=bool(own)) if doing is Doing.WAITING else "",
+            label=self._label(stack, at, function, knows_line=after is not None)
+            if doing is Doing.WAITING
+            else "",
             end=self._end(stack, at, function, doing),
         )
 
@@ -234,16 +238,18 @@ class Charging:
         source = self.line_of(frame.file, frame.line) if knows_line and frame.line else None
         return wait_label(below, source, is_distributed=self.is_distributed)
 
-    def _importing(self, stack: Sequence[int], own: Sequence[int]) -> int | None:
+    def _importing(self, stack: Sequence[int], innermost: int) -> int | None:
         """Return the position of the program's outermost import; None if no module is being imported.
 
-        A function of the program that a module calls while it is imported counts as itself.
+        `innermost` is the program's innermost frame. A function of the program that a module calls while it
+        is imported counts as itself.
         """
-        if not own or self.imports.isdisjoint(stack):
+        if self.imports.isdisjoint(stack):
             return None
+        own = [n for n, frame in enumerate(stack) if self.is_program[frame]]
         begins = (n for n in range(own[0] + 1, len(stack)) if stack[n] in self.imports)
         begin = next(begins, None)
-        if begin is None or (own[-1] > begin and self.frames[stack[own[-1]]].name != MODULE):
+        if begin is None or (innermost > begin and self.frames[stack[innermost]].name != MODULE):
             return None
         return max(n for n in own if n < begin)
 

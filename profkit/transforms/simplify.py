@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, groupby
-from operator import itemgetter, ne, or_
+from operator import itemgetter, ne
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, ThreadState
 from profkit.transforms.origin import (
@@ -182,8 +182,8 @@ def fold_libraries(
     functions = functions or number_functions(profile.frames)
     of_function = _packages(functions, is_library)
     packages = list(map(of_function.__getitem__, functions.of))
-    users = list(map([package < 0 for package in of_function].__getitem__, functions.of))
-    folded = [_folded(stack, packages, users) for stack in profile.stacks]
+    before = [_OUTSIDE if package < 0 else package for package in packages]
+    folded = [_folded(stack, packages, before) for stack in profile.stacks]
     return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile, functions.of)))
 
 
@@ -201,10 +201,13 @@ def _package(file: str) -> str:
     return _NATIVE if is_native_file(file) else package_of(file).partition(".")[0]
 
 
-def _folded(stack: Stack, packages: Sequence[int], users: Sequence[bool]) -> Stack:
-    of_frames = picked(stack, packages)
-    entered = map(ne, of_frames, (-1, *of_frames))
-    return tuple(compress(stack, map(or_, picked(stack, users), entered)))
+_OUTSIDE = -2
+"""Package of what is before a stack, and of callers that are the user's: it equals no other."""
+
+
+def _folded(stack: Stack, packages: Sequence[int], before: Sequence[int]) -> Stack:
+    callers = _OUTSIDE, *picked(stack, before)
+    return tuple(compress(stack, map(ne, picked(stack, packages), callers)))
 
 
 def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Sequence[int]) -> Iterator[Stack]:

@@ -15,6 +15,7 @@ from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.columns import ColumnReader, column_of, pack_columns
 from profkit.model.profile import Column, Frame, Profile, ProfileBuilder, Sample, Thread, Value
+from profkit.model.run import Run
 from profkit.store.profiles import SCHEMA, Kept, decode, encode
 from profkit.store.runs import open_store
 from profkit.transforms.trees import stack_weights
@@ -161,6 +162,7 @@ def test_a_store_of_schema_2_is_read_and_written(tmp_path: Path) -> None:
     database.close()
     with open_store(f"sqlite:///{path}") as store:
         run = store.load("a1")
+        assert isinstance(run, Run)
         assert isinstance(run.profile, Profile)
         assert run.profile.samples == (Sample(0, 0, 2), Sample(1, 0, 1), Sample(0, 0, 4))
         assert run.profile.starts == (0, 10, 20)
