@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from profkit.comparing.significance import Seen
 from profkit.model.profile import Profile, Sample
 from profkit.stats.means import batch_spread, phased_spread
 from profkit.transforms.tables import Selection, function_table
-from profkit.transforms.trees import by_weight, picked, sum_parts
+from profkit.transforms.trees import Vectors, picked, sum_parts
 from profkit.units import Unit
 
 SLICES = 20
@@ -48,12 +48,25 @@ def sliced(profile: Profile, functions: Collection[Function], slices: int = SLIC
     Each part has the same part of each thread: the beginning of all threads, and so on. A sample across a
     boundary is divided.
     """
-    parts: list[dict[int, float]] = [{} for _ in range(slices)]
-    for samples in _by_thread(profile):
-        _cut(samples, parts)
+    vectors = Vectors.that_hold((slices * sample.weight for sample in profile.samples), slices)
+    stacks = [
+        (profile.stacks[stack], vector)
+        for stack, vector in _cut(profile.samples, vectors.units()).items()
+        if profile.stacks[stack]
+    ]
     wanted = {function: number for number, function in enumerate(functions)}
-    of_stacks = _numbers_of(profile, {stack for part in parts for stack in part}, wanted)
-    return tuple(_shares(part, of_stacks, tuple(wanted)) for part in parts)
+    of_frames = [wanted.get((frame.name, frame.file), -1) for frame in profile.frames]
+    # The sums at -1 are those of other functions.
+    own = sum_parts(stacks, lambda stack: (of_frames[stack[-1]],), len(wanted) + 1)
+    total = sum_parts(stacks, lambda stack: set(picked(stack, of_frames)), len(wanted) + 1)
+    by_slice = [[vectors.elements(vector) for vector in sums[:-1]] for sums in (own, total)]
+    weight = sum(sample.weight for sample in profile.samples if sample.weight > 0)
+    return tuple(
+        Shares(
+            *({one: parts[number] / weight for one, parts in zip(wanted, of, strict=True)} for of in by_slice)
+        )
+        for number in range(slices)
+    )
 
 
 def effective_samples(profile: Profile) -> float:
@@ -66,57 +79,27 @@ def effective_samples(profile: Profile) -> float:
     return total * total / squares if squares else 0.0
 
 
-def _by_thread(profile: Profile) -> Iterator[list[Sample]]:
-    threads: dict[int, list[Sample]] = {}
-    for sample in profile.samples:
-        threads.setdefault(sample.thread, []).append(sample)
-    yield from threads.values()
+def _cut(samples: Sequence[Sample], slices: Sequence[int]) -> dict[int, int]:
+    """Return each stack's weight by slice, as vectors; `slices` are the vectors of one slice each.
 
-
-def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
-    """Fill one part after the other with samples, all with the same weight."""
-    kept = [sample for sample in samples if sample.weight > 0]
-    size = sum(sample.weight for sample in kept) / len(parts)
-    number, room = 0, size
-    for stack, _, weight in kept:
-        left = float(weight)
-        if left <= room:  # as nearly all
-            parts[number][stack] = parts[number].get(stack, 0.0) + left
-            room -= left
-            continue
-        while left > 0:
-            if room <= 0 and number < len(parts) - 1:
-                number, room = number + 1, size
-            taken = left if number == len(parts) - 1 else min(left, room)
-            parts[number][stack] = parts[number].get(stack, 0.0) + taken
-            left, room = left - taken, room - taken
-
-
-class _Numbers(NamedTuple):
-    last: Mapping[int, int]
-    """Of the last frame; -1 for another function."""
-    every: Mapping[int, Sequence[int]]
-    """Of all frames, each once; tuples take less memory than sets."""
-
-
-def _numbers_of(profile: Profile, stacks: Collection[int], wanted: Mapping[Function, int]) -> _Numbers:
-    of_frames = [wanted.get((frame.name, frame.file), -1) for frame in profile.frames]
-    of_stacks = {stack: picked(profile.stacks[stack], of_frames) for stack in stacks}
-    return _Numbers(
-        {stack: numbers[-1] if numbers else -1 for stack, numbers in of_stacks.items()},
-        {stack: tuple({*numbers} - {-1}) for stack, numbers in of_stacks.items()},
-    )
-
-
-def _shares(weights: Mapping[int, float], numbers: _Numbers, wanted: Sequence[Function]) -> Shares:
-    own: defaultdict[int, float] = defaultdict(float)
-    for stack, weight in weights.items():
-        own[numbers.last[stack]] += weight
-    total = sum_parts(by_weight(weights.items()), numbers.every.__getitem__)
-    whole_weight = sum(weights.values())
-    return Shares(
-        *({one: of.get(n, 0.0) / whole_weight for n, one in enumerate(wanted)} for of in (own, total))
-    )
+    Weights are multiplied by the number of slices, so that they can be divided without a rest.
+    """
+    whole_weights: Counter[int] = Counter()
+    for _, thread, weight in samples:
+        whole_weights[thread] += max(0, weight)
+    room = dict(whole_weights)
+    current = dict.fromkeys(room, 0)
+    cut: defaultdict[int, int] = defaultdict(int)
+    for stack, thread, weight in samples:
+        left = len(slices) * max(0, weight)
+        while left > room[thread]:
+            cut[stack] += room[thread] * slices[current[thread]]
+            left -= room[thread]
+            room[thread] = whole_weights[thread]
+            current[thread] += 1
+        cut[stack] += left * slices[current[thread]]
+        room[thread] -= left
+    return cut
 
 
 MINIMUM_EFFECT = 0.02

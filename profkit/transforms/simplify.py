@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, groupby
-from operator import itemgetter, ne, or_
+from operator import itemgetter, ne
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, ThreadState
 from profkit.transforms.origin import (
@@ -182,18 +183,23 @@ def fold_libraries(
     functions = functions or number_functions(profile.frames)
     of_function = _packages(functions, is_library)
     packages = list(map(of_function.__getitem__, functions.of))
-    users = list(map([package < 0 for package in of_function].__getitem__, functions.of))
-    folded = [_folded(stack, packages, users) for stack in profile.stacks]
+    folded = [_folded(stack, packages) for stack in profile.stacks]
     return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile, functions.of)))
 
 
-def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[int]:
-    """Return a number for the package of each library function, -1 for a function of the user's."""
-    of_file: dict[str, int] = {}
+_NO_PACKAGE = math.nan
+"""Number for functions of the user's: it differs from itself, so none is folded into another."""
+
+
+def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[float]:
+    """Return a number for the package of each function."""
+    of_file: dict[str, float] = {}
     numbers: dict[str, int] = {}
     for _, file in functions.keys:
         if file not in of_file:
-            of_file[file] = numbers.setdefault(_package(file), len(numbers)) if is_library(file) else -1
+            of_file[file] = (
+                numbers.setdefault(_package(file), len(numbers)) if is_library(file) else _NO_PACKAGE
+            )
     return [of_file[file] for _, file in functions.keys]
 
 
@@ -201,10 +207,9 @@ def _package(file: str) -> str:
     return _NATIVE if is_native_file(file) else package_of(file).partition(".")[0]
 
 
-def _folded(stack: Stack, packages: Sequence[int], users: Sequence[bool]) -> Stack:
+def _folded(stack: Stack, packages: Sequence[float]) -> Stack:
     of_frames = picked(stack, packages)
-    entered = map(ne, of_frames, (-1, *of_frames))
-    return tuple(compress(stack, map(or_, picked(stack, users), entered)))
+    return tuple(compress(stack, map(ne, of_frames, (_NO_PACKAGE, *of_frames))))
 
 
 def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Sequence[int]) -> Iterator[Stack]:
