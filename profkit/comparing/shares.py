@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from profkit.comparing.significance import Seen
 from profkit.model.profile import Profile, Sample
 from profkit.stats.means import batch_spread, phased_spread
 from profkit.transforms.tables import Selection, function_table
-from profkit.transforms.trees import Vectors, picked, sum_parts
+from profkit.transforms.trees import Vectors, number_functions, picked, sum_parts
 from profkit.units import Unit
 
 SLICES = 20
@@ -42,31 +42,58 @@ def whole(profile: Profile) -> Shares:
     )
 
 
-def sliced(profile: Profile, functions: Collection[Function], slices: int = SLICES) -> tuple[Shares, ...]:
-    """Return these functions' shares in parts of equal weight, in the order in which samples were taken.
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """Weights of all functions in parts of equal weight, in the order in which samples were taken.
 
     Each part has the same part of each thread: the beginning of all threads, and so on. A sample across a
-    boundary is divided.
+    boundary is divided. Samples of negative weight are left out.
     """
-    vectors = Vectors.that_hold((slices * sample.weight for sample in profile.samples), slices)
-    stacks = [
-        (profile.stacks[stack], vector)
-        for stack, vector in _cut(profile.samples, vectors.units()).items()
-        if profile.stacks[stack]
-    ]
-    wanted = {function: number for number, function in enumerate(functions)}
-    of_frames = [wanted.get((frame.name, frame.file), -1) for frame in profile.frames]
-    # The sums at -1 are those of other functions.
-    own = sum_parts(stacks, lambda stack: (of_frames[stack[-1]],), len(wanted) + 1)
-    total = sum_parts(stacks, lambda stack: set(picked(stack, of_frames)), len(wanted) + 1)
-    by_slice = [[vectors.elements(vector) for vector in sums[:-1]] for sums in (own, total)]
-    weight = sum(sample.weight for sample in profile.samples if sample.weight > 0)
-    return tuple(
-        Shares(
-            *({one: parts[number] / weight for one, parts in zip(wanted, of, strict=True)} for of in by_slice)
+
+    functions: Sequence[Function]
+    own: Sequence[int]
+    """By function: weights by slice, as vectors, multiplied by the number of slices."""
+    total: Sequence[int]
+    vectors: Vectors
+    weight: int
+    """Weight of all samples."""
+
+    @classmethod
+    def of(cls, profile: Profile, slices: int = SLICES) -> Sliced:
+        """Return the weights in this number of slices."""
+        positive = [sample for sample in profile.samples if sample.weight > 0]
+        vectors = Vectors.that_hold((weight for _, _, weight in positive), slices)
+        cut = _cut(positive, vectors.units())
+        stacks = [(stack, vector) for number, vector in cut.items() if (stack := profile.stacks[number])]
+        named, functions = number_functions(profile.frames)
+        own = sum_parts(stacks, lambda stack: (named[stack[-1]],), len(functions))
+        total = sum_parts(stacks, lambda stack: set(picked(stack, named)), len(functions))
+        return cls(functions, own, total, vectors, sum(weight for _, _, weight in positive))
+
+    def whole(self) -> Shares:
+        """Return the shares of all functions in all samples."""
+        size = self.vectors.size
+        own, total = (
+            [sum(self.vectors.elements(vector)) // size / self.weight for vector in vectors]
+            for vectors in (self.own, self.total)
         )
-        for number in range(slices)
-    )
+        return Shares(
+            dict(zip(self.functions, own, strict=True)), dict(zip(self.functions, total, strict=True))
+        )
+
+    def shares(self, functions: Collection[Function]) -> tuple[Shares, ...]:
+        """Return these functions' shares in each slice."""
+        wanted = {function: n for n, function in enumerate(self.functions) if function in functions}
+        own, total = (
+            [self.vectors.elements(vectors[n]) for n in wanted.values()] for vectors in (self.own, self.total)
+        )
+        return tuple(
+            Shares(
+                {function: parts[n] / self.weight for function, parts in zip(wanted, own, strict=True)},
+                {function: parts[n] / self.weight for function, parts in zip(wanted, total, strict=True)},
+            )
+            for n in range(self.vectors.size)
+        )
 
 
 def effective_samples(profile: Profile) -> float:
@@ -84,14 +111,15 @@ def _cut(samples: Sequence[Sample], slices: Sequence[int]) -> dict[int, int]:
 
     Weights are multiplied by the number of slices, so that they can be divided without a rest.
     """
-    whole_weights: Counter[int] = Counter()
+    whole_weights: defaultdict[int, int] = defaultdict(int)
     for _, thread, weight in samples:
-        whole_weights[thread] += max(0, weight)
+        whole_weights[thread] += weight
     room = dict(whole_weights)
     current = dict.fromkeys(room, 0)
     cut: defaultdict[int, int] = defaultdict(int)
+    times = len(slices)
     for stack, thread, weight in samples:
-        left = len(slices) * max(0, weight)
+        left = times * weight
         while left > room[thread]:
             cut[stack] += room[thread] * slices[current[thread]]
             left -= room[thread]
@@ -159,35 +187,39 @@ def shares_of_sides(a: Sequence[Taken], b: Sequence[Taken], uneven: float = 0.0)
     `uneven` is the part by which one side had less of the CPU than the other. A busy machine does not slow
     down all functions alike, least of all those that wait. So that part of a function's time counts as noise.
     """
-    sides = _wholes(a, uneven), _wholes(b, uneven)
+    slices = [
+        [Sliced.of(run.profile) if _has_slices(run.profile) else None for run in side] for side in (a, b)
+    ]
+    sides = _wholes(a, slices[0], uneven), _wholes(b, slices[1], uneven)
     functions = {function for side in sides for run in side for function in run.all.total}
     large = frozenset(one for one in functions if mean_share(sides, one, total_share) >= WORTH_A_TEST)
-    return _with_slices(sides[0], a, large), _with_slices(sides[1], b, large)
+    return _with_slices(sides[0], slices[0], large), _with_slices(sides[1], slices[1], large)
 
 
-def _wholes(runs: Sequence[Taken], uneven: float) -> list[RunShares]:
+def _wholes(runs: Sequence[Taken], slices: Sequence[Sliced | None], uneven: float) -> list[RunShares]:
     """Return the shares of whole runs; each run counts by the weight of its samples."""
-    total = sum(run.profile.total_weight for run in runs)
+    weights = [run.profile.total_weight for run in runs]
     return [
         RunShares(
-            run.profile.total_weight / total,
+            weight / sum(weights),
             _independent(run.profile),
-            whole(run.profile),
+            # Slices have neither stated totals nor negative weights.
+            whole(run.profile)
+            if parts is None or run.profile.totals or parts.weight != weight
+            else parts.whole(),
             uneven,
             phased=run.phased,
         )
-        for run in runs
+        for run, parts, weight in zip(runs, slices, weights, strict=True)
     ]
 
 
 def _with_slices(
-    shares: Sequence[RunShares], runs: Sequence[Taken], functions: frozenset[Function]
+    shares: Sequence[RunShares], slices: Sequence[Sliced | None], functions: frozenset[Function]
 ) -> list[RunShares]:
     return [
-        replace(one, sliced=functions, slices=sliced(run.profile, functions))
-        if _has_slices(run.profile)
-        else one
-        for one, run in zip(shares, runs, strict=True)
+        one if parts is None else replace(one, sliced=functions, slices=parts.shares(functions))
+        for one, parts in zip(shares, slices, strict=True)
     ]
 
 
