@@ -186,9 +186,9 @@ def _vectors_of_stacks(
     working = dict(zip(threads, units, strict=False))
     waited = {thread: unit + units[n + len(threads)] for n, (thread, unit) in enumerate(working.items())}
     vectors: defaultdict[int, int] = defaultdict(int)
-    for stack, thread, weight in profile.samples:
+    for number, thread, weight in profile.samples:
         if thread in working:
-            vectors[stack] += weight * (waited if stack in waiting else working)[thread]
+            vectors[number] += weight * (waited if number in waiting else working)[thread]
     return [(stack, vector) for number, vector in vectors.items() if (stack := profile.stacks[number])]
 
 

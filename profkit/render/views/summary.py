@@ -67,7 +67,7 @@ class _Shares:
         return self.works + self.wants_gil + self.imports
 
 
-_Divided = tuple[Timeline, Sequence[Charge], Sequence[Timeline]]
+_Divided = tuple[Timeline, list[Charge], list[Timeline]]
 """The main timeline of a selection, what it is charged to, and the other timelines."""
 
 
