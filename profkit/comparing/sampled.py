@@ -52,7 +52,7 @@ from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
 from profkit.stats.means import t_quantile
 from profkit.transforms.combine import side_by_side
-from profkit.transforms.tables import function_lines
+from profkit.transforms.tables import functions_seen
 
 _HASH = 10
 """Number of shown digits of a commit."""
@@ -70,7 +70,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     both = side_by_side(profiles_a, profiles_b)
     taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
     shares = shares_of_sides(taken_a, taken_b, uneven_load(a, b))
-    questions = [_question(shares, function, line) for function, line in function_lines(both).items()]
+    questions = [_question(shares, function) for function in functions_seen(both)]
     functions = _functions(a, b, questions)
     warned, call_s = warnings(a, b), call_compared(a, b)
     fewest = min(count_executions(run.info for run in side) for side in (a, b))
@@ -127,7 +127,6 @@ class _Question:
     """A function's own and total shares in each run, and which of them are tested."""
 
     function: Function
-    line: int
     own: Sides
     total: Sides
     own_tested: bool
@@ -145,18 +144,18 @@ def _functions(
     own_s = times_of(a, b, [one.own for one in questions], [one.own_tested for one in questions])
     total_s = times_of(a, b, [one.total for one in questions], [one.total_tested for one in questions])
     compared = (
-        FunctionComparison(*one.function, one.line, *pair, *times)
+        FunctionComparison(*one.function, *pair, *times)
         for one, pair, *times in zip(questions, pairs, own_s, total_s, strict=True)
     )
     return tuple(sorted(compared, key=_order))
 
 
-def _question(shares: RunsOfSides, function: Function, line: int) -> _Question:
+def _question(shares: RunsOfSides, function: Function) -> _Question:
     own_mean, total_mean = (mean_share(shares, function, of) for of in (own_share, total_share))
     own = _seen(shares, function, own_share, own_mean)
     total = _seen(shares, function, total_share, total_mean)
     tested = own_mean >= WORTH_A_TEST, total_mean >= WORTH_A_TEST and own != total
-    return _Question(function, line, own, total, *tested)
+    return _Question(function, own, total, *tested)
 
 
 def _seen(shares: RunsOfSides, function: Function, of: OfShares, mean: float) -> Sides:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from profkit.comparing.significance import Seen
 from profkit.model.profile import Profile, Sample
 from profkit.stats.means import batch_spread, phased_spread
 from profkit.transforms.tables import Selection, function_table
-from profkit.transforms.trees import by_weight, picked, sum_parts
+from profkit.transforms.trees import Vectors, number_functions, picked, sum_parts
 from profkit.units import Unit
 
 SLICES = 20
@@ -42,18 +42,58 @@ def whole(profile: Profile) -> Shares:
     )
 
 
-def sliced(profile: Profile, functions: Collection[Function], slices: int = SLICES) -> tuple[Shares, ...]:
-    """Return these functions' shares in parts of equal weight, in the order in which samples were taken.
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """Weights of all functions in parts of equal weight, in the order in which samples were taken.
 
     Each part has the same part of each thread: the beginning of all threads, and so on. A sample across a
-    boundary is divided.
+    boundary is divided. Samples of negative weight are left out.
     """
-    parts: list[dict[int, float]] = [{} for _ in range(slices)]
-    for samples in _by_thread(profile):
-        _cut(samples, parts)
-    wanted = {function: number for number, function in enumerate(functions)}
-    of_stacks = _numbers_of(profile, {stack for part in parts for stack in part}, wanted)
-    return tuple(_shares(part, of_stacks, tuple(wanted)) for part in parts)
+
+    functions: Sequence[Function]
+    own: Sequence[int]
+    """By function: weights by slice, as vectors, multiplied by the number of slices."""
+    total: Sequence[int]
+    vectors: Vectors
+    weight: int
+    """Weight of all samples."""
+
+    @classmethod
+    def of(cls, profile: Profile, slices: int = SLICES) -> Sliced:
+        """Return the weights in this number of slices."""
+        positive = [sample for sample in profile.samples if sample.weight > 0]
+        vectors = Vectors.that_hold((weight for _, _, weight in positive), slices)
+        cut = _cut(positive, vectors.units())
+        stacks = [(stack, vector) for number, vector in cut.items() if (stack := profile.stacks[number])]
+        named, functions = number_functions(profile.frames)
+        own = sum_parts(stacks, lambda stack: (named[stack[-1]],), len(functions))
+        total = sum_parts(stacks, lambda stack: set(picked(stack, named)), len(functions))
+        return cls(functions, own, total, vectors, sum(weight for _, _, weight in positive))
+
+    def whole(self) -> Shares:
+        """Return the shares of all functions in all samples."""
+        size = self.vectors.size
+        own, total = (
+            [sum(self.vectors.elements(vector)) // size / self.weight for vector in vectors]
+            for vectors in (self.own, self.total)
+        )
+        return Shares(
+            dict(zip(self.functions, own, strict=True)), dict(zip(self.functions, total, strict=True))
+        )
+
+    def shares(self, functions: Collection[Function]) -> tuple[Shares, ...]:
+        """Return these functions' shares in each slice."""
+        wanted = {function: n for n, function in enumerate(self.functions) if function in functions}
+        own, total = (
+            [self.vectors.elements(vectors[n]) for n in wanted.values()] for vectors in (self.own, self.total)
+        )
+        return tuple(
+            Shares(
+                {function: parts[n] / self.weight for function, parts in zip(wanted, own, strict=True)},
+                {function: parts[n] / self.weight for function, parts in zip(wanted, total, strict=True)},
+            )
+            for n in range(self.vectors.size)
+        )
 
 
 def effective_samples(profile: Profile) -> float:
@@ -66,57 +106,28 @@ def effective_samples(profile: Profile) -> float:
     return total * total / squares if squares else 0.0
 
 
-def _by_thread(profile: Profile) -> Iterator[list[Sample]]:
-    threads: dict[int, list[Sample]] = {}
-    for sample in profile.samples:
-        threads.setdefault(sample.thread, []).append(sample)
-    yield from threads.values()
+def _cut(samples: Sequence[Sample], slices: Sequence[int]) -> dict[int, int]:
+    """Return each stack's weight by slice, as vectors; `slices` are the vectors of one slice each.
 
-
-def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
-    """Fill one part after the other with samples, all with the same weight."""
-    kept = [sample for sample in samples if sample.weight > 0]
-    size = sum(sample.weight for sample in kept) / len(parts)
-    number, room = 0, size
-    for stack, _, weight in kept:
-        left = float(weight)
-        if left <= room:  # as nearly all
-            parts[number][stack] = parts[number].get(stack, 0.0) + left
-            room -= left
-            continue
-        while left > 0:
-            if room <= 0 and number < len(parts) - 1:
-                number, room = number + 1, size
-            taken = left if number == len(parts) - 1 else min(left, room)
-            parts[number][stack] = parts[number].get(stack, 0.0) + taken
-            left, room = left - taken, room - taken
-
-
-class _Numbers(NamedTuple):
-    last: Mapping[int, int]
-    """Of the last frame; -1 for another function."""
-    every: Mapping[int, Sequence[int]]
-    """Of all frames, each once; tuples take less memory than sets."""
-
-
-def _numbers_of(profile: Profile, stacks: Collection[int], wanted: Mapping[Function, int]) -> _Numbers:
-    of_frames = [wanted.get((frame.name, frame.file), -1) for frame in profile.frames]
-    of_stacks = {stack: picked(profile.stacks[stack], of_frames) for stack in stacks}
-    return _Numbers(
-        {stack: numbers[-1] if numbers else -1 for stack, numbers in of_stacks.items()},
-        {stack: tuple({*numbers} - {-1}) for stack, numbers in of_stacks.items()},
-    )
-
-
-def _shares(weights: Mapping[int, float], numbers: _Numbers, wanted: Sequence[Function]) -> Shares:
-    own: defaultdict[int, float] = defaultdict(float)
-    for stack, weight in weights.items():
-        own[numbers.last[stack]] += weight
-    total = sum_parts(by_weight(weights.items()), numbers.every.__getitem__)
-    whole_weight = sum(weights.values())
-    return Shares(
-        *({one: of.get(n, 0.0) / whole_weight for n, one in enumerate(wanted)} for of in (own, total))
-    )
+    Weights are multiplied by the number of slices, so that they can be divided without a rest.
+    """
+    whole_weights: defaultdict[int, int] = defaultdict(int)
+    for _, thread, weight in samples:
+        whole_weights[thread] += weight
+    room = dict(whole_weights)
+    current = dict.fromkeys(room, 0)
+    cut: defaultdict[int, int] = defaultdict(int)
+    times = len(slices)
+    for stack, thread, weight in samples:
+        left = times * weight
+        while left > room[thread]:
+            cut[stack] += room[thread] * slices[current[thread]]
+            left -= room[thread]
+            room[thread] = whole_weights[thread]
+            current[thread] += 1
+        cut[stack] += left * slices[current[thread]]
+        room[thread] -= left
+    return cut
 
 
 MINIMUM_EFFECT = 0.02
@@ -176,35 +187,39 @@ def shares_of_sides(a: Sequence[Taken], b: Sequence[Taken], uneven: float = 0.0)
     `uneven` is the part by which one side had less of the CPU than the other. A busy machine does not slow
     down all functions alike, least of all those that wait. So that part of a function's time counts as noise.
     """
-    sides = _wholes(a, uneven), _wholes(b, uneven)
+    slices = [
+        [Sliced.of(run.profile) if _has_slices(run.profile) else None for run in side] for side in (a, b)
+    ]
+    sides = _wholes(a, slices[0], uneven), _wholes(b, slices[1], uneven)
     functions = {function for side in sides for run in side for function in run.all.total}
     large = frozenset(one for one in functions if mean_share(sides, one, total_share) >= WORTH_A_TEST)
-    return _with_slices(sides[0], a, large), _with_slices(sides[1], b, large)
+    return _with_slices(sides[0], slices[0], large), _with_slices(sides[1], slices[1], large)
 
 
-def _wholes(runs: Sequence[Taken], uneven: float) -> list[RunShares]:
+def _wholes(runs: Sequence[Taken], slices: Sequence[Sliced | None], uneven: float) -> list[RunShares]:
     """Return the shares of whole runs; each run counts by the weight of its samples."""
-    total = sum(run.profile.total_weight for run in runs)
+    weights = [run.profile.total_weight for run in runs]
     return [
         RunShares(
-            run.profile.total_weight / total,
+            weight / sum(weights),
             _independent(run.profile),
-            whole(run.profile),
+            # Slices have neither stated totals nor negative weights.
+            whole(run.profile)
+            if parts is None or run.profile.totals or parts.weight != weight
+            else parts.whole(),
             uneven,
             phased=run.phased,
         )
-        for run in runs
+        for run, parts, weight in zip(runs, slices, weights, strict=True)
     ]
 
 
 def _with_slices(
-    shares: Sequence[RunShares], runs: Sequence[Taken], functions: frozenset[Function]
+    shares: Sequence[RunShares], slices: Sequence[Sliced | None], functions: frozenset[Function]
 ) -> list[RunShares]:
     return [
-        replace(one, sliced=functions, slices=sliced(run.profile, functions))
-        if _has_slices(run.profile)
-        else one
-        for one, run in zip(shares, runs, strict=True)
+        one if parts is None else replace(one, sliced=functions, slices=parts.shares(functions))
+        for one, parts in zip(shares, slices, strict=True)
     ]
 
 

@@ -77,10 +77,23 @@ def compare_quantities(
 
     The probability that any test or interval of a difference is wrong is at most `level`.
     """
+    return _tested(means_of(quantities, tested), tested, level)
+
+
+class Means(NamedTuple):
+    """Both sides' values."""
+
+    a: Mean
+    b: Mean
+    df: float
+    """Degrees of freedom of the variance of their difference."""
+
+
+def means_of(quantities: Sequence[Sides], tested: Sequence[bool]) -> list[Means]:
+    """Estimate each quantity from the runs of both sides; those in `tested` show how much runs differ."""
     spreads = [_observed(sides) for sides in quantities]
     common = _common([spread for spread, counts in zip(spreads, tested, strict=True) if counts])
-    means = [_means(sides, spread, common) for sides, spread in zip(quantities, spreads, strict=True)]
-    return _tested(means, tested, level)
+    return [_means(sides, spread, common) for sides, spread in zip(quantities, spreads, strict=True)]
 
 
 class _Observed(NamedTuple):
@@ -101,19 +114,12 @@ def _common(spreads: Sequence[_Observed]) -> float:
     return math.fsum(known) / len(known) if known else 1.0
 
 
-class _Means(NamedTuple):
-    a: Mean
-    b: Mean
-    df: float
-    """Degrees of freedom of the variance of their difference."""
-
-
-def _means(sides: Sides, spread: _Observed, common: float) -> _Means:
+def _means(sides: Sides, spread: _Observed, common: float) -> Means:
     """Return both sides' means; the spread shown by runs is pooled over both sides."""
     ratio = (PRIOR_DF * common + spread.df * spread.ratio) / (PRIOR_DF + spread.df)
     df = PRIOR_DF + spread.df if spread.df else None
     a, b = (_mean(side, ratio, df) for side in sides)
-    return _Means(a, b, df or _assumed_df([*sides[0], *sides[1]]))
+    return Means(a, b, df or _assumed_df([*sides[0], *sides[1]]))
 
 
 def _mean(side: Sequence[Seen], ratio: float, df: float | None) -> Mean:
@@ -150,7 +156,7 @@ def _spread(side: Sequence[Seen]) -> float:
     return math.fsum(seen.weight * (seen.value - mean) ** 2 for seen in side) * squares / (1 - squares)
 
 
-def _tested(means: Sequence[_Means], tested: Sequence[bool], level: float) -> tuple[QuantityCompared, ...]:
+def _tested(means: Sequence[Means], tested: Sequence[bool], level: float) -> tuple[QuantityCompared, ...]:
     deviations = [math.sqrt(a.variance + b.variance) for a, b, _ in means]
     ps = [
         _p(b.value - a.value, deviation, df)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from profkit.comparing.comparability import MIN_RUNS
-from profkit.comparing.significance import Mean, Seen, Sides, compare_quantities
+from profkit.comparing.significance import Mean, Seen, Sides, compare_quantities, means_of
 from profkit.model.comparison import Change, Compared, Difference, Estimate
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.run import Run
@@ -32,7 +32,7 @@ def times_of(
     for sides in shares:
         of_a, of_b = (list(map(_time, side, of_side)) for side, of_side in zip(sides, calls, strict=True))
         timed.append((of_a, of_b))
-    return [(_estimate(found.a), _estimate(found.b)) for found in compare_quantities(timed, tested)]
+    return [(_estimate(found.a), _estimate(found.b)) for found in means_of(timed, tested)]
 
 
 def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:

@@ -72,13 +72,12 @@ class Compared:
 class FunctionComparison:
     """A function on both sides: its own share and its total share, which includes all that it calls.
 
-    `file` is as in the first of A's runs that has the function; `line` is the one with the most weight. Times
-    are (A, B), per call of the profiled region, or None if the calls are not known.
+    `file` is as in the first of A's runs that has the function. Times are (A, B), per call of the profiled
+    region, or None if the calls are not known.
     """
 
     name: str
     file: str
-    line: int
     own: Compared
     total: Compared
     own_s: tuple[Estimate, Estimate] | None

@@ -7,26 +7,19 @@ its last frame.
 from __future__ import annotations
 
 import enum
-import itertools
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.origin import OWN_CODE, is_child_file, package_of
-from profkit.transforms.trees import Functions, by_weight, number_functions, stack_weights, sum_parts
+from profkit.transforms.trees import Functions, number_functions, picked, stack_weights, sum_parts
 from profkit.transforms.waiting import has_ranks, wait_label
 
 _IMPORT = "importlib._bootstrap"
 _HALF = 0.5
-_MOST = 0.75
-"""Part of all weight in which a function that has more than half of it is searched for first."""
-TOTALLED = 10
-"""Number of charges with totals: no more have a tenth of all weight."""
 MODULE = "<module>"
 """Name of the code of a module outside of functions."""
 
@@ -52,32 +45,76 @@ class Place(NamedTuple):
     """0 for functions with a name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Charge:
-    """Weight of a function of the program, for working, waiting or importing there."""
+    """Weight of a function of the program, for working, waiting or importing there.
+
+    Most charges of a summary are only counted, so what takes time is found out when it is asked for.
+    """
 
     place: Place
     doing: Doing
     is_program: bool
     """Whether it is a function of the program, not a library's."""
     weight: int
-    line: int
-    """The line to which most of it is charged, 0 if unknown."""
-    of_line: int
-    """Weight that is charged to that line."""
-    total: int
-    """Weight of all samples with the function on their stack; 0 if many others are heavier."""
-    total_of_line: int
-    """Weight of all samples with the line on their stack; 0 if many others are heavier."""
-    waits_for: str
-    """Label of most of the waiting, empty if it is not known."""
-    end: Frame | None
-    """Library function with more than half of the weight; without a name, the library."""
+    _parts: Mapping[_Charged, int]
+    _samples: _Samples
 
     @property
     def is_work_of_a_function(self) -> bool:
         """Return whether it is work in a function, not of an interpreter that starts or ends."""
         return self.doing is Doing.WORKING and not is_child_file(self.place.file)
+
+    @cached_property
+    def line(self) -> int:
+        """The line to which most of it is charged, 0 if unknown."""
+        return min(self._lines, key=lambda one: (-self._lines[one], one))
+
+    @property
+    def of_line(self) -> int:
+        """Weight that is charged to that line."""
+        return self._lines[self.line]
+
+    @cached_property
+    def _lines(self) -> Mapping[int, int]:
+        return _sums((part.line, weight) for part, weight in self._parts.items())
+
+    @cached_property
+    def total(self) -> int:
+        """Weight of all samples with the function on their stack."""
+        # One that is not of the program is on no stack that is charged to another place.
+        if self.is_program:
+            return self._samples.total_of(self.place)
+        return sum(weight for _, weight in self._samples.charged_to(self.place))
+
+    @cached_property
+    def total_of_line(self) -> int:
+        """Weight of all samples with the line on their stack."""
+        if self.is_program:
+            return self._samples.total_of_line(self.place, self.line)
+        return sum(weight for line, weight in self._samples.charged_to(self.place) if line == self.line)
+
+    @cached_property
+    def waits_for(self) -> str:
+        """Label of most of the waiting, empty if it is not known."""
+        if self.doing is not Doing.WAITING:
+            return ""
+        labels = _sums((part.label, weight) for part, weight in self._parts.items())
+        return max(labels, key=lambda one: (labels[one], one))
+
+    @cached_property
+    def end(self) -> Frame | None:
+        """Library function with more than half of the weight; without a name, the library."""
+        return _main_end(
+            self.place, self.weight, _sums((part.end, weight) for part, weight in self._parts.items())
+        )
+
+    def common_call(self, most: float) -> CommonCall | None:
+        """Return the common call of the samples of all charges.
+
+        None if it has `most` weight, or if it is this charge's function.
+        """
+        return self._samples.common_call(self, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,111 +130,66 @@ class CommonCall:
 
 
 class Charging:
-    """Rules by which samples with some frames are charged."""
+    """Rules by which the samples of a profile, and of selections of them, are charged."""
 
     def __init__(
         self,
-        frames: Sequence[Frame],
+        profile: Profile,
+        waiting: Collection[int],
         is_library: Callable[[str], bool],
         line_of: Callable[[str, int], str | None],
     ) -> None:
-        """`is_library` takes a file, and `line_of` returns a line's source if it is known."""
-        self.frames, self.line_of = frames, line_of
+        """Take the stacks that wait, a test of files, and what returns a line's source if it is known."""
+        self.frames, self.stacks, self.line_of = profile.frames, profile.stacks, line_of
+        self._waiting = frozenset(waiting)
         # Profiles can have millions of frames, in few files.
-        files = [frame.file for frame in frames]
+        functions = number_functions(self.frames)
+        files = {file for _, file in functions.keys}
         programs = {
-            file: not (is_library(file) or OWN_CODE.holds(file) or is_child_file(file)) for file in set(files)
+            file: not (is_library(file) or OWN_CODE.holds(file) or is_child_file(file)) for file in files
         }
-        self.is_program = list(map(programs.__getitem__, files))
+        are_programs = [programs[file] for _, file in functions.keys]
+        self.is_program = list(map(are_programs.__getitem__, functions.of))
         """By frame."""
-        imports = {file for file in programs if _IMPORT in file}
-        self.imports = frozenset(n for n, file in enumerate(files) if file in imports) if imports else imports
+        self.imports = frozenset[int]()
         """Frames of Python's import system."""
-        self.is_distributed = has_ranks(frames)
-        self._stacks: Sequence[Sequence[int]] = ()
-        self._found: dict[tuple[int, bool], _Charged] = {}
-        """What these stacks are charged to, by number and whether they wait: selections share stacks."""
+        if imports := {file for file in files if _IMPORT in file}:
+            self.imports = frozenset(n for n, frame in enumerate(self.frames) if frame.file in imports)
+        self.is_distributed = has_ranks(self.frames)
+        self.places, self.place_of = _number_places(self.frames, functions, are_programs)
+        self._places_on: dict[int, Sequence[int]] = {}
+        self._charged_by_stack: list[_Charged | None] = [None] * len(self.stacks)
         self._working: dict[tuple[int, int], _Charged] = {}
         """What stacks of work are charged to, by their innermost frame of the program and their last one."""
 
-    def charges(self, profile: Profile, waiting: Collection[int]) -> list[Charge]:
-        """Return what a profile's samples are charged to, the heaviest first; `waiting` has stacks that wait.
-
-        The profile has the frames of these rules. Only the `TOTALLED` heaviest charges have totals.
-        """
-        if profile.stacks is not self._stacks:
-            self._stacks, self._found = profile.stacks, {}
+    def charges(self, selection: Profile) -> list[Charge]:
+        """Return what a selection of the profile's samples is charged to, the heaviest first."""
+        of_stacks = stack_weights(selection)
         weights: dict[_Charged, int] = {}
-        for stack, weight in stack_weights(profile).items():
-            if profile.stacks[stack]:
-                key = stack, stack in waiting
-                found = self._found.get(key)
+        known = self._charged_by_stack
+        for stack, weight in of_stacks.items():
+            if self.stacks[stack]:
+                found = known[stack]
                 if found is None:
-                    found = self._found[key] = self._charged(profile.stacks[stack], waits=key[1])
+                    found = known[stack] = self._charged(self.stacks[stack], waits=stack in self._waiting)
                 weights[found] = weights.get(found, 0) + weight
-        accounts = _accounts(weights)
-        charges = sorted(
-            itertools.starmap(_charge, accounts.items()),
-            key=lambda charge: (-charge.weight, charge.place, charge.doing.value),
-        )
-        return [*self._totalled(charges[:TOTALLED], accounts, profile), *charges[TOTALLED:]]
+        accounts: dict[tuple[Place, Doing], dict[_Charged, int]] = {}
+        for found, weight in weights.items():
+            accounts.setdefault((found.place, found.doing), {})[found] = weight
+        samples = _Samples(self, of_stacks, accounts)
+        charges = [
+            Charge(*key, next(iter(parts)).is_program, sum(parts.values()), parts, samples)
+            for key, parts in accounts.items()
+        ]
+        return sorted(charges, key=lambda charge: (-charge.weight, charge.place, charge.doing.value))
 
-    def _totalled(
-        self, charges: Sequence[Charge], accounts: Mapping[_Key, _Account], profile: Profile
-    ) -> Iterator[Charge]:
-        """Yield charges with their totals."""
-        places = {charge.place for charge in charges if charge.is_program}
-        names = {place[:2] for place in places}
-        places_of = {
-            number: place
-            for number, frame in enumerate(self.frames)
-            if frame[:2] in names and (place := _place(frame)) in places
-        }
-        among, totals = frozenset(places_of), Counter[frozenset[int]]()
-        for stack, weight in stack_weights(profile).items() if among else ():
-            totals[among.intersection(profile.stacks[stack])] += weight
-        of_places: Counter[Place] = Counter()
-        of_lines: Counter[tuple[Place, int]] = Counter()
-        for frames, weight in totals.items():
-            for place in {places_of[frame] for frame in frames}:
-                of_places[place] += weight
-            for line in {(places_of[frame], self.frames[frame].line) for frame in frames}:
-                of_lines[line] += weight
-        for (place, _), account in accounts.items():
-            if not account.is_program:  # on no stack that is charged to another place
-                of_places[place] += account.weight
-                for number, weight in account.lines.items():
-                    of_lines[place, number] += weight
-        for charge in charges:
-            total_of_line = of_lines[charge.place, charge.line]
-            yield replace(charge, total=of_places[charge.place], total_of_line=total_of_line)
-
-    def common_call(self, profile: Profile, top: Charge, most: float) -> CommonCall | None:
-        """Return the common call if it has less than `most` weight and is not the function of `top`."""
-        weights, totals = stack_weights(profile), self._totals_of_callers(profile)
-        functions, names = self._functions.of, self._functions.keys
-        half = _HALF * sum(weights.values())
-        found = {n for n, total in totals.items() if half < total < most and Place(*names[n], 0) != top.place}
-        if not found:
-            return None
-        depths, with_top = Counter[int](), Counter[int]()
-        lines: dict[int, Counter[int]] = {number: Counter() for number in found}
-        of_top = frozenset(n for n, frame in enumerate(self.frames) if _place(frame) == top.place)
-        for stack, weight in weights.items():
-            frames = profile.stacks[stack]
-            on_stack = {functions[frame]: self.frames[frame].line for frame in frames}
-            has_top = not of_top.isdisjoint(frames)
-            for depth, number in enumerate(number for number in on_stack if number in found):
-                depths[number] += weight * depth
-                with_top[number] += weight * has_top
-                lines[number][on_stack[number]] += weight
-        inner = min(found, key=lambda number: (totals[number], -depths[number], names[number]))
-        line = min(lines[inner], key=lambda one: (-lines[inner][one], one))
-        return CommonCall(Place(*names[inner], 0), line, totals[inner], with_top[inner] > _HALF * top.total)
-
-    @cached_property
-    def _functions(self) -> Functions:
-        return number_functions(self.frames)
+    def places_on(self, stack: int) -> Sequence[int]:
+        """Return the numbers of the places on a stack, each once."""
+        found = self._places_on.get(stack)
+        if found is None:
+            places = set(picked(self.stacks[stack], self.place_of))
+            found = self._places_on[stack] = tuple(places.difference(_NOWHERE))
+        return found
 
     def _charged(self, stack: Sequence[int], *, waits: bool) -> _Charged:
         innermost = next(filter(self.is_program.__getitem__, reversed(stack)), -1)
@@ -207,9 +199,6 @@ class Charging:
         if key not in self._working:
             self._working[key] = self._charged_by_position(stack, waits=False)
         return self._working[key]
-
-    def _is_named(self, frame: int) -> bool:
-        return self.is_program[frame] and not self.frames[frame].name.endswith(">")
 
     def _is_inner(self, frame: int) -> bool:
         return frame >= 0 and self.frames[frame].name.endswith(tuple(_INNER))
@@ -271,27 +260,94 @@ class Charging:
             return "", next((file for file in files if file and not file.startswith("<frozen importlib")), "")
         return self.frames[stack[-1] if at + 1 < len(stack) else function][:2]
 
-    def _totals_of_callers(self, profile: Profile) -> Mapping[int, int]:
-        """Return the weight below each named function of the program that can have more than half of it."""
-        weights = sorted(stack_weights(profile).items(), key=itemgetter(1), reverse=True)
-        least = (1 - _HALF) * sum(weight for _, weight in weights)
-        # Few stacks have most weight, and a function that is on few of these cannot have half of all.
-        before = [0, *itertools.accumulate(weight for _, weight in weights)]
-        heavy = bisect_left(before, _MOST * before[-1])
-        named = map(self._is_named, range(len(self.frames)))
-        numbers = [n if is_named else -1 for n, is_named in zip(self._functions.of, named, strict=True)]
-        stacks = profile.stacks
-        totals = sum_parts(
-            by_weight((stacks[stack], weight) for stack, weight in weights[:heavy]),
-            lambda stack: {numbers[frame] for frame in stack},
+
+_NOWHERE = (-1,)
+"""Number of the place of frames that are not the program's."""
+
+
+def _number_places(
+    frames: Sequence[Frame], functions: Functions, are_programs: Sequence[bool]
+) -> tuple[dict[Place, int], list[int]]:
+    """Return the numbers of the program's places, and by frame the number of its place."""
+    places: dict[Place, int] = {}
+    of_functions: list[int] = []
+    unnamed: set[int] = set()
+    for number, (function, is_program) in enumerate(zip(functions.keys, are_programs, strict=True)):
+        place = _place(Frame(*function))
+        of_functions.append(places.setdefault(place, len(places)) if is_program else -1)
+        if is_program and not _is_named(function[0]):
+            unnamed.add(number)
+    of_frames = list(map(of_functions.__getitem__, functions.of))
+    if unnamed:
+        for frame, number in enumerate(functions.of):
+            if number in unnamed:
+                of_frames[frame] = places.setdefault(_place(frames[frame]), len(places))
+    return places, of_frames
+
+
+class _Samples:
+    """Selected samples, and what they are charged to."""
+
+    def __init__(
+        self,
+        rules: Charging,
+        weights: Mapping[int, int],
+        accounts: Mapping[tuple[Place, Doing], Mapping[_Charged, int]],
+    ) -> None:
+        """`weights` are those of stacks."""
+        self._rules, self._weights, self._accounts = rules, weights, accounts
+
+    def charged_to(self, place: Place) -> Iterator[tuple[int, int]]:
+        """Yield lines and weights that are charged to a place."""
+        for doing in Doing:
+            for part, weight in self._accounts.get((place, doing), {}).items():
+                yield part.line, weight
+
+    def total_of(self, place: Place) -> int:
+        """Return the weight of the samples with a place of the program on their stack."""
+        return self._totals[self._rules.places[place]]
+
+    @cached_property
+    def _totals(self) -> list[int]:
+        return sum_parts(self._weights.items(), self._rules.places_on, len(self._rules.places))
+
+    def total_of_line(self, place: Place, line: int) -> int:
+        """Return the weight of the samples with a line of a place of the program on their stack."""
+        rules, wanted = self._rules, self._rules.places[place]
+        frames = frozenset(
+            n for n, number in enumerate(rules.place_of) if number == wanted and rules.frames[n].line == line
         )
-        left = before[-1] - before[heavy]
-        kept = {n: total for n, total in totals.items() if n >= 0 and total + left > least}
-        frames = frozenset(frame for frame, number in enumerate(numbers) if number in kept)
-        for stack, weight in weights[heavy:] if kept else ():
-            for number in {numbers[frame] for frame in frames.intersection(stacks[stack])}:
-                kept[number] += weight
-        return kept
+        return sum(
+            weight
+            for stack, weight in self._weights.items()
+            if wanted in rules.places_on(stack) and not frames.isdisjoint(rules.stacks[stack])
+        )
+
+    def common_call(self, top: Charge, most: float) -> CommonCall | None:
+        """Return the common call if it has less than `most` weight and is not the function of `top`."""
+        rules, totals = self._rules, self._totals
+        half = _HALF * sum(self._weights.values())
+        found = {
+            number: place
+            for place, number in rules.places.items()
+            if half < totals[number] < most and not place.name.endswith(">") and place != top.place
+        }
+        if not found:
+            return None
+        depths, with_top = Counter[int](), Counter[int]()
+        lines: dict[int, Counter[int]] = {number: Counter() for number in found}
+        of_top = frozenset(n for n, frame in enumerate(rules.frames) if _place(frame) == top.place)
+        for stack, weight in self._weights.items():
+            frames = rules.stacks[stack]
+            on_stack = {rules.place_of[frame]: rules.frames[frame].line for frame in frames}
+            has_top = not of_top.isdisjoint(frames)
+            for depth, number in enumerate(number for number in on_stack if number in found):
+                depths[number] += weight * depth
+                with_top[number] += weight * has_top
+                lines[number][on_stack[number]] += weight
+        inner = min(found, key=lambda number: (totals[number], -depths[number], found[number]))
+        line = min(lines[inner], key=lambda one: (-lines[inner][one], one))
+        return CommonCall(found[inner], line, totals[inner], with_top[inner] > _HALF * top.total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,66 +362,36 @@ class _Charged:
     end: tuple[str, str]
 
 
-@dataclass(slots=True)
-class _Account:
-    """Weights of one place and kind."""
-
-    is_program: bool
-    weight: int = 0
-    lines: Counter[int] = field(default_factory=Counter)
-    labels: Counter[str] = field(default_factory=Counter)
-    ends: Counter[tuple[str, str]] = field(default_factory=Counter)
+_T = TypeVar("_T", bound=Hashable)
 
 
-_Key = tuple[Place, Doing]
-
-
-def _accounts(weights: Mapping[_Charged, int]) -> dict[_Key, _Account]:
-    accounts: dict[_Key, _Account] = {}
-    for found, weight in weights.items():
-        account = accounts.setdefault((found.place, found.doing), _Account(found.is_program))
-        account.weight += weight
-        account.lines[found.line] += weight
-        account.ends[found.end] += weight
-        if found.doing is Doing.WAITING:
-            account.labels[found.label] += weight
-    return accounts
-
-
-def _charge(key: _Key, account: _Account) -> Charge:
-    """Return the charge of an account, without totals."""
-    line = min(account.lines, key=lambda one: (-account.lines[one], one))
-    return Charge(
-        place=key[0],
-        doing=key[1],
-        is_program=account.is_program,
-        weight=account.weight,
-        line=line,
-        of_line=account.lines[line],
-        total=0,
-        total_of_line=0,
-        waits_for=max(account.labels, key=lambda one: (account.labels[one], one), default=""),
-        end=_main_end(key[0], account),
-    )
+def _sums(weighted: Iterable[tuple[_T, int]]) -> dict[_T, int]:
+    sums: dict[_T, int] = {}
+    for one, weight in weighted:
+        sums[one] = sums.get(one, 0) + weight
+    return sums
 
 
 def _place(frame: Frame) -> Place:
-    is_named = frame.name != MODULE and not frame.name.endswith(_LAMBDA)
-    return Place(frame.name, frame.file, 0 if is_named else frame.line)
+    return Place(frame.name, frame.file, 0 if _is_named(frame.name) else frame.line)
 
 
-def _main_end(place: Place, account: _Account) -> Frame | None:
+def _is_named(name: str) -> bool:
+    return name != MODULE and not name.endswith(_LAMBDA)
+
+
+def _main_end(place: Place, weight: int, ends: Mapping[tuple[str, str], int]) -> Frame | None:
     """Return the function, or else the library, in which more than half of a charge is."""
     own = (place.name, place.file)
-    end = max(account.ends, key=lambda one: (account.ends[one], one))
-    if account.ends[end] > _HALF * account.weight:
+    end = max(ends, key=lambda one: (ends[one], one))
+    if ends[end] > _HALF * weight:
         return Frame(*end) if end != own and end[1] else None
     packages: Counter[str] = Counter()
     file_of = {}
-    for other, weight in account.ends.items():
+    for other, of_end in ends.items():
         if other != own and other[1]:
             package = package_of(other[1])
-            packages[package] += weight
+            packages[package] += of_end
             file_of[package] = other[1]
     most = max(packages, key=lambda one: (packages[one], one), default="")
-    return Frame("", file_of[most]) if packages[most] > _HALF * account.weight else None
+    return Frame("", file_of[most]) if packages[most] > _HALF * weight else None

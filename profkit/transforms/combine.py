@@ -9,11 +9,11 @@ from itertools import repeat
 from typing import NamedTuple
 
 from profkit.errors import UsageError
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread, ThreadState
 from profkit.transforms.identity import file_identity, with_identities
 from profkit.transforms.origin import from_import_root
 from profkit.transforms.simplify import Reindexer, fold_addresses
-from profkit.transforms.trees import stack_weights
+from profkit.transforms.trees import Stack, picked, stack_weights
 from profkit.units import Unit
 
 
@@ -102,19 +102,27 @@ def side_by_side(a: Sequence[Profile], b: Sequence[Profile]) -> Profile:
 
     The unit and period are those of the first profile.
     """
-    target = ProfileBuilder()
-    for number, profiles in enumerate((a, b)):
-        thread = target.thread(Thread(0, number, "AB"[number]))
+    frames: dict[Frame, int] = {}
+    stacks: list[Stack] = []
+    states: list[ThreadState] = []
+    samples: list[Sample] = []
+    for thread, profiles in enumerate((a, b)):
         for profile in profiles:
-            _add_all(profile, target, thread)
-    return target.build(unit=a[0].unit, period_ns=a[0].period_ns, ordered=False)
-
-
-def _add_all(profile: Profile, target: ProfileBuilder, thread: int) -> None:
-    frame = [target.frame(frame) for frame in profile.frames].__getitem__
-    for stack, weight in stack_weights(profile).items():
-        frames = tuple(map(frame, profile.stacks[stack]))
-        target.add_indexed(frames, thread, weight, state=profile.state_of(stack))
+            numbers = [frames.setdefault(frame, len(frames)) for frame in profile.frames]
+            for stack, weight in stack_weights(profile).items():
+                samples.append(Sample(len(stacks), thread, weight))
+                stacks.append(picked(profile.stacks[stack], numbers))
+                states.append(profile.state_of(stack))
+    return Profile(
+        unit=a[0].unit,
+        period_ns=a[0].period_ns,
+        frames=tuple(frames),
+        stacks=tuple(stacks),
+        threads=(Thread(0, 0, "A"), Thread(0, 1, "B")),
+        samples=tuple(samples),
+        ordered=False,
+        states=tuple(states) if any(states) else (),
+    )
 
 
 def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[str], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from collections import Counter
@@ -182,18 +183,23 @@ def fold_libraries(
     functions = functions or number_functions(profile.frames)
     of_function = _packages(functions, is_library)
     packages = list(map(of_function.__getitem__, functions.of))
-    before = [_OUTSIDE if package < 0 else package for package in packages]
-    folded = [_folded(stack, packages, before) for stack in profile.stacks]
+    folded = [_folded(stack, packages) for stack in profile.stacks]
     return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile, functions.of)))
 
 
-def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[int]:
-    """Return a number for the package of each library function, -1 for a function of the user's."""
-    of_file: dict[str, int] = {}
+_NO_PACKAGE = math.nan
+"""Number for functions of the user's: it differs from itself, so none is folded into another."""
+
+
+def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[float]:
+    """Return a number for the package of each function."""
+    of_file: dict[str, float] = {}
     numbers: dict[str, int] = {}
     for _, file in functions.keys:
         if file not in of_file:
-            of_file[file] = numbers.setdefault(_package(file), len(numbers)) if is_library(file) else -1
+            of_file[file] = (
+                numbers.setdefault(_package(file), len(numbers)) if is_library(file) else _NO_PACKAGE
+            )
     return [of_file[file] for _, file in functions.keys]
 
 
@@ -201,13 +207,9 @@ def _package(file: str) -> str:
     return _NATIVE if is_native_file(file) else package_of(file).partition(".")[0]
 
 
-_OUTSIDE = -2
-"""Package of what is before a stack, and of callers that are the user's: it equals no other."""
-
-
-def _folded(stack: Stack, packages: Sequence[int], before: Sequence[int]) -> Stack:
-    callers = _OUTSIDE, *picked(stack, before)
-    return tuple(compress(stack, map(ne, picked(stack, packages), callers)))
+def _folded(stack: Stack, packages: Sequence[float]) -> Stack:
+    of_frames = picked(stack, packages)
+    return tuple(compress(stack, map(ne, of_frames, (_NO_PACKAGE, *of_frames))))
 
 
 def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Sequence[int]) -> Iterator[Stack]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from operator import or_, sub
 from typing import Generic, TypeVar
 
@@ -20,7 +20,6 @@ from profkit.model.profile import Frame, Profile, Thread
 from profkit.transforms.trees import (
     Functions,
     Stack,
-    by_weight,
     number_functions,
     picked,
     stack_weights,
@@ -114,14 +113,22 @@ def function_table(
     return Table(tuple(rows), weights.keys)
 
 
-def function_lines(profile: Profile) -> dict[tuple[str, str], int]:
-    """Return the line with the most total weight of each function that has any, by name and file."""
-    named = number_functions(profile.frames)
-    stacks = by_weight(_used_stacks(profile, stack_weights(profile)))
-    weights = _frame_totals(profile.frames, stacks, frozenset(range(len(profile.frames))))
-    lines = _heaviest_lines(
-        profile.frames, {frame: total for frame, total in weights.items() if total}, named
-    )
+_Function = tuple[str, str]
+"""Name and file."""
+
+
+def functions_seen(profile: Profile) -> set[_Function]:
+    """Return the functions that are on the stacks of samples."""
+    stacks = _used_stacks(profile, stack_weights(profile))
+    return {frame[:2] for frame in compress(profile.frames, _seen(stacks, len(profile.frames)))}
+
+
+def function_lines(profile: Profile, functions: Collection[_Function]) -> dict[_Function, int]:
+    """Return the line with the most total weight of each of these functions."""
+    named, wanted = number_functions(profile.frames), set(functions)
+    among = frozenset(n for n, frame in enumerate(profile.frames) if frame[:2] in wanted)
+    stacks = _used_stacks(profile, stack_weights(profile))
+    lines = _heaviest_lines(profile.frames, _frame_totals(profile.frames, stacks, among), named)
     return {named.keys[number]: line for number, line in lines.items()}
 
 
@@ -197,13 +204,13 @@ def _hottest_lines(profile: Profile, selection: Selection) -> tuple[_NumberOf, _
     least = min(nlargest(selection.hottest, ranked.values()))
     wanted = [line for line, weight in ranked.items() if weight >= least]
     number_of = _frames_of_lines(frames, {line: number for number, line in enumerate(wanted)})
-    among, grouped = frozenset(number_of), by_weight(stacks)
+    among = frozenset(number_of)
     return number_of, _Weights(
         keys=_count_lines(compress(frames, _seen(stacks, len(frames)))),
         own=[own[line] for line in wanted],
         waiting=[waiting[line] for line in wanted],
-        total=_number_totals(grouped, number_of, among, len(wanted)),
-        frames=_frame_totals(frames, grouped, among),
+        total=_number_totals(stacks, number_of, among, len(wanted)),
+        frames=_frame_totals(frames, stacks, among),
     )
 
 
@@ -266,13 +273,14 @@ def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Se
     own = _of_leaves(stacks, number_of, count)
     waiting = _of_leaves(_waiting_stacks(profile, weights, selection), number_of, count)
     ranked = list(map(sub, own, waiting)) if selection.working_first else own
-    among, grouped = _frames_of(_leading(ranked, selection.hottest), number_of, count), by_weight(stacks)
-    total = _number_totals(grouped, number_of, among, count)
-    frames = _frame_totals(profile.frames, grouped, among) if selection.lines else {}
-    seen: Iterable[object] = _seen(stacks, len(number_of))
+    among = _frames_of(_leading(ranked, selection.hottest), number_of, count)
+    total = _number_totals(stacks, number_of, among, count)
+    frames = _frame_totals(profile.frames, stacks, among) if selection.lines else {}
     if profile.totals:
         _state(profile.totals, number_of, among, total, frames)
-        seen = map(or_, seen, map(bool, profile.totals))
+    if len(among) == len(number_of):
+        return _Weights(keys=sum(map(bool, total)), own=own, waiting=waiting, total=total, frames=frames)
+    seen = map(or_, _seen(stacks, len(number_of)), map(bool, profile.totals or repeat(0)))
     keys = len(set(compress(number_of, seen)) - {-1})
     return _Weights(keys=keys, own=own, waiting=waiting, total=total, frames=frames)
 
@@ -348,16 +356,13 @@ def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]
 
 
 def _number_totals(
-    stacks: Mapping[int, Sequence[Stack]], number_of: _NumberOf, among: frozenset[int], count: int
+    stacks: Iterable[tuple[Stack, int]], number_of: _NumberOf, among: frozenset[int], count: int
 ) -> list[int]:
     if isinstance(number_of, Sequence) and len(among) == len(number_of):
         numbers = partial(_numbers, number_of)
     else:
         numbers = partial(_numbers_among, number_of, among)
-    total = [0] * count
-    for number, weight in sum_parts(stacks, numbers).items():
-        total[number] = weight
-    return total
+    return sum_parts(stacks, numbers, count)
 
 
 def _numbers(number_of: Sequence[int], stack: Stack) -> set[int]:
@@ -369,13 +374,15 @@ def _numbers_among(number_of: _NumberOf, among: frozenset[int], stack: Stack) ->
 
 
 def _frame_totals(
-    frames: Sequence[Frame], stacks: Mapping[int, Sequence[Stack]], among: frozenset[int]
+    frames: Sequence[Frame], stacks: Iterable[tuple[Stack, int]], among: frozenset[int]
 ) -> dict[int, int]:
     """Return the total weight of each of these frames; of equal ones, for the first."""
     doubles = _doubles(frames, among)
     found: Callable[[Stack], Collection[int]] = set if len(among) == len(frames) else among.intersection
     if doubles:
-        sums = sum_parts(stacks, lambda stack: {doubles.get(frame, frame) for frame in found(stack)})
+        sums = sum_parts(
+            stacks, lambda stack: {doubles.get(frame, frame) for frame in found(stack)}, len(frames)
+        )
     else:
-        sums = sum_parts(stacks, found)
-    return dict.fromkeys(among.difference(doubles), 0) | sums
+        sums = sum_parts(stacks, found, len(frames))
+    return {frame: sums[frame] for frame in among if frame not in doubles}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, compress, count
+from itertools import accumulate, compress, count
 from operator import itemgetter, ne
 from typing import NamedTuple, TypeVar, overload
 
 from profkit.model.profile import Frame, Node, Profile, Sample
 
 Stack = tuple[int, ...]
+_T = TypeVar("_T")
 
 
 def sum_samples(profile: Profile) -> Profile:
@@ -75,11 +76,11 @@ def number_functions(frames: Sequence[Frame], *, by_line: bool = False) -> Funct
     return Functions(of, list(numbers))
 
 
-def picked(stack: Stack, keys: Sequence[int]) -> Stack:
+def picked(stack: Stack, keys: Sequence[_T]) -> tuple[_T, ...]:
     """Return `keys[n]` for each frame index n of a stack, several times as fast as a loop."""
     if len(stack) < 2:
         return tuple([keys[frame] for frame in stack])
-    mapped: Stack = itemgetter(*stack)(keys)
+    mapped: tuple[_T, ...] = itemgetter(*stack)(keys)
     return mapped
 
 
@@ -243,28 +244,41 @@ def _heaviest_first(node: Node) -> tuple[int, str, str]:
     return -node.total_weight, node.frame.name, node.frame.file
 
 
-_T = TypeVar("_T")
-_Weight = TypeVar("_Weight", int, float)
-
-
-def by_weight(weighted: Iterable[tuple[_T, _Weight]]) -> Mapping[_Weight, Sequence[_T]]:
-    """Group things by their weights, for `sum_parts`."""
-    groups: defaultdict[_Weight, list[_T]] = defaultdict(list)
-    for thing, weight in weighted:
-        groups[weight].append(thing)
-    return groups
-
-
 def sum_parts(
-    groups: Mapping[_Weight, Sequence[_T]], parts: Callable[[_T], Iterable[int]]
-) -> dict[int, _Weight]:
-    """Return the weight of the things that have each part; `parts` returns each part of a thing once.
+    weighted: Iterable[tuple[_T, int]], parts: Callable[[_T], Iterable[int]], count: int
+) -> list[int]:
+    """Return the weight of the things that have each of `count` parts; `parts` returns each part once.
 
-    Those of equal weight are counted, which is several times as fast as to add their weights: of a million
-    samples few have a weight of their own.
+    Things without parts that count can return part -1, whose sum is the last of the list.
     """
-    sums: dict[int, _Weight] = {}
-    for weight, things in groups.items():
-        for part, times in Counter(chain.from_iterable(map(parts, things))).items():
-            sums[part] = sums.get(part, 0) + weight * times
+    sums = [0] * count
+    for thing, weight in weighted:
+        for part in parts(thing):
+            sums[part] += weight
     return sums
+
+
+class Vectors(NamedTuple):
+    """Vectors of integers as single integers, which one addition adds up."""
+
+    bits: int
+    """Bits of an element."""
+    size: int
+
+    @classmethod
+    def that_hold(cls, weights: Iterable[int], size: int) -> Vectors:
+        """Return vectors whose elements hold any sum of some of these weights."""
+        return cls(sum(map(abs, weights)).bit_length() + 1, size)
+
+    def units(self) -> list[int]:
+        """Return the vectors of which one element is 1."""
+        return [1 << self.bits * number for number in range(self.size)]
+
+    def elements(self, vector: int) -> list[int]:
+        """Return the elements of a vector."""
+        found, half = [], 1 << self.bits - 1
+        for _ in range(self.size):
+            element = ((vector + half) & (2 * half - 1)) - half
+            found.append(element)
+            vector = (vector - element) >> self.bits
+        return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from profkit.model.profile import Frame, Profile
 from profkit.render.html.document import Columns
 from profkit.render.html.samples import add_small, add_weights
-from profkit.transforms.trees import by_weight, stack_weights, sum_parts
+from profkit.transforms.trees import Stack, Vectors, stack_weights, sum_parts
 
 MAX_LINES = 20_000
 """Maximum number of lines of a run in a page: those with the largest totals."""
@@ -57,17 +57,26 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
 
     `waiting` has the indexes of the stacks of waiting threads. A line that is out of range is line 0.
     """
-    first_of = _first_frames(profile.frames, keys)
-    total = _totals(profile, first_of)
+    frames, first_of = profile.frames, _first_frames(profile.frames, keys)
+    of_threads: Mapping[int, Sequence[LineWeights]] = {}
+    if are_few := len(frames) <= MAX_LINES:
+        of_threads = _by_thread(profile, keys, first_of, waiting)
+        total = [sum(row.total for row in of_threads.get(frame, ())) for frame in range(len(frames))]
+    else:
+        stacks = ((profile.stacks[number], weight) for number, weight in stack_weights(profile).items())
+        total = sum_parts(stacks, partial(_lines_of, first_of), len(frames))
+    for frame, stated in enumerate(profile.totals):
+        if stated is not None:
+            total[first_of.get(frame, frame)] = stated
     heaviest = _heaviest_of_functions(total, keys)
-    by_function = _by_function(islice(heaviest, MAX_FUNCTIONS), total, keys, profile.frames)
-    kept = _heaviest(total, profile.frames)
-    stacks = _stacks(profile, first_of, frozenset(kept))
-    threads = _Threads.of(profile, stacks, waiting)
-    places = {frame: (keys[frame], profile.frames[frame].line) for frame in kept}
-    lines = {key: _line_of(profile.frames[frame].line) for key, frame in heaviest.items()}
-    stated_totals = total if profile.totals and len(threads.all) == 1 else ()
-    return Lines(tuple(sorted(_rows(threads, kept, places, stated_totals))), by_function, lines)
+    by_function = _by_function(islice(heaviest, MAX_FUNCTIONS), total, keys, frames)
+    kept = _heaviest(total, frames)
+    if not are_few:
+        of_threads = _by_thread(profile, keys, first_of, waiting, frozenset(kept))
+    is_single = len({sample.thread for sample in profile.samples}) == 1
+    rows = _rows(kept, of_threads, total if profile.totals and is_single else ())
+    lines = {key: _line_of(frames[frame].line) for key, frame in heaviest.items()}
+    return Lines(tuple(sorted(rows)), by_function, lines)
 
 
 def _line_of(line: int) -> int:
@@ -98,24 +107,14 @@ def _has_equal_lines(lines: Sequence[int]) -> bool:
     return len(known) < len(lines)
 
 
-def _totals(profile: Profile, first_of: Mapping[int, int]) -> list[int]:
-    """Return the total of each line by its first frame, as stated if it is; 0 for frames that repeat one."""
-    total = [0] * len(profile.frames)
-    stacks = ((profile.stacks[number], weight) for number, weight in stack_weights(profile).items())
-    for frame, weight in sum_parts(by_weight(stacks), partial(_lines_of, first_of)).items():
-        total[frame] = weight
-    for frame, stated in enumerate(profile.totals):
-        if stated is not None:
-            total[first_of.get(frame, frame)] = stated
-    return total
-
-
-def _lines_of(first_of: Mapping[int, int], stack: Sequence[int]) -> set[int]:
-    """Return the lines of a stack, each once, also if it is recursive."""
+def _lines_of(
+    first_of: Mapping[int, int], stack: Stack, among: frozenset[int] | None = None
+) -> Collection[int]:
+    """Return the lines of a stack, each once, also if it is recursive; only those in `among`, if given."""
     lines = set(stack)
     if first_of and not lines.isdisjoint(first_of):
-        return {first_of.get(frame, frame) for frame in lines}
-    return lines
+        lines = {first_of.get(frame, frame) for frame in lines}
+    return lines if among is None else among.intersection(lines)
 
 
 def _heaviest_of_functions(total: Sequence[int], keys: Sequence[int]) -> dict[int, int]:
@@ -148,93 +147,64 @@ def _heaviest(total: Sequence[int], frames: Sequence[Frame]) -> list[int]:
     return nlargest(MAX_LINES, known, key=total.__getitem__)
 
 
-class _Stack(NamedTuple):
-    """Lines of a stack, each identified by its first frame."""
-
-    last: int
-    lines: tuple[int, ...]
-    """Each line once, also if it is recursive."""
+_TOGETHER = 16
+"""Number of threads whose weights are added up together; more make vectors too long."""
 
 
-_Stacks = Mapping[int, _Stack]
-"""Nonempty stacks by index."""
+def _by_thread(
+    profile: Profile,
+    keys: Sequence[int],
+    first_of: Mapping[int, int],
+    waiting: Collection[int],
+    among: frozenset[int] | None = None,
+) -> Mapping[int, Sequence[LineWeights]]:
+    """Return the rows of each line, or of those in `among`, by thread; lines are given by first frames."""
+    rows: defaultdict[int, list[LineWeights]] = defaultdict(list)
+    present = sorted({sample.thread for sample in profile.samples})
+    for start in range(0, len(present), _TOGETHER):
+        threads = present[start : start + _TOGETHER]
+        vectors = Vectors.that_hold((sample.weight for sample in profile.samples), 2 * len(threads))
+        stacks = _vectors_of_stacks(profile, threads, vectors.units(), waiting)
+        own = sum_parts(stacks, lambda stack: (first_of.get(stack[-1], stack[-1]),), len(keys))
+        total = sum_parts(stacks, partial(_lines_of, first_of, among=among), len(keys))
+        for frame in compress(count(), total):
+            own_weights, totals = vectors.elements(own[frame]), vectors.elements(total[frame])
+            for number, thread in enumerate(threads):
+                if totals[number]:
+                    place = keys[frame], profile.frames[frame].line, thread
+                    weights = zip(
+                        own_weights[number :: len(threads)], totals[number :: len(threads)], strict=True
+                    )
+                    rows[frame].append(LineWeights(*place, *chain.from_iterable(weights)))
+    return rows
 
 
-def _stacks(profile: Profile, first_of: Mapping[int, int], kept: frozenset[int]) -> _Stacks:
-    """Return the stacks with the kept lines only."""
-    used = {sample.stack for sample in profile.samples}
-    frames = ((number, profile.stacks[number]) for number in sorted(used) if profile.stacks[number])
-    return {
-        number: _Stack(
-            first_of.get(stack[-1], stack[-1]), tuple(kept.intersection(_lines_of(first_of, stack)))
-        )
-        for number, stack in frames
-    }
-
-
-class _Sums(NamedTuple):
-    """Own and total weights by line."""
-
-    own: Counter[int]
-    total: Counter[int]
-
-
-def _add(weights: Iterable[tuple[int, int]], stacks: _Stacks, sums: _Sums) -> None:
-    """Add the weights of stacks, given as index and weight, to sums."""
-    by_weight: dict[int, list[_Stack]] = {}
-    for number, weight in weights:
-        if stack := stacks.get(number):
-            by_weight.setdefault(weight, []).append(stack)
-    for weight, of_weight in by_weight.items():
-        # Stacks of equal weight can be counted, which is fast.
-        own = Counter(stack.last for stack in of_weight)
-        total = Counter(chain.from_iterable([stack.lines for stack in of_weight]))
-        for sum_of, counts in zip(sums, (own, total), strict=True):
-            for number, times in counts.items():
-                sum_of[number] += weight * times
-
-
-class _Threads(NamedTuple):
-    """Sums by thread, of all samples and of those in which the thread waited."""
-
-    all: dict[int, _Sums]
-    waiting: dict[int, _Sums]
-
-    @classmethod
-    def of(cls, profile: Profile, stacks: _Stacks, waiting: Collection[int]) -> _Threads:
-        """Sum the weights of lines by thread."""
-        samples: dict[tuple[int, bool], list[tuple[int, int]]] = {}
-        for stack, thread, weight in profile.samples:
-            samples.setdefault((thread, stack in waiting), []).append((stack, weight))
-        threads = cls({}, {})
-        for (thread, waits), weights in sorted(samples.items()):
-            _add(weights, stacks, threads.all.setdefault(thread, _Sums(Counter(), Counter())))
-            if waits:
-                _add(weights, stacks, threads.waiting.setdefault(thread, _Sums(Counter(), Counter())))
-        return threads
+def _vectors_of_stacks(
+    profile: Profile, threads: Sequence[int], units: Sequence[int], waiting: Collection[int]
+) -> list[tuple[Stack, int]]:
+    """Return nonempty stacks with their weights by thread, followed by the waiting parts of these."""
+    working = dict(zip(threads, units, strict=False))
+    waited = {thread: unit + units[n + len(threads)] for n, (thread, unit) in enumerate(working.items())}
+    vectors: defaultdict[int, int] = defaultdict(int)
+    for number, thread, weight in profile.samples:
+        if thread in working:
+            vectors[number] += weight * (waited if number in waiting else working)[thread]
+    return [(stack, vector) for number, vector in vectors.items() if (stack := profile.stacks[number])]
 
 
 def _rows(
-    threads: _Threads, kept: Sequence[int], places: Mapping[int, tuple[int, int]], stated: Sequence[int]
+    kept: Sequence[int], of_threads: Mapping[int, Sequence[LineWeights]], stated: Sequence[int]
 ) -> list[LineWeights]:
     """Return the rows of the heaviest lines, of whole lines only; `stated` has totals that hold instead."""
     rows: list[LineWeights] = []
-    for number in kept:
-        of_line = list(_rows_of(threads, number, places[number]))
+    for frame in kept:
+        of_line = of_threads.get(frame, ())
         if stated:
-            of_line = [row._replace(total=stated[number]) for row in of_line]
+            of_line = [row._replace(total=stated[frame]) for row in of_line]
         if len(rows) + len(of_line) > MAX_ROWS:
             break
         rows += of_line
     return rows
-
-
-def _rows_of(threads: _Threads, number: int, place: tuple[int, int]) -> Iterator[LineWeights]:
-    for thread, sums in threads.all.items():
-        if total := sums.total[number]:
-            waits = threads.waiting.get(thread)
-            waited = (waits.own[number], waits.total[number]) if waits else (0, 0)
-            yield LineWeights(*place, thread, sums.own[number], total, *waited)
 
 
 def add_lines(columns: Columns, prefix: str, rows: Sequence[LineWeights]) -> None:

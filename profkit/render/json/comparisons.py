@@ -22,6 +22,7 @@ from profkit.render.views import memory_comparison
 from profkit.render.views.gate import Comparison, GateReport
 from profkit.render.views.header import MEMORY
 from profkit.render.views.sampled_comparison import diff_rows, headline, warnings_of
+from profkit.transforms.tables import function_lines
 
 COMPARISON_SCHEMA = "profkit.comparison/1"
 SAMPLED = "sampled"
@@ -50,7 +51,7 @@ def sampled_comparison_parts(comparison: SampledComparison, options: ReportOptio
         "a": _side(comparison.a),
         "b": _side(comparison.b),
         "call_s": None if comparison.call_s is None else compared_object(comparison.call_s),
-        "functions": [_function(function) for function in comparison.functions[: options.limit]],
+        "functions": _functions(comparison, options.limit),
         "calls": [dataclasses.asdict(row) for row in rows],
         "notes": [finding_object(note) for note in comparison.notes],
         "warnings": [{"sides": sides, "text": text} for sides, text in warnings_of(comparison)],
@@ -68,7 +69,13 @@ def _side(side: Side) -> dict[str, object]:
     return {"name": side.name, "samples": side.samples, "runs": [run_object(info) for info in side.runs]}
 
 
-def _function(function: FunctionComparison) -> dict[str, object]:
+def _functions(comparison: SampledComparison, limit: int | None) -> list[dict[str, object]]:
+    shown = comparison.functions[:limit]
+    lines = function_lines(comparison.both, [(function.name, function.file) for function in shown])
+    return [_function(function, lines[function.name, function.file]) for function in shown]
+
+
+def _function(function: FunctionComparison, line: int) -> dict[str, object]:
     own_s, total_s = (
         None
         if pair is None
@@ -78,7 +85,7 @@ def _function(function: FunctionComparison) -> dict[str, object]:
     return {
         "name": function.name,
         "file": function.file,
-        "line": function.line,
+        "line": line,
         "changed": function.changed,
         "self": compared_object(function.own),
         "total": compared_object(function.total),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 from profkit.model.profile import Frame, Node, Profile
 from profkit.model.run import Run
@@ -37,22 +37,32 @@ def library_test(own_file: str, frames: Iterable[Frame]) -> IsLibrary:
     return is_library
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReportSamples:
     """Samples that a report is about, and what its parts derive from them together."""
 
     profile: Profile
     """Those of the selected threads and activity."""
-    of_users: Profile
-    """Stacks without library frames."""
     functions: Functions
     """Functions of the frames."""
     waiting: frozenset[int]
     """Indexes of the stacks of waiting threads."""
     source: SourceLines
+    is_library: IsLibrary
+
+    @cached_property
+    def folded(self) -> Profile:
+        """Stacks with folded library frames."""
+        functions = None if self.profile.totals else self.functions
+        return fold_libraries(self.profile, self.is_library, functions)
+
+    @cached_property
+    def of_users(self) -> Profile:
+        """Stacks without library frames."""
+        return leave_out_libraries(self.profile, self.is_library, self.folded, self.functions)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """A run with what sums up its samples; `views.tables` has its tables."""
 
@@ -65,13 +75,18 @@ class Report:
     activity: ActivityWeights
     is_by_work: bool
     """Whether working comes before waiting: several threads were sampled, some of which may be idle."""
-    tree: Node
-    """Call tree; library frames are folded unless `show_all` is set."""
     tree_activity: Activity
     """Samples in the tree: of several threads, only the working ones, unless others are requested."""
     stated: bool
     """Whether totals are those of the run's file, a call graph, which the tree approximates."""
     is_library: IsLibrary
+
+    @cached_property
+    def tree(self) -> Node:
+        """Call tree; library frames are folded unless `show_all` is set."""
+        samples = self.samples
+        shown = samples.profile if self.options.show_all else samples.folded
+        return call_tree(only_active(shown, samples.waiting, self.tree_activity), samples.functions)
 
 
 def build_report(run: Run, options: ReportOptions, *, whole_tree: bool = False) -> Report:
@@ -88,18 +103,14 @@ def build_report(run: Run, options: ReportOptions, *, whole_tree: bool = False) 
     profile = shown.profile
     is_library = library_test(run.info.region.file, profile.frames)
     named = number_functions(profile.frames, by_line=bool(profile.totals))
-    folded = fold_libraries(profile, is_library, None if profile.totals else named)
-    of_users = leave_out_libraries(profile, is_library, folded, named)
-    of_tree = only_active(profile if options.show_all else folded, shown.waiting, shown.of_tree)
     return Report(
         run=run,
         options=options,
-        samples=ReportSamples(profile, of_users, named, shown.waiting, source),
+        samples=ReportSamples(profile, named, shown.waiting, source, is_library),
         scale=scale_of(profile),
         threads=thread_rows(everything, shown.waiting),
         activity=shown.activity,
         is_by_work=shown.by_work,
-        tree=call_tree(of_tree, named),
         tree_activity=shown.of_tree,
         stated=bool(profile.totals),
         is_library=is_library,

@@ -38,6 +38,7 @@ from profkit.render.views.sampled_comparison import (
     times,
     warnings_of,
 )
+from profkit.transforms.tables import function_lines
 
 _MAX_UNCHANGED = 5
 """Functions within noise that are shown after those that changed, the most different first."""
@@ -84,7 +85,8 @@ def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterato
         Cell(row.name, tone, more="" if one is row.own else "(total)")
         for row, one, tone in zip(rows, compared, tones, strict=True)
     ]
-    places = cells((place(row.file, row.line, comparison.cwd) for row in rows), Tone.FAINT)
+    lines = function_lines(comparison.both, [(row.name, row.file) for row in rows])
+    where = (place(row.file, lines[row.name, row.file], comparison.cwd) for row in rows)
     plain_times = cells((times(row.own_s) for row in rows), Tone.FAINT)
     bounded_times = cells((times(row.own_s, bounded=True) for row in rows), Tone.FAINT)
     own_times = [
@@ -105,7 +107,7 @@ def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterato
             ),
             *(own_times if any(row.own_s for row in rows) else []),
             Column("function", names, Role.NAME),
-            Column("where", places, Role.PLACE),
+            Column("where", cells(where, Tone.FAINT), Role.PLACE),
         ]
     )
     yield from _omitted(comparison.functions[len(rows) :])

@@ -67,6 +67,10 @@ class _Shares:
         return self.works + self.wants_gil + self.imports
 
 
+_Divided = tuple[Timeline, list[Charge], list[Timeline]]
+"""The main timeline of a selection, what it is charged to, and the other timelines."""
+
+
 class Summaries:
     """Summaries of a run, and of selections of its samples."""
 
@@ -81,16 +85,21 @@ class Summaries:
         """`profile` has the tables of all selections, and `waiting` its stacks that wait."""
         self._run, self._info, self._unit = run, run.info, profile.unit
         self._contradiction = cpu_contradiction(run, profile, waiting)
-        self._rules = Charging(profile.frames, is_library, line_of)
         self._waiting = {stack for stack in waiting if profile.state_of(stack) is not ThreadState.GIL}
         """Stacks that wait for something else than the GIL: what wants the GIL has work."""
+        self._rules = Charging(profile, self._waiting, is_library, line_of)
+        self._divided: tuple[Profile, _Divided] | None = None
+        """The last selection: that of an activity is often the whole of it."""
 
     def of(self, profile: Profile, activity: Activity, *, is_thread: bool = False) -> tuple[str, ...]:
         """Return the summary of selected samples: those of an activity, or of one thread."""
         if self._info.memory is not None or not self._unit.is_time:
             return tuple(self._of_counts(profile))
-        main = main_timeline(profile, self._info, is_selected=is_thread)
-        found, others = self._charges(main), other_timelines(profile, self._info, main)
+        if self._divided is None or self._divided[0] is not profile:
+            main = main_timeline(profile, self._info, is_selected=is_thread)
+            found = self._rules.charges(main.profile)
+            self._divided = profile, (main, found, other_timelines(profile, self._info, main))
+        main, found, others = self._divided[1]
         if activity is not Activity.ALL or is_thread:
             of_main = self._of_main(main, found, activity)
             return (*of_main, *self._of_others(main, found, others), *not_seen(self._info))
@@ -175,10 +184,7 @@ class Summaries:
     def _common_call(self, found: Sequence[Charge], main: Timeline) -> CommonCall | None:
         """Return the call that narrows the search down: it does not have nearly all time besides imports."""
         imports = sum(charge.weight for charge in found if charge.doing is Doing.IMPORTING)
-        return self._rules.common_call(main.profile, found[0], _NEARLY_ALL * (main.weight - imports))
-
-    def _charges(self, timeline: Timeline) -> list[Charge]:
-        return self._rules.charges(timeline.profile, self._waiting)
+        return found[0].common_call(_NEARLY_ALL * (main.weight - imports))
 
     def _scale(self, timeline: Timeline) -> Scale:
         return Scale(self._unit, timeline.weight, None)
@@ -206,7 +212,7 @@ class Summaries:
             if charge.waits_for not in OF_OTHER_THREADS or charge.weight < _HALF * main.weight:
                 continue
             for timeline in others[:_MOST_GROUPS]:
-                first = next(iter(self._charges(timeline)), None)
+                first = next(iter(self._rules.charges(timeline.profile)), None)
                 scale = self._scale(timeline)
                 if first is not None and first.is_program and _is_notable(first, scale):
                     each = "their time" if timeline.threads > 1 else "its time"
@@ -233,7 +239,7 @@ class Summaries:
             yield self._other(part, where)
 
     def _shares(self, timeline: Timeline) -> _Shares:
-        found = self._charges(timeline)
+        found = self._rules.charges(timeline.profile)
         imports = sum(charge.weight for charge in found if charge.doing is Doing.IMPORTING)
         busy = sum(s.weight for s in timeline.profile.samples if s.stack not in self._waiting)
         gil = timeline.weight_in(ThreadState.GIL)
@@ -273,7 +279,7 @@ class Summaries:
     def _of_counts(self, profile: Profile) -> Iterator[str]:
         """Yield the sentences about instructions, bytes and other counts."""
         info, scale = self._info, scale_of(profile)
-        found = self._rules.charges(profile, ())
+        found = self._rules.charges(profile)
         cost = value_phrase(profile.value) if profile.value is not None else f"the {scale.unit.value}"
         verb = "allocated" if info.memory is not None else "takes"
         if not found:
@@ -284,7 +290,7 @@ class Summaries:
         else:
             share = percent(scale.share(found[0].total), scale.total)
             said = f"{_named(found[0], info)} {verb} {share} of {cost}{_inside(found[0].end, 'mostly ')}"
-            call = self._rules.common_call(profile, found[0], _NEARLY_ALL * scale.total)
+            call = found[0].common_call(_NEARLY_ALL * scale.total)
             if call is not None and scale.share(found[0].total) <= _HALF:
                 at = _call(Frame(call.place.name, call.place.file, call.line), info)
                 said += f"; {at} has {percent(scale.share(call.total), scale.total)} with what it calls"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from profkit.model.profile import Frame, Profile, Thread, ThreadState
 from profkit.model.region import RegionKind
@@ -14,7 +15,7 @@ from profkit.transforms.tables import thread_rows
 MAIN_THREAD = "MainThread"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
     """Threads whose time is summed up together, and their samples."""
 
@@ -28,7 +29,7 @@ class Timeline:
     is_main_of_child: bool = False
     """Whether they are main threads of other processes than the recorded one."""
 
-    @property
+    @cached_property
     def weight(self) -> int:
         """Weight of all samples."""
         return self.profile.total_weight

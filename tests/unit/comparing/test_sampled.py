@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.comparing.sampled import MOST_RUNS, POWER, compare_sampled, runs_to_decide
-from profkit.comparing.shares import sliced, whole
+from profkit.comparing.shares import Sliced, whole
 from profkit.comparing.significance import LEVEL, Seen, Sides, compare_quantities
 from profkit.errors import UsageError
 from profkit.model.comparison import Change, Difference, Grade, SampledComparison
@@ -57,8 +57,12 @@ def test_processes_of_one_launch_do_not_confirm_a_difference() -> None:
 @given(filled, st.integers(2, 30))
 def test_slices_are_parts_of_the_whole(profile: Profile, count: int) -> None:
     all_of_it = whole(profile)
-    parts = sliced(profile, all_of_it.total, count)
+    sliced = Sliced.of(profile, count)
+    parts = sliced.shares(all_of_it.total)
     assert len(parts) == count
+    found = sliced.whole()
+    assert {one: share for one, share in found.own.items() if one in all_of_it.own} == all_of_it.own
+    assert {one: share for one, share in found.total.items() if share} == all_of_it.total
     for part in parts:
         assert sum(part.own.values()) <= 1 + 1e-9
     for function, share in all_of_it.total.items():
@@ -68,7 +72,7 @@ def test_slices_are_parts_of_the_whole(profile: Profile, count: int) -> None:
 
 def test_slices_are_in_the_order_of_the_samples_of_each_thread() -> None:
     profile = profile_of(("f:1", 10), ("g:1", 30))
-    parts = sliced(profile, whole(profile).total, 4)
+    parts = Sliced.of(profile, 4).shares(whole(profile).total)
     seen = [[name for (name, _), share in part.own.items() if share > 1e-9] for part in parts]
     assert seen == [["f"], ["g"], ["g"], ["g"]]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 
 from profkit.model.profile import Frame, Profile
-from profkit.transforms.charges import TOTALLED, Charge, Charging, Doing, Place
+from profkit.transforms.charges import Charge, Charging, Doing, Place
 from profkit.transforms.origin import OWN_CODE, is_library_file
 from profkit.transforms.trees import stack_weights
 from tests.support.profile_strategies import built, frame_of, profile_of, profiles
 
 
 def charges_of(profile: Profile, *waiting: int) -> list[Charge]:
-    return Charging(profile.frames, is_library_file, lambda file, line: None).charges(profile, waiting)
+    return Charging(profile, waiting, is_library_file, lambda file, line: None).charges(profile)
 
 
 def test_library_calls_are_charged_to_their_caller() -> None:
@@ -57,14 +57,14 @@ def test_every_sample_is_charged_once(profile: Profile) -> None:
     found = charges_of(profile)
     assert sum(charge.weight for charge in found) == weights
     assert all(charge.of_line <= charge.weight for charge in found)
-    assert all(charge.weight <= charge.total for charge in found[:TOTALLED])
+    assert all(charge.weight <= charge.total for charge in found)
     assert [charge.weight for charge in found] == sorted((charge.weight for charge in found), reverse=True)
 
 
 @given(profiles())
-def test_heaviest_charges_have_totals_of_functions_and_lines(profile: Profile) -> None:
+def test_charges_have_totals_of_functions_and_lines(profile: Profile) -> None:
     weights = stack_weights(profile)
-    for charge in charges_of(profile)[:TOTALLED]:
+    for charge in charges_of(profile):
         if charge.is_program:
             lines = {stack: [profile.frames[frame] for frame in profile.stacks[stack]] for stack in weights}
             with_function = {
@@ -83,7 +83,6 @@ def _is_of(place: Place, frame: Frame) -> bool:
 @given(profiles())
 def test_common_call_is_a_function_with_more_than_half(profile: Profile) -> None:
     weights = stack_weights(profile)
-    rules = Charging(profile.frames, is_library_file, lambda file, line: None)
     totals = {
         (name, file): sum(
             weight
@@ -97,6 +96,6 @@ def test_common_call_is_a_function_with_more_than_half(profile: Profile) -> None
     if top is not None:
         half, most = sum(weights.values()) / 2, sum(weights.values()) + 1
         possible = {key for key, total in totals.items() if total > half and (*key, 0) != top.place}
-        call = rules.common_call(profile, top, most)
+        call = top.common_call(most)
         assert (call is not None) == bool(possible)
         assert call is None or (call.place[:2] in possible and call.total == totals[call.place[:2]])

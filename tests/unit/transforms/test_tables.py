@@ -15,6 +15,7 @@ from profkit.transforms.tables import (
     function_lines,
     function_rows,
     function_table,
+    functions_seen,
     line_table,
     thread_rows,
 )
@@ -119,7 +120,11 @@ def test_equal_frames_of_a_table_are_one() -> None:
 
 @given(profiles())
 def test_lines_of_functions_are_those_of_their_rows(profile: Profile) -> None:
-    assert function_lines(profile) == {(row.name, row.file): row.line for row in function_rows(profile)}
+    lines = {(row.name, row.file): row.line for row in function_rows(profile)}
+    assert functions_seen(profile) == set(lines)
+    assert function_lines(profile, lines) == lines
+    some = list(lines)[::2]
+    assert function_lines(profile, some) == {function: lines[function] for function in some}
 
 
 @given(profiles())

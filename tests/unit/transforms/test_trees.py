@@ -11,7 +11,7 @@ from profkit.model.profile import Frame, Node, Profile
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_libraries, leave_out_libraries
 from profkit.transforms.trees import (
-    by_weight,
+    Vectors,
     call_tree,
     children_once,
     sort_stacks,
@@ -209,14 +209,17 @@ THINGS = st.lists(st.tuples(st.frozensets(st.integers(0, 5)), st.integers(0, 4))
 
 @given(THINGS)
 def test_each_part_has_the_weight_of_its_things(things: list[tuple[frozenset[int], int]]) -> None:
-    expected: Counter[int] = Counter()
-    for parts, weight in things:
-        for part in parts:
-            expected[part] += weight
-    assert sum_parts(by_weight(things), lambda parts: parts) == dict(expected)
+    expected = [sum(weight for parts, weight in things if part in parts) for part in range(6)]
+    assert sum_parts(things, lambda parts: parts, 6) == expected
 
 
-def test_weights_may_be_fractions() -> None:
-    groups = by_weight([("ab", 0.5), ("bc", 0.25), ("b", 0.5)])
-    assert groups == {0.5: ["ab", "b"], 0.25: ["bc"]}
-    assert sum_parts(groups, lambda text: map(ord, text)) == {ord("a"): 0.5, ord("b"): 1.25, ord("c"): 0.25}
+def test_a_part_that_does_not_count_is_the_last() -> None:
+    assert sum_parts([((0, -1), 2), ((-1,), 3)], lambda parts: parts, 2) == [2, 5]
+
+
+@given(st.lists(st.lists(st.integers(-(2**70), 2**70), min_size=3, max_size=3), max_size=8))
+def test_vectors_add_up_element_by_element(added: list[list[int]]) -> None:
+    vectors = Vectors.that_hold((weight for weights in added for weight in weights), 3)
+    units = vectors.units()
+    total = sum(weight * unit for weights in added for weight, unit in zip(weights, units, strict=True))
+    assert vectors.elements(total) == [sum(weights[n] for weights in added) for n in range(3)]

@@ -17,7 +17,7 @@ Pair = tuple[Estimate, Estimate]
 
 
 def function(share: Compared, time_s: Pair | None) -> FunctionComparison:
-    return FunctionComparison("f", "a.py", 3, share, share, time_s, time_s)
+    return FunctionComparison("f", "a.py", share, share, time_s, time_s)
 
 
 @pytest.mark.parametrize(
