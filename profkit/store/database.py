@@ -78,6 +78,14 @@ MIGRATIONS = (
     ),
     # Traces of torch.profiler as JSON, and the file about the last call; both compressed. Usually no row.
     Migration("002 traces", (_part(TRACES, "document", "file"),)),
+    # The job of a sampled run, empty if it has none: most runs are then not in the index.
+    Migration(
+        "003 jobs",
+        (
+            f"ALTER TABLE {RUNS} ADD COLUMN job TEXT NOT NULL DEFAULT ''",
+            f"CREATE INDEX ix_{RUNS}_job ON {RUNS} (job, started_ns) WHERE job <> ''",
+        ),
+    ),
 )
 """Migrations in the order in which they are applied. Only append to them."""
 
