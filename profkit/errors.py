@@ -311,18 +311,6 @@ class NoRunsToMerge(RunNotFound):
         )
 
 
-class JobNotFound(RunNotFound):
-    """No job has the requested name, and no run of one has this id or label."""
-
-    def __init__(self, wanted: str | None) -> None:
-        which = "there is no job in the store" if wanted is None else f"no job matches {wanted!r}"
-        ProfkitError.__init__(
-            self,
-            f"{which}; `profkit list --jobs` shows all: of processes that torchrun, mpirun or srun started, "
-            "or that have the variable PROFKIT_JOB",
-        )
-
-
 class StoreEmpty(RunNotFound):
     """The store has no runs yet."""
 

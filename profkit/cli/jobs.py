@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from profkit.cli.output import say
 from profkit.cli.workspace import Workspace
-from profkit.errors import JobNotFound, RunNotFound, UsageError
+from profkit.errors import ProfkitError, RunNotFound, UsageError
 from profkit.model.measurement import AnyInfo
 from profkit.model.region import MEMRAY
 from profkit.model.run import RunInfo
@@ -15,6 +15,18 @@ from profkit.render.escape import short
 from profkit.render.formatting import count
 
 _NAMED = 3
+
+
+class JobNotFound(RunNotFound):
+    """No job has the requested name, and no run of one has this id or label."""
+
+    def __init__(self, wanted: str | None) -> None:
+        which = "there is no job in the store" if wanted is None else f"no job matches {wanted!r}"
+        ProfkitError.__init__(
+            self,
+            f"{which}; `profkit list --jobs` shows all: of processes that torchrun, mpirun or srun started, "
+            "or that have the variable PROFKIT_JOB",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,16 +113,24 @@ def _step(environ: _Environ) -> str:
     return f"{job}.{step}" if job and step else ""
 
 
+def _of_slurm(environ: _Environ, _starter: _Starter) -> str:
+    return _step(environ)
+
+
 def _is_no_step(environ: _Environ) -> bool:
     """Return whether there is no step, or only one of a single task: a shell in which anything may run."""
-    return not _step(environ) or environ.get("SLURM_STEP_NUM_TASKS", environ.get("SLURM_NTASKS")) == "1"
+    return not _step(environ) or environ.get("SLURM_STEP_NUM_TASKS") == "1"
 
 
 _LAUNCHERS = (
     _Launcher("RANK", "LOCAL_RANK", "WORLD_SIZE", _of_torch),
     _Launcher("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", _of_openmpi),
     _Launcher(
-        "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", lambda environ, _: _step(environ), _is_no_step
+        "SLURM_PROCID",
+        "SLURM_LOCALID",
+        "SLURM_STEP_NUM_TASKS",
+        lambda environ, _: _step(environ),
+        _is_no_step,
     ),
     _Launcher("PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", _of_mpi),
 )

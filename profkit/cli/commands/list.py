@@ -10,7 +10,7 @@ from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.versions import several_regions
 from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
-from profkit.errors import JobNotFound, SpoolUnavailable, UsageError
+from profkit.errors import SpoolUnavailable, UsageError
 from profkit.model.session import UnprofiledGroup, grouped
 
 _LIMIT = 20
@@ -55,6 +55,7 @@ def list_command(
 
 
 def _list_jobs(config: Config, limit: int, showing: Showing) -> None:
+    from profkit.cli.jobs import JobNotFound
     from profkit.render.views.jobs import job_rows
 
     with open_workspace(config) as workspace:

@@ -229,6 +229,11 @@ def of_merged_runs(_: Path) -> Iterator[Note]:
     old = replace(made_run(process=replace(PROCESS, python="3.11.2")), profile=builder.build(period_ns=1e7))
     new = made_run(process=replace(PROCESS, python="3.12.1"))
     yield from merge_runs([old, new]).info.notes
+    jobs = [
+        replace(run, info=replace(run.info, process=replace(run.info.process, member=Member(job))))
+        for job, run in (("a", old), ("b", new))
+    ]
+    yield from merge_runs(jobs).info.notes
 
 
 PRODUCERS = (
