@@ -33,7 +33,7 @@ from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Merged, RunInfo
-from profkit.model.session import ChildUsage, ResourcePoint, SessionState
+from profkit.model.session import ChildUsage, Member, ResourcePoint, SessionState
 from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
 from profkit.render.views.notes import NOTES, note_text
