@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.options import limit_option
+from profkit.cli.options import limit_option, rare_option
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.versions import several_regions
@@ -21,7 +21,7 @@ _FORMATS = ("text", "json")
 @click.option(
     "--label", metavar="LABEL", shell_complete=complete_label, help="List only runs with this label."
 )
-@click.option("--jobs", "are_jobs", is_flag=True, help="List jobs of several processes, with their ranks.")
+@rare_option("--jobs", "are_jobs", is_flag=True, help="List jobs of several processes, with their ranks.")
 @limit_option("Maximum number of runs, newest first.  [default: 20, in JSON all]")
 @showing_options(_FORMATS)
 @click.pass_obj

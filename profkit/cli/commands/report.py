@@ -165,8 +165,8 @@ def _last(infos: Sequence[RunInfo]) -> str:
     "--session", "sessions", multiple=True, metavar="ID",
     help="Merge the label's runs of this session; may be repeated.",
 )  # fmt: skip
-@click.option(
-    "--job", "is_job", is_flag=True, help="Merge all ranks of a job; RUN is its name.  [default: newest]"
+@rare_option(
+    "--job", "is_job", is_flag=True, help="Merge the ranks of a job: RUN is its name.  [default: newest]"
 )
 @value_option("Value of a memory run to show.  [default: peak; pages show all]")
 @click.option(

@@ -14,7 +14,7 @@ import click
 
 from profkit.calls.options import MEMORY
 from profkit.cli.failures import FAILURES, report_failure
-from profkit.cli.options import sampling_options
+from profkit.cli.options import rare_option, sampling_options
 from profkit.cli.output import say, write, write_message
 from profkit.cli.program_arguments import CommandLine, ProgramCommand
 from profkit.cli.program_modes import (
@@ -71,7 +71,7 @@ _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
     "--torch-compile", is_flag=True,
     help="Also make a run of each phase of each compilation by torch, and report them.",
 )  # fmt: skip
-@click.option(
+@rare_option(
     "--print-environment", is_flag=True,
     help="Run nothing; print a shell's commands after which each Python profiles its program.",
 )  # fmt: skip
