@@ -154,9 +154,8 @@ class Store:
 
     def jobs(self, beginning: str = "", limit: int | None = None) -> tuple[str, ...]:
         """Return the names of jobs that begin with a text, newest first, at most `limit`."""
-        condition, values = "job <> ''", ()
-        if beginning:
-            condition, values = f"{condition} AND job LIKE ? ESCAPE '/'", (_pattern(beginning),)
+        condition = "job <> ''" + (" AND job LIKE ? ESCAPE '/'" if beginning else "")
+        values = (_pattern(beginning),) if beginning else ()
         order = "GROUP BY job ORDER BY max(started_ns) DESC, job" + (
             "" if limit is None else f" LIMIT {limit}"
         )
