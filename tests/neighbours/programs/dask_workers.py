@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import time
 
-from colours import green
 from distributed import Client, LocalCluster
-
-from profkit import profile
-
-
-@profile(label="task")
-def task(number: int) -> int:
-    green(0.2)
-    return number
+from profiled_task import task
 
 
 def main() -> None:

@@ -5,15 +5,7 @@ from __future__ import annotations
 import time
 
 import ray
-from colours import green
-
-from profkit import profile
-
-
-@profile(label="task")
-def task(number: int) -> int:
-    green(0.2)
-    return number
+from profiled_task import task
 
 
 class Worker:
