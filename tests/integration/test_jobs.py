@@ -125,6 +125,16 @@ def test_the_switch_survives_shells_and_programs(tmp_path: Path, depth: int) -> 
     assert len({run["process"]["launch"] for run in kept}) == 1
 
 
+def test_a_launcher_in_python_without_each(tmp_path: Path) -> None:
+    """It is the first Python, which removes the switch: a note says how to profile what it starts."""
+    launcher = tmp_path / "torchrun"
+    launcher.write_text(f"#!{sys.executable}\n{WORK}")
+    launcher.chmod(0o755)
+    done = profkit(tmp_path, "run", "--", "./torchrun")
+    assert "only torchrun itself was profiled; `profkit run --each` profiles what it starts" in done.stderr
+    assert "itself was profiled" not in profkit(tmp_path, "run", "--each", "--", "./torchrun").stderr
+
+
 def test_a_program_alone_has_its_report_as_without_each(tmp_path: Path) -> None:
     (tmp_path / "work.py").write_text(WORK)
     report = each(tmp_path, sys.executable, "work.py")

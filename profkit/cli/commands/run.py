@@ -53,6 +53,8 @@ _WHY_NOT = (
     "no Python in it has read PYTHONPATH, which its options -I and -E forbid; leave them out, or check that "
     "the command starts Python"
 )
+_LAUNCHERS = frozenset({"torchrun", "torch.distributed.run", "accelerate", "deepspeed"})
+"""Names of launchers that are Python programs: without --each, they alone are profiled."""
 _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
 
 
@@ -188,6 +190,11 @@ def _profile(
         why_not = _WHY_NOT_TRACKED if options.get(MODE) == MEMORY else _WHY_NOT
         try:
             _show(launch, shown, config, why_not)
+            if not launch.each and line.name in _LAUNCHERS:
+                say(
+                    "note",
+                    f"only {line.name} itself was profiled; `profkit run --each` profiles what it starts",
+                )
         except FAILURES as error:
             report_failure(error)  # the exit code is the program's
     end_as(exit_code)
