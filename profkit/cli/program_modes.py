@@ -36,7 +36,7 @@ _MODES_OF = {
     **dict.fromkeys(
         ("rate", "sampler", "nonblocking", "native", "gil", "async_stacks", "torch_compile"), _SAMPLING
     ),
-    "print_environment": _SAMPLING | _TRACKING,
+    **dict.fromkeys(("each", "print_environment"), _SAMPLING | _TRACKING),
     "python_allocators": _TRACKING,
     "subprocesses": _SAMPLING | _COUNTING,
     **dict.fromkeys(("precision", "min_run_time", "max_time"), _TIMING),

@@ -84,6 +84,17 @@ def _format_of(file: Path | None) -> str:
     return FORMAT_OF_SUFFIX.get(suffix) or format_of(file, FORMAT_OF_SUFFIX)
 
 
+def write_merged(infos: Sequence[RunInfo], output: Output, workspace: Workspace) -> None:
+    """Write the merged report of several processes; raises as `write_report`."""
+    from profkit.comparing.merged_runs import merge_runs
+
+    if output.format not in SAMPLED.formats:
+        export_runs(list(workspace.load_sampled(infos)), output.format, output.file)
+        write_message([f"wrote {visible(str(output.file))}"])
+    else:
+        write_run(merge_runs(workspace.load_sampled(infos)), output)
+
+
 def write_report(info: RunInfo, output: Output, workspace: Workspace) -> None:
     """Write the report of a program's run; raises UsageError, DamagedFile and ReaderGone."""
     is_report = output.format in SAMPLED.formats

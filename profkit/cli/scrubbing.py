@@ -22,7 +22,7 @@ from profkit.model.notes import Note
 from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, Run, RunInfo
-from profkit.model.session import AwaitTime, ProcessInfo, SamplerPlan
+from profkit.model.session import AwaitTime, Member, ProcessInfo, SamplerPlan
 from profkit.transforms.origin import from_import_root, is_child_file
 
 if TYPE_CHECKING:
@@ -180,7 +180,9 @@ _RULES: Mapping[type, Mapping[str, _Rule]] = {
     Note: {"figures": lambda scrubber, figures: tuple((name, scrubber.scrubbed(it)) for name, it in figures)},
     ProcessInfo: {
         **dict.fromkeys(("host", "cwd", "seal", "launch"), _NO_TEXT), "argv": _NOTHING, "recorder": _NOTHING,
+        "member": _EACH,
     },
+    Member: {"job": _NO_TEXT, "worker": _NO_TEXT},
     Region: {
         "key": _EACH, "file": _FILE, "tags": _EACH, "user": _NO_TEXT, "env": _NOTHING,
         "expected": lambda scrubber, place: place and (place[0], scrubber.file(place[1])),

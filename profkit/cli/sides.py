@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.cli.files import runs_of_file
+from profkit.cli.jobs import job_runs
 from profkit.cli.workspace import Workspace, current_folder, nothing_recorded, open_workspace
 from profkit.comparing.selection import Selection, left_out_findings, select_alike
 from profkit.config import Config
@@ -143,6 +144,11 @@ class Sides:
         completed = [one for label in labels for one in self._completed(label, infos)]
         name = labels[0] if len(labels) == 1 else f"{len(infos)} statements"
         return Side(f"{name}, newest", tuple(self.workspace.load(info) for info in completed))
+
+    def job(self, text: str | None) -> Side:
+        """Return the ranks of a job, of the newest one without a text; raises JobNotFound and UsageError."""
+        infos = job_runs(self.workspace, text).merged
+        return Side(text or infos[0].process.member.job, tuple(self.workspace.load_sampled(infos)))
 
     def newest_of(self, label: str) -> Side:
         """Return the newest run of a label, with all of its batch if it was measured."""

@@ -122,6 +122,18 @@ class Workspace:
         live.sort(key=lambda info: -info.started_ns)
         return (*live, *self.store.runs(label, limit))[:limit]
 
+    def jobs(self, beginning: str = "", limit: int | None = None) -> tuple[str, ...]:
+        """Return the names of jobs that begin with a text, newest first, at most `limit`."""
+        live = sorted((run.info for run in self.recording), key=lambda info: -info.started_ns)
+        names = (info.process.member.job for info in live)
+        found = (name for name in names if name and name.startswith(beginning))
+        return tuple(dict.fromkeys((*found, *self.store.jobs(beginning, limit))))[:limit]
+
+    def job(self, name: str) -> tuple[RunInfo, ...]:
+        """Return the runs of a job, first those that are being recorded."""
+        live = [run.info for run in self.recording if run.info.process.member.job == name]
+        return (*live, *self.store.job(name))
+
 
 _LONGEST_END_S, _POLL_S = 5.0, 0.01
 

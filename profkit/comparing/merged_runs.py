@@ -50,6 +50,9 @@ def merge_runs(runs: Iterable[Run]) -> Run:
     processes = _by_process(summed)
     profiles = [one.profile for one in _with_names_of_hosts(processes) if one.profile is not None]
     infos = tuple(run.info for run in summed)
+    jobs = {info.process.member.job for info in infos} - {""}
+    if len(jobs) > 1:
+        notes = (Note.of(NoteCode.JOBS_MERGED, jobs=len(jobs)), *notes)
     return Run(
         info=replace(_merged_info(infos), notes=notes),
         profile=merge_profiles(profiles) if profiles else None,

@@ -90,6 +90,7 @@ class NoteCode(enum.Enum):
     OTHER_CODE = "other-code"  # run, started_ns, more
     MORE_SAMPLES = "more-samples"  # label, samples, all_samples, runs; or runs_at_least instead of runs
     COMPREHENSIONS_INLINED = "comprehensions-inlined"
+    JOBS_MERGED = "jobs-merged"  # jobs
     RUN_FAILED = "run-failed"  # detail
     MORE_NOTES = "more-notes"  # notes
 

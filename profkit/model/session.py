@@ -29,6 +29,20 @@ class SessionState(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """A process's place in a job of several processes, as its launcher or runtime says it."""
+
+    job: str = ""
+    """Name of the job; empty if the process belongs to none."""
+    rank: int | None = None
+    local_rank: int | None = None
+    world_size: int | None = None
+    """Number of ranks of the job."""
+    worker: str = ""
+    """Name of the worker in a runtime without ranks, such as Dask or Ray."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessInfo:
     """The profiled process and its environment."""
 
@@ -48,6 +62,7 @@ class ProcessInfo:
     """Id of the `profkit run` that started the process; empty if none did."""
     recorder: tuple[int, ...] = field(default=(), metadata={"later": True})
     """Pid and start in ticks of the process that records this one; empty if it records itself."""
+    member: Member = field(default=Member(), metadata={"later": True})
 
 
 _CONSISTENT = frozenset({"cpython", "inprocess", CALLS_ONLY, MEMRAY})

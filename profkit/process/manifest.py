@@ -13,6 +13,7 @@ from pathlib import Path
 from profkit.config import CONFIG
 from profkit.model.session import ProcessInfo
 from profkit.process.guard import reraise_signal_error, suppressed
+from profkit.process.membership import own_member
 from profkit.process.procfs import start_ticks
 from profkit.process.redaction import secret_rule
 from profkit.version import VERSION
@@ -109,6 +110,7 @@ def process_info() -> ProcessInfo:
         profkit=VERSION,
         git_commit=git_commit(cwd),
         launch=CONFIG.launch,
+        member=own_member(),
     )
     return sealed(process, key_file())
 

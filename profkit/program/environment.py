@@ -41,13 +41,20 @@ _OFF = ("", "0", "false", "no", "off")
 
 
 def launching(
-    environ: Mapping[str, str], options: ProgramOptions, launch: str, *, compilations: bool = False
+    environ: Mapping[str, str],
+    options: ProgramOptions,
+    launch: str,
+    *,
+    compilations: bool = False,
+    each: bool = False,
 ) -> dict[str, str]:
-    """Return an environment in which Python profiles its program; `launch` becomes part of its runs.
+    """Return an environment in which Python, or `each` Python below it, profiles its program.
+
+    `launch` becomes part of the runs.
 
     Raises UsageError for invalid options.
     """
-    return {**environ, **switch(environ, options, compilations=compilations), LAUNCH: launch}
+    return {**environ, **switch(environ, options, compilations=compilations, each=each), LAUNCH: launch}
 
 
 def switch(

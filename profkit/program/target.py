@@ -16,6 +16,7 @@ from profkit.model.session import ProcessInfo
 from profkit.process import procfs
 from profkit.process.child import capture
 from profkit.process.manifest import git_commit, key_file, sealed
+from profkit.process.membership import read_member
 from profkit.process.redaction import secret_rule
 from profkit.program.environment import program_of
 from profkit.samplers.base import Sampler
@@ -70,6 +71,7 @@ def find_target(pid: int) -> Target:
         profkit=VERSION,
         git_commit=git_commit(Path(cwd)) if cwd else None,
         recorder=(os.getpid(), procfs.start_ticks(os.getpid()) or 0),
+        member=read_member(pid),
     )
     script, name = program_of(argv, cwd)
     return Target(sealed(process, key_file()), script, name, reader)

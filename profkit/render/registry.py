@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from profkit.model.run import Run
     from profkit.render.document import Document
     from profkit.render.views.gate import GateReport
+    from profkit.render.views.jobs import JobRow
 
 T = TypeVar("T")
 Renderer: TypeAlias = Callable[[T, ReportOptions, Terminal], str]
@@ -115,6 +116,7 @@ PROFILED_TESTS: Kind[ProfiledTests] = Kind("profiled tests", "views.profiled_tes
 COMPILATIONS: Kind[Compilations] = Kind("compilations", "views.compilations:compilations")
 """The compilations of a process."""
 
+LISTED_JOBS: Kind[Sequence[JobRow]] = Kind("listed jobs", "views.jobs:listed_jobs")
 LISTED_RUNS: Kind[Sequence[AnyInfo]] = Kind("listed runs", "views.runs:listed_runs")
 
 FORMATS = ("text", "json", "markdown", "html", "svg")

@@ -12,6 +12,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region
 from profkit.model.session import CallDelta, Ending, Lines, Manifest, Segment
 from profkit.process.guard import reraise_signal_error, suppressed
+from profkit.process.membership import updated
 from profkit.session.counters import Counters, forget_gone
 from profkit.store import spool as files
 from profkit.store.clearing import remove_folder
@@ -77,7 +78,8 @@ class SessionRecord:
 
     def save(self) -> None:
         """Write the manifest; if the disk is full, write that into the reserve and raise OSError."""
-        self._manifest = replace(self._manifest, lines=self._lines)
+        process = updated(self._manifest.process)
+        self._manifest = replace(self._manifest, lines=self._lines, process=process)
         try:
             if not self._has_reserve:
                 make_reserve(self.folder)

@@ -22,6 +22,7 @@ from profkit.model.session import (
     ThreadName,
 )
 from profkit.process.guard import reraise_signal_error, suppressed
+from profkit.process.membership import updated
 from profkit.process.prctl import DumpableState
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import FROM_INSIDE, Attachment, await_state, kill_stopped
@@ -299,10 +300,12 @@ class Session(SessionRecord):
             self._say(f"samples are lost: {failure_at_stop}")
 
     def write_resources(self, names: Iterable[ThreadName] = (), *, is_last: bool = False) -> None:
-        """Record what the process and its children use now, and names of its threads."""
+        """Record what the process and its children use now, names of its threads, and a rank that is new."""
         if (point := self._meter.point(is_last=is_last)) is not None:
             self.append((point,))
         self.append(tuple(names))
+        if (process := updated(self._manifest.process)) != self._manifest.process:
+            self.change(process=process)
 
     def sleep(self, policy: Policy) -> None:
         """Stop sampling until the next call."""

@@ -84,6 +84,14 @@ MIGRATIONS = (
         "003 columns",
         (f"ALTER TABLE {PROFILES} RENAME COLUMN pprof TO profile", _part(TURNS, "turns")),
     ),
+    # The job of a sampled run, empty if it has none: most runs are then not in the index.
+    Migration(
+        "004 jobs",
+        (
+            f"ALTER TABLE {RUNS} ADD COLUMN job TEXT NOT NULL DEFAULT ''",
+            f"CREATE INDEX ix_{RUNS}_job ON {RUNS} (job, started_ns) WHERE job <> ''",
+        ),
+    ),
 )
 """Migrations in the order in which they are applied. Only append to them."""
 

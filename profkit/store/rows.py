@@ -90,7 +90,11 @@ def run_of(
 
 def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
     document = json.dumps(to_json(info))
-    return info.id, searchable(session), searchable(info.label), info.started_ns, schema, document
+    job = info.process.member.job if isinstance(info, RunInfo) else ""
+    return (
+        info.id, searchable(session), searchable(info.label), info.started_ns, schema, document,
+        searchable(job),
+    )  # fmt: skip
 
 
 def _profile(run_id: str, kept: Kept | None, in_order: bool) -> Profile | None:

@@ -156,6 +156,23 @@ class Store:
         """Return the sampled runs of a session, in the order in which their regions started."""
         return tuple(info for info in self._of_session(session) if isinstance(info, RunInfo))
 
+    def jobs(self, beginning: str = "", limit: int | None = None) -> tuple[str, ...]:
+        """Return the names of jobs that begin with a text, newest first, at most `limit`."""
+        condition = "job <> ''" + (" AND job LIKE ? ESCAPE '/'" if beginning else "")
+        values = (_pattern(beginning),) if beginning else ()
+        order = "GROUP BY job ORDER BY max(started_ns) DESC, job" + (
+            "" if limit is None else f" LIMIT {limit}"
+        )
+        with self._database.reading() as connection:
+            found = connection.execute(f"SELECT job FROM {RUNS} WHERE {condition} {order}", *values)
+        return tuple(job for (job,) in found)
+
+    def job(self, job: str) -> tuple[RunInfo, ...]:
+        """Return the runs of the job with exactly this name, newest first."""
+        with self._database.reading() as connection:
+            found = self._readable(connection, "job <> '' AND job = ?", searchable(job))
+        return tuple(info for info in found if isinstance(info, RunInfo))
+
     def _of_session(self, session: str) -> list[AnyInfo]:
         with self._database.reading() as connection:
             found = self._readable(connection, "session = ?", searchable(session))
@@ -307,8 +324,13 @@ def _matching(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
     for column in ("id", "label"):
         if exact := _newest(connection, f"{column} = ?", text, limit=1):
             return exact
-    beginning = "".join(f"/{character}" if character in "/%_" else character for character in text)
-    return _newest(connection, "id LIKE ? ESCAPE '/'", f"{beginning}%", limit=_SHOWN)
+    return _newest(connection, "id LIKE ? ESCAPE '/'", _pattern(wanted), limit=_SHOWN)
+
+
+def _pattern(beginning: str) -> str:
+    """Return a pattern of LIKE for texts that begin with this one; `/` escapes its other characters."""
+    text = searchable(beginning)
+    return "".join(f"/{character}" if character in "/%_" else character for character in text) + "%"
 
 
 def _latest_labels(connection: Connection) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ MARKS = {
     "notebook": [pytest.mark.neighbours],
     "ci-gate": [pytest.mark.valgrind, pytest.mark.full],
     "compile-times": [pytest.mark.torch, pytest.mark.full],
-    "many-workers": [pytest.mark.full],
+    "many-workers": [pytest.mark.torch, pytest.mark.full],
 }
 
 

@@ -15,7 +15,9 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
+from profkit.model.session import Member
 from profkit.store.database import MIGRATIONS
+from profkit.store.rows import searchable
 from profkit.store.runs import Store, open_store
 from tests.support.example_measured_runs import failed_run, measured_run
 from tests.support.example_measurements import COUNTS
@@ -29,7 +31,7 @@ TABLES = {
     "profkit_migrations": {"name": "TEXT", "applied_ns": "BIGINT"},
     "profkit_runs": {
         "id": "TEXT", "session": "TEXT", "label": "TEXT", "started_ns": "BIGINT", "schema": "TEXT",
-        "document": "TEXT",
+        "document": "TEXT", "job": "TEXT",
     },
     "profkit_profiles": {**RUN, "profile": "BLOB"},
     "profkit_resources": {**RUN, "points": "BLOB"},
@@ -39,7 +41,7 @@ TABLES = {
     "profkit_removed": RUN,
 }  # fmt: skip
 """Columns of each table, and their types."""
-INDEXED = {("session",), ("label",), ("started_ns",)}
+INDEXED = {("session",), ("label",), ("started_ns",), ("job", "started_ns")}
 
 Made = Callable[..., AnyRun]
 """From an id, a label, a start, and a session or batch."""
@@ -315,6 +317,32 @@ class StoreSuite:
             keys = [key["referred_table"] for key in found.get_foreign_keys(table)]
             assert keys == (["profkit_runs"] if "run" in wanted and len(wanted) > 1 else [])
         engine.dispose()
+
+    def test_jobs(self, store: Store) -> None:
+        names = [("a_1", 100), ("a_2", 300), ("b%", 200), ("", 400), (ODD_LABEL, 50)]
+        for number, (job, started_ns) in enumerate(names):
+            run = run_of(f"{number:010x}", started_ns=started_ns)
+            process = replace(run.info.process, member=Member(job, 0, 0, 2))
+            store.add([replace(run, info=replace(run.info, process=process))])
+        assert store.jobs() == ("a_2", "b%", "a_1", searchable(ODD_LABEL))
+        assert store.jobs("a_") == ("a_2", "a_1")
+        assert store.jobs("_") == store.jobs("%") == ()
+        assert store.jobs("a", limit=1) == ("a_2",)
+        assert ids(store.job("a_1")) == ["0000000000"]
+        assert ids(store.job(ODD_LABEL)) == ["0000000004"]
+        assert store.job("") == store.job("a") == ()
+
+    def test_a_store_of_an_earlier_profkit_gets_jobs(self, url: str) -> None:
+        with open_store(url) as store:
+            store.add([run_of("0123456789")])
+        for statement in (
+            "drop index ix_profkit_runs_job", "alter table profkit_runs drop column job",
+            "delete from profkit_migrations where name = '004 jobs'",
+        ):  # fmt: skip
+            self.execute(url, statement)
+        with open_store(url) as store:
+            assert ids(store.runs()) == ["0123456789"]
+            assert store.jobs() == ()
 
     def test_migrations_are_recorded_once(self, url: str) -> None:
         for _ in range(2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import json
 import os
 import re
 import shutil
@@ -218,6 +219,26 @@ def test_each_rank_keeps_a_run(tmp_path: Path, variables: dict[str, str], launch
     did = launch_both(tmp_path, launcher.command, variables)
     assert did[-1] == "exit code: 0", did
     check_runs(tmp_path / "profiled", launcher.runs)
+
+
+def test_all_ranks_are_in_one_report(tmp_path: Path, variables: dict[str, str], launcher: Launcher) -> None:
+    """Of one job, with the ranks that the launcher gave its processes, and never those of another job."""
+    folder, names = tmp_path / "profiled", []
+    for _ in range(2):
+        command = [sys.executable, "-m", "profkit", "run", "--each", "-o", "report.json", "--"]
+        did = launch(folder, [*command, *launcher.command], variables)
+        assert did[-1] == "exit code: 0", did
+        report = json.loads((folder / "report.json").read_text())
+        ranks = {run["rank"]: run["job"] for run in report["merged"]["runs"]}
+        assert sorted(ranks) == [0, 1], did
+        names += set(ranks.values())
+        assert report["run"]["label"] == "rank.py"
+    first, second = names
+    assert first != second
+    kept = [run for run in listed(folder) if run["label"] == "rank.py"]
+    places = sorted((run["process"]["member"]["job"], run["process"]["member"]["rank"]) for run in kept)
+    assert places == sorted((name, rank) for name in names for rank in (0, 1))
+    assert {run["process"]["member"]["world_size"] for run in kept} == {2}
 
 
 def test_ranks_that_fail_keep_runs(tmp_path: Path, variables: dict[str, str], launcher: Launcher) -> None:

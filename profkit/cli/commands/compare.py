@@ -13,7 +13,7 @@ import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import limit_option, value_option
+from profkit.cli.options import limit_option, rare_option, value_option
 from profkit.cli.output import write_message
 from profkit.cli.report_output import Showing, showing_options, source_root_option
 from profkit.cli.workspace import complete_run, current_folder
@@ -149,6 +149,7 @@ def refuse_language(options: MeasureOptions) -> None:
 @click.option(
     "--git", nargs=2, metavar="REV REV", help="Measure STMT at two commits, alternating, and compare them."
 )
+@rare_option("--job", "is_job", is_flag=True, help="A and B are names of jobs: compare all their ranks.")
 @showing_options(SAMPLED_COMPARISON.formats)
 @source_root_option()
 @value_option("Value of memory runs by which functions are compared.  [default: peak]")
@@ -165,6 +166,7 @@ def compare_command(
     limit: int | None,
     source_root: Path | None,
     value: Value | None,
+    is_job: bool,
     **given: object,
 ) -> int:
     """Compare two sets of runs and report significant differences.
@@ -184,6 +186,8 @@ def compare_command(
             "only the page of two sampled runs shows source", "leave out --source-root, or add --html"
         )
     if ab is not None or git is not None:
+        if is_job:
+            raise UsageError("--ab and --git measure, and --job compares samples", "leave out --job")
         if value is not None:
             raise UsageError("--ab and --git measure no memory", "leave out --value")
         return _measured(config, sides, ab, git, given, showing, shown)
@@ -193,15 +197,17 @@ def compare_command(
         )
     if len(sides) != 2:
         raise UsageError(f"a comparison has two sides, not {len(sides)}", "give two runs, or --ab, or --git")
-    _workspace(config, (sides[0], sides[1]), showing, shown)
+    _workspace(config, (sides[0], sides[1]), showing, shown, are_jobs=is_job)
     return 0
 
 
-def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
+def _workspace(
+    config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions, *, are_jobs: bool
+) -> None:
     from profkit.cli.sides import compare_sides, open_sides
 
     with open_sides(config) as found, for_large_profiles():
-        a, b = (found.side(text) for text in texts)
+        a, b = (found.job(text) if are_jobs else found.side(text) for text in texts)
         if bool(a.sampled) != bool(b.sampled):
             sampled, measured = (a, b) if a.sampled else (b, a)
             raise UsageError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.options import limit_option, percentage
+from profkit.cli.options import limit_option, percentage, rare_option
 from profkit.cli.output import STDOUT, save, terminal, write
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.sides import Side, Sides, call_times, compare_sides, open_sides
@@ -36,7 +36,7 @@ def _current(found: Sides, run: str | None, baseline: str) -> Side:
     return found.newest_of(run) if run == baseline and found.has(run) else found.side(run)
 
 
-def baseline_of(found: Sides, text: str, current: Side) -> Side:
+def baseline_of(found: Sides, text: str, current: Side, *, is_job: bool = False) -> Side:
     """Return the baseline's runs of the same kind and labels as the current ones, without these themselves.
 
     Raises NoBaseline, whose message says how to make one.
@@ -44,9 +44,9 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
     own = {run.info.id for run in current.runs}
     batches = {run.info.batch for run in current.measured}
     try:
-        side = found.side(text, own | batches)
+        side = found.job(text) if is_job else found.side(text, own | batches)
     except RunNotFound:
-        if found.has(text):
+        if not is_job and found.has(text):
             raise _missing(text, _ONLY_CURRENT, current) from None
         side = _at_commit(found, text, current, own)
     others = [run for run in side.runs if run.info.id not in own]
@@ -104,6 +104,9 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
     "--max-slowdown", callback=percentage, default="3%", show_default=True, metavar="PERCENT",
     help="Maximum slowdown, or growth of the peak of memory.",
 )  # fmt: skip
+@rare_option(
+    "--job", "is_job", is_flag=True, help="RUN and the baseline are names of jobs: check all their ranks."
+)
 @click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
 @showing_options(
     GATE.formats, "Also write the report to FILE, in the format of its ending; - is stdout instead."
@@ -121,6 +124,7 @@ def gate_command(
     max_slowdown: float,
     fail_if_faster: bool,
     markdown: str | None,
+    is_job: bool,
     limit: int | None,
     **given: object,
 ) -> int:
@@ -133,8 +137,8 @@ def gate_command(
     """
     showing, shown = Showing.of(given, GATE.formats), ReportOptions(limit=limit)
     with open_sides(config) as found:
-        current = _current(found, run, baseline)
-        before = baseline_of(found, baseline, current)
+        current = found.job(run) if is_job else _current(found, run, baseline)
+        before = baseline_of(found, baseline, current, is_job=is_job)
         report = _held(before, current, max_slowdown, fail_if_faster)
         if markdown is not None and markdown != STDOUT:
             save(Path(markdown), f"{GATE.markdown(report, shown)}\n")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.options import limit_option
+from profkit.cli.options import limit_option, rare_option
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.versions import several_regions
 from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
-from profkit.errors import SpoolUnavailable
+from profkit.errors import SpoolUnavailable, UsageError
 from profkit.model.session import UnprofiledGroup, grouped
 
 _LIMIT = 20
@@ -21,16 +21,27 @@ _FORMATS = ("text", "json")
 @click.option(
     "--label", metavar="LABEL", shell_complete=complete_label, help="List only runs with this label."
 )
+@rare_option("--jobs", "are_jobs", is_flag=True, help="List jobs of several processes, with their ranks.")
 @limit_option("Maximum number of runs, newest first.  [default: 20, in JSON all]")
 @showing_options(_FORMATS)
 @click.pass_obj
-def list_command(config: Config, /, label: str | None, limit: int | None, **given: object) -> None:
+def list_command(
+    config: Config, /, label: str | None, limit: int | None, *, are_jobs: bool, **given: object
+) -> None:
     """List runs, newest first.
 
     Sessions that are still being recorded come first; `profkit report` shows their samples so far. Notes
     below the list say which processes of the last seven days were not profiled, and how to change that.
+
+    With --jobs, each job is one row: processes that torchrun, mpirun, srun, Dask or Ray started together.
+    `profkit report --job` merges the runs of one.
     """
     showing = Showing.of(given, _FORMATS)
+    if are_jobs:
+        if label is not None:
+            raise UsageError("--label does not go with --jobs", "leave out one of them")
+        _list_jobs(config, limit or _LIMIT, showing)
+        return
     unprofiled = _unprofiled(config)
     try:
         shown = _LIMIT if limit is None and showing.format == "text" else limit
@@ -41,6 +52,28 @@ def list_command(config: Config, /, label: str | None, limit: int | None, **give
 
             for note in unprofiled_notes(unprofiled):
                 say("note", note)
+
+
+def _list_jobs(config: Config, limit: int, showing: Showing) -> None:
+    from profkit.cli.jobs import JobNotFound
+    from profkit.render.views.jobs import job_rows
+
+    with open_workspace(config) as workspace:
+        names = workspace.jobs(limit=limit + 1)
+        if not names:
+            raise JobNotFound(None)
+        rows = job_rows({name: workspace.job(name) for name in names[:limit]})
+        if showing.format == "json":
+            from profkit.render.json.small_reports import jobs_json
+
+            text = jobs_json(rows)
+        else:
+            from profkit.render.registry import LISTED_JOBS
+
+            text = LISTED_JOBS.text(rows, terminal=showing.terminal())
+        showing.show(text, "jobs")
+    if len(names) > limit:
+        say("note", "there are older jobs; raise --limit to list them")
 
 
 def _list(

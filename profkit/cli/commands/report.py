@@ -12,6 +12,7 @@ from typing import TypedDict, cast
 import click
 
 from profkit.cli.compilations import find_compilations
+from profkit.cli.jobs import JobRuns, job_runs, ranks_of
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import activity_options, limit_option, rare_option, value_option
 from profkit.cli.output import say
@@ -164,6 +165,9 @@ def _last(infos: Sequence[RunInfo]) -> str:
     "--session", "sessions", multiple=True, metavar="ID",
     help="Merge the label's runs of this session; may be repeated.",
 )  # fmt: skip
+@rare_option(
+    "--job", "is_job", is_flag=True, help="Merge the ranks of a job: RUN is its name.  [default: newest]"
+)
 @value_option("Value of a memory run to show.  [default: peak; pages show all]")
 @click.option(
     "--compile", "compilations", is_flag=True,
@@ -179,6 +183,9 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
     all is shown, even if it is still being recorded.
 
     Orders that were measured together are shown together: those with the label, or without RUN all.
+
+    A run of a job with ranks, as torchrun, mpirun and srun start, is shown merged with those of the other
+    ranks, unless RUN is an id. With --job, RUN is the beginning of a job's name, or a run of it.
 
     With --all, --since or --session, the runs of a label are merged over all worker processes and sessions,
     including those still being recorded, if they ran the same version of the code. The report then has each
@@ -196,10 +203,13 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
         return
     wanted = _wanted(asked)
     with open_workspace(config) as workspace:
-        if wanted is not None:
-            parts = runs_to_merge(workspace, run, wanted)
+        of_job = _of_job(workspace, run, wanted, asked)
+        if of_job is not None or wanted is not None:
+            parts = of_job.merged if of_job is not None else runs_to_merge(workspace, run, wanted or Wanted())
             with for_large_profiles():
                 showing.show_parts(_merged(parts, showing, asked, workspace), merged_name(parts))
+            if of_job is not None:
+                of_job.mention_others()
             for part in parts:
                 _check(part, workspace)
             return
@@ -225,6 +235,7 @@ class _Given(TypedDict):
     source_root: Path | None
     value: Value | None
     all_runs: bool
+    is_job: bool
     since: str | None
     sessions: tuple[str, ...]
     compilations: bool
@@ -239,6 +250,7 @@ def _show_compilations(run: str | None, showing: Showing, given: _Given, config:
     unfit = {
         **_of_samples(options),
         "--all": given["all_runs"],
+        "--job": given["is_job"],
         "--since": given["since"],
         "--session": given["sessions"],
     }
@@ -256,6 +268,15 @@ def _wanted(given: _Given) -> Wanted | None:
         return None
     since_ns = parse_moment(given["since"]) if given["since"] is not None else None
     return Wanted(since_ns, given["sessions"])
+
+
+def _of_job(workspace: Workspace, run: str | None, wanted: Wanted | None, given: _Given) -> JobRuns | None:
+    """Return the runs of the job that is asked for, or that the selected run belongs to."""
+    if not given["is_job"]:
+        return None if wanted is not None else ranks_of(workspace, run)
+    if wanted is not None:
+        raise UsageError("--job does not go with --all, --since and --session", "leave out one of them")
+    return job_runs(workspace, run)
 
 
 def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace: Workspace) -> Iterator[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
 from profkit.calls.options import MEMORY
 from profkit.cli.failures import FAILURES, report_failure
-from profkit.cli.options import sampling_options
+from profkit.cli.options import rare_option, sampling_options
 from profkit.cli.output import say, write, write_message
 from profkit.cli.program_arguments import CommandLine, ProgramCommand
 from profkit.cli.program_modes import (
@@ -33,6 +33,7 @@ from profkit.cli.program_reports import (
     refuse_stacks,
     report_options,
     write_compilations,
+    write_merged,
     write_report,
     write_run,
 )
@@ -52,6 +53,8 @@ _WHY_NOT = (
     "no Python in it has read PYTHONPATH, which its options -I and -E forbid; leave them out, or check that "
     "the command starts Python"
 )
+_LAUNCHERS = frozenset({"torchrun", "torch.distributed.run", "accelerate", "deepspeed"})
+"""Names of launchers that are Python programs: without --each, they alone are profiled."""
 _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
 
 
@@ -62,10 +65,15 @@ _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
 @memory_option()
 @measured_program_options()
 @click.option(
+    "--each",
+    is_flag=True,
+    help="Profile each Python that a launcher or script starts, and report the ranks merged.",
+)
+@click.option(
     "--torch-compile", is_flag=True,
     help="Also make a run of each phase of each compilation by torch, and report them.",
 )  # fmt: skip
-@click.option(
+@rare_option(
     "--print-environment", is_flag=True,
     help="Run nothing; print a shell's commands after which each Python profiles its program.",
 )  # fmt: skip
@@ -78,6 +86,7 @@ def run_command(
     output: str | None,
     *,
     quiet: bool,
+    each: bool,
     print_environment: bool,
     torch_compile: bool,
     **given: object,
@@ -89,6 +98,9 @@ def run_command(
 
     Options of profkit come before the program, those of the program after it. A COMMAND can be anything that
     starts Python, such as `-- pytest -x`.
+
+    With --each, each Python that the command starts has a run, at any depth, as in
+    `--each -- torchrun train.py`. The report is of all ranks together.
 
     With --mode memory, memray tracks the memory that the program allocates. It must be installed for the
     Python that runs the program.
@@ -109,9 +121,16 @@ def run_command(
         if mode == MEMORY and line.command[0] == sys.executable:
             check_tracker()
         options = program_options(mode, given)
-        return _profile(line, options, shown, config, quiet=quiet, compilations=torch_compile)
+        launch = _Launch(os.urandom(8).hex(), each, torch_compile)
+        return _profile(line, options, shown, config, launch, quiet=quiet)
     _measure(line, mode, given, shown, config, quiet=quiet)
     return 0
+
+
+class _Launch(NamedTuple):
+    id: str
+    each: bool
+    compilations: bool
 
 
 def _read_once(name: str, mode: str, otherwise: str) -> UsageError:
@@ -155,23 +174,27 @@ def _profile(
     options: ProgramOptions,
     shown: Output,
     config: Config,
+    launch: _Launch,
     *,
     quiet: bool,
-    compilations: bool,
 ) -> int:
     """Sample a program or track its memory, and show its run; return its exit code."""
     from profkit.process.foreground import end_as
     from profkit.process.foreground import run_command as run_in_terminal
     from profkit.program.environment import launching
 
-    launch = os.urandom(8).hex()
-    environ = launching(os.environ, options, launch, compilations=compilations)
+    environ = launching(os.environ, options, launch.id, compilations=launch.compilations, each=launch.each)
     shows = not quiet and not line.is_missing
     exit_code = run_in_terminal(line.command, environ, partial(_prepare, shown.format) if shows else None)
     if shows:
         why_not = _WHY_NOT_TRACKED if options.get(MODE) == MEMORY else _WHY_NOT
         try:
-            _show(launch, shown, config, why_not, compilations=compilations)
+            _show(launch, shown, config, why_not)
+            if not launch.each and line.name in _LAUNCHERS:
+                say(
+                    "note",
+                    f"only {line.name} itself was profiled; `profkit run --each` profiles what it starts",
+                )
         except FAILURES as error:
             report_failure(error)  # the exit code is the program's
     end_as(exit_code)
@@ -190,24 +213,48 @@ def _prepare(format: str) -> None:
             SAMPLED.renderer(format)
 
 
-def _show(launch: str, output: Output, config: Config, why_not: str, *, compilations: bool) -> None:
+def _show(launch: _Launch, output: Output, config: Config, why_not: str) -> None:
     """Show the program's run, or why there is none; raises as `write_report`."""
     from profkit.cli.memory import for_large_profiles
     from profkit.cli.workspace import await_samplers, open_workspace
 
-    await_samplers(launch, config)
+    await_samplers(launch.id, config)
     try:
         with open_workspace(config) as workspace, for_large_profiles():
-            infos = _of_launch(launch, workspace)
+            infos = _of_launch(launch.id, workspace)
             if infos:
-                write_report(infos[0], output, workspace)
-                if compilations:
-                    _show_compilations(launch, output, workspace)
-                mention_others(infos[1:])
+                others = _show_runs(infos, output, workspace, launch)
+                if launch.compilations:
+                    _show_compilations(launch.id, output, workspace)
+                mention_others(others)
                 return
     except StoreEmpty:
         pass
     say("warning", f"the program was not profiled: {why_not}")
+
+
+def _show_runs(
+    infos: Sequence[RunInfo], output: Output, workspace: Workspace, launch: _Launch
+) -> Sequence[RunInfo]:
+    """Show the ranks merged, else the longest run; return the other runs."""
+    shown = infos[:1]
+    if launch.each and not any(info.memory for info in infos):
+        shown = _main_job(infos)
+    if len(shown) > 1:
+        write_merged(shown, output, workspace)
+    else:
+        write_report(shown[0], output, workspace)
+    return [info for info in infos if info not in shown]
+
+
+def _main_job(infos: Sequence[RunInfo]) -> Sequence[RunInfo]:
+    """Return the runs of one region in one job that have the most processes and samples."""
+    from profkit.cli.jobs import chosen, weight
+
+    jobs: dict[str, list[RunInfo]] = {}
+    for info in infos:
+        jobs.setdefault(info.process.member.job, []).append(info)
+    return max((chosen(found, None).merged for found in jobs.values()), key=weight)
 
 
 def _show_compilations(launch: str, output: Output, workspace: Workspace) -> None:

@@ -46,6 +46,8 @@ def merged_object(merged: Merged) -> dict[str, object]:
                 "pid": info.process.pid,
                 "host": info.process.host,
                 "launch": info.process.launch,
+                "job": info.process.member.job,
+                "rank": info.process.member.rank,
                 "env": dict(info.region.env),
                 "state": info.state.value,
                 "samples": info.samples,

@@ -1,6 +1,8 @@
-"""JSON of stacks, checkups, compilations and histories: one object each."""
+"""JSON of stacks, checkups, compilations, jobs and histories: one object each."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from profkit.comparing.history import is_beyond_noise
 from profkit.model.checkup import Check, Checkup
@@ -13,8 +15,10 @@ from profkit.render.json.sampled import dumps, process_object, warning_object
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.checkup import verdict
 from profkit.render.views.compilations import headline, sorted_passes
+from profkit.render.views.jobs import JobRow
 from profkit.render.views.stacks import newest_stacks
 
+JOBS_SCHEMA = "profkit.jobs/1"
 STACKS_SCHEMA = "profkit.stacks/1"
 
 
@@ -130,6 +134,27 @@ def _frame(frame: CompiledFrame) -> dict[str, object]:
 
 
 HISTORY_SCHEMA = "profkit.history/1"
+
+
+def jobs_json(rows: Iterable[JobRow]) -> str:
+    """Return a list of jobs, with the ids of their runs."""
+    jobs = [
+        {
+            "job": row.name,
+            "started": iso_moment(row.started_ns),
+            "ranks": sorted(row.ranks),
+            "world_size": row.world_size,
+            "workers": list(row.workers),
+            "processes": row.processes,
+            "hosts": sorted({info.process.host for info in row.infos}),
+            "labels": list(dict.fromkeys(info.label for info in row.infos)),
+            "samples": sum(info.samples for info in row.infos),
+            "recording": row.recording,
+            "runs": [info.id for info in row.infos],
+        }
+        for row in rows
+    ]
+    return dumps(JOBS_SCHEMA, {"jobs": jobs})
 
 
 def history_json(history: History, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:

@@ -25,6 +25,7 @@ from profkit.render.formatting import (
     sparkline,
 )
 from profkit.render.views.causes import note_texts
+from profkit.render.views.jobs import job_parts, runs_of_jobs
 from profkit.render.views.memory import memory_lines
 from profkit.render.views.merged import (
     CALLS_ONLY_TEXT,
@@ -66,7 +67,7 @@ DETAILS = frozenset(
 def head(run: Run, sentences: Sequence[str] = ()) -> Iterator[Block]:
     """Yield a run's title, its sentences, and what is known of its calls and samples."""
     merged = run.merged
-    identity = f"run {run.info.id}" if merged is None else count(len(merged.infos), "run") + ", merged"
+    identity = f"run {run.info.id}" if merged is None else f"{runs_of_jobs(merged.infos)}, merged"
     yield Title(run.info.label, identity, "Profile of")
     if sentences:
         yield Sentences(sentences)
@@ -92,6 +93,7 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
     infos = merged.infos if merged else (info,)
     yield info.region.kind.value, _where(info)
     yield "runs", [*runs_parts(merged), *launch_parts(merged)] if merged else []
+    yield "job", job_parts(infos)
     yield "started", started_parts(merged) if merged else _started(info)
     yield "calls", _calls(info)
     yield "one call", _durations(info)

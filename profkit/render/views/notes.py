@@ -276,6 +276,7 @@ NOTES: Mapping[NoteCode, Sentence] = {
         "Python 3.12 and later run list, set and dict comprehensions as part of the function around them; "
         "those of earlier versions are counted as part of it, too."
     ),
+    NoteCode.JOBS_MERGED: "Runs of {jobs} jobs are merged. `profkit report --job` shows one job.",
     NoteCode.EXIT_CODES_IGNORED: (
         "{failed} of {executions:count execution} failed, the last one "
         "with exit code {exit_code}; they were measured nevertheless."

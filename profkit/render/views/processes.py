@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from profkit.model.run import FunctionPart, Merged, ProcessPart, RunInfo
-from profkit.model.session import UnprofiledGroup, UnprofiledReason
+from profkit.model.session import ProcessInfo, UnprofiledGroup, UnprofiledReason
 from profkit.render.document import (
     Block,
     Cell,
@@ -22,6 +23,7 @@ from profkit.render.document import (
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Tone, count, iso_moment, moment, percent, place
 from profkit.render.options import ReportOptions
+from profkit.render.views.jobs import place_names
 from profkit.render.views.sampled import IsLibrary
 from profkit.stats.means import share_interval
 from profkit.units import format_bytes
@@ -41,6 +43,8 @@ def process_blocks(
     cpu = ["" if row.cpu_share is None else f"{row.cpu_share * 100:.0f} %" for row in shown]
     worked = [percent(row.working_share or 0.0, row.samples) for row in shown]
     started = cells((moment(row.started_ns)[:19] for row in shown), Tone.FAINT)
+    named = place_names([part.process for part in merged.processes])
+    who, names = named or ("pid", [str(row.pid) for row in rows])
     memory = Column("peak memory", cells(format_bytes(row.peak_rss_bytes) for row in shown))
     yield Section("Processes", "by working time" if known else "by CPU time")
     yield Table(
@@ -53,7 +57,7 @@ def process_blocks(
             Column("CPU", cells(cpu)),
             *([Column("worked", cells(worked))] if known else []),
             *([memory] if options.whole else []),
-            Column("pid", cells(str(row.pid) for row in shown)),
+            Column(who, cells(names[: len(shown)])),
             Column("started", started, Role.WORDS, _FOR_HOSTS),
             Column("host", cells(short(row.host) for row in shown), Role.WORDS, _FOR_HOSTS),
         ]
@@ -72,6 +76,8 @@ def _differing(
         if len(merged.processes) > 1:
             yield Remark("No function's share differs between the processes by more than noise and 5 points.")
         return
+    named = place_names([part.process for part in merged.processes])
+    who = named[0] if named is not None else "pid"
     tones = [Tone.FAINT if is_library(row.file) else Tone.PLAIN for row in shown]
     names = [Cell(row.name, tone) for row, tone in zip(shown, tones, strict=True)]
     places = cells((place(row.file, row.line, cwd) for row in shown), Tone.FAINT)
@@ -80,7 +86,7 @@ def _differing(
     yield Table(
         [
             Column("all", shares((percent(row.share, total) for row in shown), (row.share for row in shown))),
-            Column("share in pid", cells(odd_words(row, most) for row in shown), Role.WORDS),
+            Column(f"share in {who}", cells(odd_words(row, most) for row in shown), Role.WORDS),
             Column("function", names, Role.NAME),
             Column("where", places, Role.PLACE),
         ]
@@ -104,6 +110,8 @@ class ProcessRow:
     """Unix time of its first call."""
     pid: int
     host: str
+    rank: int | None = None
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,8 @@ class ProcessShare:
     share: float
     samples: int
     """Number of samples of the process."""
+    name: str
+    """Its rank, worker or pid: what distinguishes it from the others."""
     differs: bool
     """Whether it differs significantly from the share in all other processes together."""
 
@@ -153,6 +163,8 @@ def process_rows(merged: Merged) -> tuple[ProcessRow, ...]:
             started_ns=part.started_ns,
             pid=part.process.pid,
             host=part.process.host,
+            rank=part.process.member.rank,
+            worker=part.process.member.worker,
         )
         for part in merged.processes
     )
@@ -174,27 +186,35 @@ def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:
 
 def odd_words(row: DifferingRow, most: int) -> str:
     """List the processes in which the share differs: `90 % in 4242, 2 % in 4250`."""
-    pids = [process.pid for process in row.processes]
-    said = [
-        f"{percent(process.share, process.samples)} in "
-        + (f"{process.pid} on {process.host}" if pids.count(process.pid) > 1 else f"{process.pid}")
-        for process in row.odd[:most]
-    ]
+    said = [f"{percent(process.share, process.samples)} in {process.name}" for process in row.odd[:most]]
     more = len(row.odd) - len(said)
     return ", ".join([*said, *([f"{count(more)} more"] if more else [])])
 
 
 def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
+    processes = [part.process for part in merged.processes]
+    named = place_names(processes)
+    names = named[1] if named is not None else _pids(processes)
     return tuple(
         ProcessShare(
             pid=part.process.pid,
             host=part.process.host,
             share=weight / part.weight if part.weight else 0.0,
             samples=part.samples,
+            name=name,
             differs=differs,
         )
-        for part, weight, differs in zip(merged.processes, row.weights, row.differs, strict=True)
+        for part, name, weight, differs in zip(merged.processes, names, row.weights, row.differs, strict=True)
     )
+
+
+def _pids(processes: Sequence[ProcessInfo]) -> list[str]:
+    """Return pids, with the hosts of processes whose pid another one has, too."""
+    often = Counter(process.pid for process in processes)
+    return [
+        f"{process.pid} on {process.host}" if often[process.pid] > 1 else f"{process.pid}"
+        for process in processes
+    ]
 
 
 _REASONS = {
@@ -275,6 +295,8 @@ def _range(least: ProcessPart, most: ProcessPart) -> str:
 
 def _rank_of(part: ProcessPart, merged: Merged) -> str:
     """Return the rank that a launcher gave the process, in brackets; empty if none did."""
+    if part.process.member.rank is not None:
+        return f" (rank {part.process.member.rank})"
     for info in merged.infos:
         if info.process == part.process:
             return "".join(f" ({name} {visible(value)})" for name, value in info.region.env if name == _RANK)

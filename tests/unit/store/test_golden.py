@@ -20,10 +20,11 @@ from profkit.units import Unit
 from tests.support.folders import GOLDEN
 from tests.support.spool_folders import read_measured
 
+MEMBER = {"job": "", "rank": None, "local_rank": None, "world_size": None, "worker": ""}
 LATER: dict[str, dict[str, object]] = {
     "region": {"compilation": None},
     "plan": {"gil": False, "async_stacks": False},
-    "process": {"launch": "", "recorder": []},
+    "process": {"launch": "", "recorder": [], "member": MEMBER},
 }
 """Fields of parts that documents of this schema may lack."""
 

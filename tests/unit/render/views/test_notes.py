@@ -33,7 +33,7 @@ from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Merged, RunInfo
-from profkit.model.session import ChildUsage, ResourcePoint, SessionState
+from profkit.model.session import ChildUsage, Member, ResourcePoint, SessionState
 from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
 from profkit.render.views.notes import NOTES, note_text
@@ -229,6 +229,11 @@ def of_merged_runs(_: Path) -> Iterator[Note]:
     old = replace(made_run(process=replace(PROCESS, python="3.11.2")), profile=builder.build(period_ns=1e7))
     new = made_run(process=replace(PROCESS, python="3.12.1"))
     yield from merge_runs([old, new]).info.notes
+    jobs = [
+        replace(run, info=replace(run.info, process=replace(run.info.process, member=Member(job))))
+        for job, run in (("a", old), ("b", new))
+    ]
+    yield from merge_runs(jobs).info.notes
 
 
 PRODUCERS = (
