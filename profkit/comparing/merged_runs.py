@@ -171,7 +171,7 @@ def _by_process(runs: Sequence[Run], stretches: Stretches) -> tuple[_ProcessRuns
     for group in found:
         group.rank = rank_of(group.runs, stretches, group.cpu_s)
     times = [process.rank.by_state for process in found if process.rank is not None]
-    if len(times) == len(found):
+    if len(times) == len(found) and any(time.waited_s for time in times):
         worked = {key: time.total_s - time.waited_s for key, time in zip(groups, times, strict=True)}
     elif all(process.working is not None for process in found):
         worked = {key: float(process.working or 0) for key, process in groups.items()}

@@ -24,10 +24,14 @@ Stretches = Mapping[tuple[str, str], Sequence[Stretch]]
 
 
 def stretches_of(run: Run) -> tuple[Stretch, ...]:
-    """Return the time of a run's main thread in its order; nothing if no waiting for other ranks is known."""
+    """Return the time of a run's main thread in its order; nothing if it is no rank, or not known.
+
+    A late rank may never be seen to wait for others; it is then known by its number.
+    """
     stacks = _stacks_of(run)
     is_whole = run.info.plan.idle and (run.profile or Profile()).ordered
-    return tuple(stacks.stretches()) if is_whole and stacks.are_of_job else ()
+    is_rank = stacks.are_of_job or run.info.process.member.rank is not None
+    return tuple(stacks.stretches()) if is_whole and is_rank else ()
 
 
 @dataclass(frozen=True, slots=True)

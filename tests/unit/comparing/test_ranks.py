@@ -66,6 +66,14 @@ def test_the_interval_has_the_planted_time() -> None:
     assert hits >= 36
 
 
+def test_a_late_rank_may_never_be_seen_to_wait() -> None:
+    job = Job.of(4, STEPS, late(even(random.Random(1)), [3], "python", 0.06))
+    only_own = tuple(part for part in job.ranks[3] if part.frames != BACKWARD)
+    said, ranks = late_ranks(Job((*job.ranks[:3], only_own)).runs())
+    assert said is not None
+    assert ranks == [3]
+
+
 def test_two_ranks_wait_for_one_another() -> None:
     said, ranks = late_ranks(Job.of(2, STEPS, late(even(random.Random(1)), [1], "C", 0.06)).runs())
     assert said is not None
