@@ -10,6 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from profkit.comparing.comparability import match_functions
+from profkit.comparing.ranks import Rank, Stretches, rank_of, ranks_of, stretches_of
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
 from profkit.comparing.significance import LEVEL
 from profkit.model.histogram import merge_histograms
@@ -22,6 +23,7 @@ from profkit.stats.means import t_two_sided
 from profkit.stats.ranks import holm
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
+from profkit.transforms.rank_times import Stretch
 from profkit.transforms.simplify import fold_addresses, leave_out_libraries
 from profkit.transforms.trees import stack_weights, sum_samples
 from profkit.transforms.unsampled_time import add_awaits, sampled_points
@@ -41,13 +43,14 @@ def merge_runs(runs: Iterable[Run]) -> Run:
     If they were sampled at different rates, weights are times instead of samples. Raises ValueError if there
     are no runs, and UsageError for profiles in different units.
     """
-    summed = tuple(_summed(run) for run in runs)
+    stretches: dict[tuple[str, str], tuple[Stretch, ...]] = {}
+    summed = tuple(_summed(run, stretches) for run in runs)
     if not summed:
         raise ValueError("there are no runs to merge")
     if _rates_differ(summed):
         summed = tuple(_in_time(run) for run in summed)
     summed, notes = _matched(summed)
-    processes = _by_process(summed)
+    processes = _by_process(summed, stretches)
     profiles = [one.profile for one in _with_names_of_hosts(processes) if one.profile is not None]
     infos = tuple(run.info for run in summed)
     jobs = {info.process.member.job for info in infos} - {""}
@@ -60,6 +63,7 @@ def merge_runs(runs: Iterable[Run]) -> Run:
             infos=infos,
             processes=tuple(process.part() for process in processes),
             functions=_functions(processes, infos[0].region.file),
+            ranks=ranks_of([process.runs for process in processes], [process.rank for process in processes]),
         ),
     )
 
@@ -69,6 +73,8 @@ class _ProcessRuns:
     """The runs of one process, newest first."""
 
     runs: list[Run] = field(default_factory=list)
+    rank: Rank | None = None
+    """Its times, if it is known to wait for other ranks."""
 
     @property
     def weight(self) -> int:
@@ -112,7 +118,9 @@ class _ProcessRuns:
         )
 
 
-def _summed(run: Run) -> Run:
+def _summed(run: Run, stretches: dict[tuple[str, str], tuple[Stretch, ...]]) -> Run:
+    """Return the run without the order of its samples; add what that says of waiting for other ranks."""
+    stretches[run.info.session, run.info.id] = stretches_of(run)
     return run if run.profile is None else replace(run, profile=sum_samples(fold_addresses(run.profile)))
 
 
@@ -152,7 +160,7 @@ def _in_time(run: Run) -> Run:
     )
 
 
-def _by_process(runs: Sequence[Run]) -> tuple[_ProcessRuns, ...]:
+def _by_process(runs: Sequence[Run], stretches: Stretches) -> tuple[_ProcessRuns, ...]:
     """Group runs by process, those first that worked most; if that is not known, by CPU time or samples.
 
     Ranks of one job have about as many samples each, and differ in how much they wait for others.
@@ -163,7 +171,12 @@ def _by_process(runs: Sequence[Run]) -> tuple[_ProcessRuns, ...]:
         key = process.host, process.pid, process.start_ticks
         groups.setdefault(key, _ProcessRuns()).runs.append(run)
     found = groups.values()
-    if all(process.working is not None for process in found):
+    for group in found:
+        group.rank = rank_of(group.runs, stretches, group.cpu_s)
+    times = [process.rank.by_state for process in found if process.rank is not None]
+    if len(times) == len(found) and any(time.waited_s for time in times):
+        worked = {key: time.total_s - time.waited_s for key, time in zip(groups, times, strict=True)}
+    elif all(process.working is not None for process in found):
         worked = {key: float(process.working or 0) for key, process in groups.items()}
     elif all(process.watched for process in found):
         worked = {key: round(process.cpu_s, 2) for key, process in groups.items()}

@@ -9,6 +9,7 @@ from typing import Protocol
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notes import Note, is_warning
 from profkit.model.profile import Profile
+from profkit.model.ranks import RankTimes
 from profkit.model.region import Region
 from profkit.model.session import AwaitTime, ProcessInfo, ResourcePoint, SamplerPlan, SessionState
 from profkit.model.trace import Trace
@@ -220,9 +221,11 @@ class Merged:
     infos: tuple[RunInfo, ...]
     """Newest first."""
     processes: tuple[ProcessPart, ...]
-    """Those first that worked most, as far as it is known."""
+    """Those first that worked most, as far as it is known; ranks that waited least for others."""
     functions: tuple[FunctionPart, ...] = ()
     """Heaviest first."""
+    ranks: RankTimes | None = None
+    """Set if all processes are ranks of one job that wait for one another."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -45,8 +45,9 @@ _WAITING: dict[str, str] = {
     "torch/cuda": "synchronize",
     "torch/cuda/streams": "synchronize",
     "torch/distributed/distributed_c10d": (
-        "wait barrier monitored_barrier all_reduce all_gather all_gather_into_tensor all_to_all "
-        "all_to_all_single broadcast gather recv reduce reduce_scatter reduce_scatter_tensor scatter send"
+        "wait barrier monitored_barrier all_reduce all_gather all_gather_into_tensor all_gather_single "
+        "all_to_all all_to_all_single broadcast gather recv reduce reduce_scatter reduce_scatter_single "
+        "reduce_scatter_tensor scatter send"
     ),
     # Event loops.
     "gevent/hub": "run",
@@ -141,7 +142,7 @@ def _waits_in_machine_code(name: str) -> bool:
 
 SLEEP = "sleep"
 """Label of waiting for nothing but time."""
-EVENTS, LOCK, OTHER_RANKS = "events", "a lock", "other ranks"
+EVENTS, LOCK, OTHER_RANKS, BACKWARD = "events", "a lock", "other ranks", "the backward pass"
 OF_OTHER_THREADS = frozenset({"another thread", "a pool", "a queue", LOCK})
 """Labels of waiting for what other threads of the process may do."""
 
@@ -149,11 +150,14 @@ _LABELS: dict[str, dict[str, str]] = {
     "the data loader": {"torch/utils/data/dataloader": "*"},
     OTHER_RANKS: {
         "torch/distributed/distributed_c10d": "*",
+        "torch/distributed/_functional_collectives": "*",
         "torch/distributed/algorithms/join": "*",
+        "torch/distributed/rendezvous": "*",
+        "horovod/torch/mpi_ops": "*",
         "torch/nn/parallel/distributed": "_pre_forward _sync_buffers _sync_module_states _post_forward",
     },
     "the GPU": {"torch/cuda": "synchronize", "torch/cuda/streams": "*"},
-    "the backward pass": {"torch/autograd/graph": "_engine_run_backward"},
+    BACKWARD: {"torch/autograd/graph": "_engine_run_backward"},
     "a child process": {
         "subprocess": "*",
         "multiprocessing/process": "join",
@@ -249,12 +253,17 @@ def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: b
     for name, file, _ in frames:
         label = _label_of(name, file)
         if label:
-            return OTHER_RANKS if is_distributed and label == "the backward pass" else label
+            return OTHER_RANKS if is_distributed and label == BACKWARD else label
     if source is not None:
         for pattern, label in _LINES:
             if pattern.search(source):
                 return label
     return _NATIVE.get(frames[-1].name.lstrip("_"), "") if frames else ""
+
+
+def is_backward(frame: Frame) -> bool:
+    """Return whether a frame is that of torch's backward pass, in which ranks wait for one another."""
+    return _label_of(frame.name, frame.file) == BACKWARD
 
 
 def has_ranks(frames: Sequence[Frame]) -> bool:

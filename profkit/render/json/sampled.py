@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from profkit.model.histogram import Histogram, bucket_bounds_ns, quantile_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo, MeasurementWarning, OrderInfo
 from profkit.model.notes import Finding, Note
+from profkit.model.ranks import RankTimes
 from profkit.model.run import Imported, Memory, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
@@ -57,7 +58,15 @@ def merged_object(merged: Merged) -> dict[str, object]:
         ],
         "processes": [_process(row) for row in process_rows(merged)],
         "differing": [dataclasses.asdict(row) for row in differing_rows(merged)],
+        "ranks": None if merged.ranks is None else _ranks(merged.ranks),
     }
+
+
+def _ranks(ranks: RankTimes) -> dict[str, object]:
+    late = ranks.late
+    function = None if late is None or late.function is None else late.function._asdict()
+    found = None if late is None else {**dataclasses.asdict(late), "function": function}
+    return {**dataclasses.asdict(ranks), "late": found}
 
 
 def _process(row: ProcessRow) -> dict[str, object]:

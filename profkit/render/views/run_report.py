@@ -80,9 +80,15 @@ def _blocks(report: Report) -> Iterator[Block]:
         yield from _lines(report, tables)
     if run.merged is not None:
         yield from process_blocks(run.merged, run.info, options, report.scale.total, report.is_library)
-    if len(report.threads) > 1:
+    if len(report.threads) > 1 and not _are_ranks(report):
         yield from _threads(report)
     yield from details(run)
+
+
+def _are_ranks(report: Report) -> bool:
+    """Return whether each thread is the only one of a rank, of which the table of processes says the same."""
+    merged = report.run.merged
+    return merged is not None and merged.ranks is not None and len(report.threads) == len(merged.processes)
 
 
 def _why_empty(report: Report) -> str:

@@ -17,14 +17,14 @@ from profkit.render.views.awaits import of_suspension, of_tasks
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.memory import value_phrase
 from profkit.render.views.not_seen import cpu_contradiction, not_seen, of_contradiction, of_unsampled
-from profkit.render.views.processes import of_busiest
+from profkit.render.views.ranks import of_late
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines, together
 from profkit.stats.means import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.origin import is_library_file, package_of
 from profkit.transforms.unsampled_time import suspended
-from profkit.transforms.waiting import EVENTS, LOCK, OF_OTHER_THREADS, OTHER_RANKS, SLEEP
+from profkit.transforms.waiting import EVENTS, LOCK, OF_OTHER_THREADS, SLEEP
 from profkit.units import Unit, format_bytes
 
 FEWEST = 10
@@ -104,8 +104,8 @@ class Summaries:
             of_main = self._of_main(main, found, activity)
             return (*of_main, *self._of_others(main, found, others), *not_seen(self._info))
         return (
+            *self._of_ranks(),
             *self._of_whole(main, found),
-            *self._of_ranks(found, main),
             *self._of_tasks(found, main),
             *self._of_others(main, found, others),
             *of_unsampled(self._run, self._contradiction),
@@ -142,11 +142,10 @@ class Summaries:
             found[:1], main, others
         )
 
-    def _of_ranks(self, found: Sequence[Charge], main: Timeline) -> Iterator[str]:
-        """Yield which process made the others wait, if ranks wait for one another."""
-        waits = sum(charge.weight for charge in found if charge.waits_for == OTHER_RANKS)
-        if self._run.merged is not None and waits >= _SPREAD * main.weight:
-            yield from of_busiest(self._run.merged, self._info.process.cwd)
+    def _of_ranks(self) -> Iterator[str]:
+        """Yield which ranks of a job made the others wait."""
+        if self._run.merged is not None:
+            yield from of_late(self._run.merged, self._info.process.cwd, self._rules.line_of)
 
     def _of_tasks(self, found: Sequence[Charge], main: Timeline) -> Iterator[str]:
         """Yield where the tasks of a program are suspended while its event loop waits."""
