@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from pathlib import Path
@@ -14,12 +15,14 @@ from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.model.trace import Trace
-from profkit.store.database import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, RUNS, TRACES
+from profkit.store.database import CONTENTS, MEASUREMENTS, RESOURCES, RUN_SCHEMA, RUNS, TRACES
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import from_file, to_json
 
-Values = tuple[str | int | bytes, ...]
+Values = tuple[str | int | bytes | None, ...]
 """Values of a row, in the order of the table's columns."""
+RUN_COLUMNS = ("id", "session", "label", "started_ns", "schema", "document", "profile")
+"""Columns of a run's row; those that others have made have defaults."""
 _T = TypeVar("_T")
 
 
@@ -30,9 +33,11 @@ def rows_of(run: AnyRun) -> dict[str, Values]:
         if run.measurement is not None:
             rows[MEASUREMENTS] = (run.info.id, _compressed(run.measurement))
         return rows
-    rows = {RUNS: _run_row(run.info, run.info.session, RUN_SCHEMA)}
-    if run.profile is not None:
-        rows[PROFILES] = (run.info.id, pprof.encode(run.profile))
+    profile = None if run.profile is None else pprof.encode(run.profile)
+    digest = None if profile is None else hashlib.sha256(profile).hexdigest()
+    rows = {RUNS: _run_row(run.info, run.info.session, RUN_SCHEMA, digest)}
+    if digest is not None:
+        rows[CONTENTS] = (digest, profile)
     if run.resources:
         rows[RESOURCES] = (run.info.id, _compressed(run.resources))
     if run.trace is not None:
@@ -84,9 +89,9 @@ def run_of(
         raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
-def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
+def _run_row(info: AnyInfo, session: str, schema: str, profile: str | None = None) -> Values:
     document = json.dumps(to_json(info))
-    return info.id, searchable(session), searchable(info.label), info.started_ns, schema, document
+    return info.id, searchable(session), searchable(info.label), info.started_ns, schema, document, profile
 
 
 def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:

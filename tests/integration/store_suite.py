@@ -29,8 +29,9 @@ TABLES = {
     "profkit_migrations": {"name": "TEXT", "applied_ns": "BIGINT"},
     "profkit_runs": {
         "id": "TEXT", "session": "TEXT", "label": "TEXT", "started_ns": "BIGINT", "schema": "TEXT",
-        "document": "TEXT",
+        "document": "TEXT", "profile": "TEXT",
     },
+    "profkit_contents": {"digest": "TEXT", "data": "BLOB"},
     "profkit_profiles": {**RUN, "pprof": "BLOB"},
     "profkit_resources": {**RUN, "points": "BLOB"},
     "profkit_measurements": {**RUN, "document": "BLOB"},
@@ -38,7 +39,7 @@ TABLES = {
     "profkit_removed": RUN,
 }  # fmt: skip
 """Columns of each table, and their types."""
-INDEXED = {("session",), ("label",), ("started_ns",)}
+INDEXED = {("session",), ("label", "started_ns", "id"), ("started_ns", "id"), ("profile",)}
 
 Made = Callable[..., AnyRun]
 """From an id, a label, a start, and a session or batch."""
@@ -78,6 +79,14 @@ class StoreSuite:
         with engine.begin() as connection:
             connection.execute(text(statement), values)
         engine.dispose()
+
+    def values(self, url: str, query: str) -> list[object]:
+        """The first column of a query's result."""
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            found = list(connection.scalars(text(query)))
+        engine.dispose()
+        return found
 
     def test_a_run_comes_back_whole(self, store: Store) -> None:
         run = made_run()
@@ -147,7 +156,7 @@ class StoreSuite:
         assert store.runs() == (measured.info, sampled.info)
         assert store.find("x") == measured.info
         assert store.load("a1") == sampled
-        assert store.older_than(200) == ("a1",)
+        assert store.expired(200) == ("a1",)
 
     def test_any_text_comes_back_and_is_found(self, store: Store) -> None:
         odd = run_of("a1", ODD_LABEL, session=ODD_LABEL)
@@ -189,12 +198,37 @@ class StoreSuite:
     def test_a_removed_run_is_gone_from_every_table(self, store: Store, url: str) -> None:
         store.add([run_of("a1"), run_of("b2"), measured_of("c3"), measured_of("d4")])
         store.remove(["a1", "c3"])
-        left = {"profkit_profiles": "b2", "profkit_resources": "b2", "profkit_measurements": "d4"}
-        engine = create_engine(url)
-        with engine.connect() as connection:
-            for table, run_id in left.items():
-                assert list(connection.scalars(text(f"select run from {table}"))) == [run_id]
-        engine.dispose()
+        left = {"profkit_resources": "b2", "profkit_measurements": "d4"}
+        for table, run_id in left.items():
+            assert self.values(url, f"select run from {table}") == [run_id]
+
+    def test_equal_profiles_are_kept_once_until_their_last_run_is_removed(
+        self, store: Store, url: str
+    ) -> None:
+        other = replace(run_of("d4"), profile=ProfileBuilder().build())
+        store.add([run_of("a1"), run_of("b2"), other])
+        store.add([run_of("c3")])
+        count = "select count(*) from profkit_contents"
+        assert self.values(url, count) == [2]
+        store.remove(["a1", "b2"])
+        assert store.load("c3") == run_of("c3")
+        store.remove(["c3"])
+        assert store.load("d4") == other
+        assert self.values(url, count) == [1]
+
+    def test_runs_of_an_earlier_version_keep_their_profiles(self, store: Store, url: str) -> None:
+        """Before the third migration, each run had a row with its profile."""
+        store.add([run_of("a1"), run_of("b2")])
+        old = (
+            "insert into profkit_profiles select id, data from profkit_runs join profkit_contents on "
+            "digest = profile where id = 'a1'"
+        )
+        self.execute(url, old)
+        self.execute(url, "update profkit_runs set profile = null where id = 'a1'")
+        assert [store.load(run_id) for run_id in ("a1", "b2")] == [run_of("a1"), run_of("b2")]
+        store.remove(["a1"])
+        assert self.values(url, "select count(*) from profkit_profiles") == [0]
+        assert store.load("b2") == run_of("b2")
 
     def test_all_of_the_runs_are_added_or_none(self, store: Store, made: Made) -> None:
         with pytest.raises((StoreUnavailable, OverflowError)):
@@ -211,8 +245,36 @@ class StoreSuite:
 
     def test_old_runs_are_found_by_their_start(self, store: Store, made: Made) -> None:
         store.add([made("b2", started_ns=200), made("c3", started_ns=300), made("a1", started_ns=100)])
-        assert store.older_than(300) == ("a1", "b2")
-        assert store.older_than(100) == ()
+        assert store.expired(300) == ("b2", "a1")
+        assert store.expired(100) == ()
+
+    def test_the_newest_of_each_label_do_not_expire(self, store: Store, made: Made) -> None:
+        starts = {"a1": ("x", 100), "b2": ("x", 200), "b3": ("x", 200), "c3": ("y", 300), "d4": ("y", 50)}
+        store.add(made(run_id, *start) for run_id, start in starts.items())
+        assert store.expired(None, 0) == ("c3", "b2", "b3", "a1", "d4")
+        assert store.expired(None, 1) == ("b3", "a1", "d4")
+        assert store.expired(100, 1) == ("d4",)
+        assert store.expired(None, 3) == ()
+
+    def test_removed_runs_are_returned_in_the_order_of_their_ids(self, store: Store, made: Made) -> None:
+        store.add([made("b2"), made("c3"), made("a1")])
+        wanted = ["c3", "none", "a1"]
+        assert ids(tuple(store.infos(wanted))) == ["c3", "a1"]
+        assert len(store.runs()) == 3
+        assert ids(tuple(store.infos(wanted, remove=True))) == ["c3", "a1"]
+        assert ids(store.runs()) == ["b2"]
+        assert store.add([made("a1")]) == ()
+
+    def test_labels_and_ids_for_completion(self, store: Store, made: Made) -> None:
+        assert (store.labels(), store.ids("")) == ((), ())
+        store.add([made("abc1", "x"), made("abd2", "y"), made("b3", "y"), made("c4", "")])
+        assert store.labels() == ("", "x", "y")
+        assert sorted(store.ids("ab")) == ["abc1", "abd2"]
+        assert len(store.ids("")) == 4
+
+    def test_a_digit_of_an_id_may_be_a_capital(self, store: Store, made: Made) -> None:
+        store.add([made("abc1", "x")])
+        assert store.find("AB").id == "abc1"
 
     def test_a_run_is_found_by_id_label_or_the_beginning_of_its_id(self, store: Store, made: Made) -> None:
         store.add([made("abc1", "x", 100), made("abd2", "x", 200), made("e3", "ab", 50), made("ab", "z", 1)])
@@ -266,13 +328,15 @@ class StoreSuite:
         run = Run(INFO)
         store.add([replace(run, info=replace(INFO, id=f"{n:05x}")) for n in range(600)])
         store.add([failed_run(id=f"{n:05x}") for n in range(600, 1200)])
-        assert len(store.runs()) == 1200
+        assert len(set(store.each())) == 1200
+        assert [info.id for info in store.each()] == [f"{n:05x}" for n in range(1200)]
+        assert ids(store.runs(failed_run().info.label)) == [f"{n:05x}" for n in range(600, 1200)]
         assert store.remove(f"{n:05x}" for n in range(100, 1300)) == 1100
         assert len(store.runs()) == 100
 
     def test_lists_never_read_profiles(self, store: Store, url: str) -> None:
         store.add([run_of("a1")])
-        self.execute(url, "update profkit_profiles set pprof = :data", data=b"damaged")
+        self.execute(url, "update profkit_contents set data = :data", data=b"damaged")
         self.execute(url, "update profkit_resources set points = :data", data=b"damaged")
         assert ids(store.runs()) == ["a1"]
         damaged = r"the (profile|resources) of run a1 .*; `profkit rm a1` removes"
@@ -305,14 +369,17 @@ class StoreSuite:
         assert set(found.get_table_names()) == set(TABLES)
         for table, wanted in TABLES.items():
             columns = found.get_columns(table)
-            assert not any(column["nullable"] for column in columns)
+            nullable = [column["name"] for column in columns if column["nullable"]]
+            assert nullable == (["profile"] if table == "profkit_runs" else [])
             types = {column["name"]: column["type"].compile(engine.dialect) for column in columns}
             assert types == {name: blob if kind == "BLOB" else kind for name, kind in wanted.items()}
             assert found.get_pk_constraint(table)["constrained_columns"] == [columns[0]["name"]]
             indexed = {tuple(index["column_names"]) for index in found.get_indexes(table)}
-            assert indexed == (INDEXED if table == "profkit_runs" else set())
+            prefixes = {("id",)} if blob == "BYTEA" else set()
+            assert indexed == (INDEXED | prefixes if table == "profkit_runs" else set())
             keys = [key["referred_table"] for key in found.get_foreign_keys(table)]
-            assert keys == (["profkit_runs"] if "run" in wanted and len(wanted) > 1 else [])
+            of_runs = "run" in wanted and len(wanted) > 1
+            assert keys == (["profkit_runs"] if of_runs else ["profkit_contents"] * ("profile" in wanted))
         engine.dispose()
 
     def test_migrations_are_recorded_once(self, url: str) -> None:
