@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -15,7 +17,9 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
-from profkit.store.database import MIGRATIONS
+from profkit.store import database
+from profkit.store.database import CONTENTS, MEASUREMENTS, MIGRATIONS, RESOURCES, RUNS
+from profkit.store.rows import rows_of
 from profkit.store.runs import Store, open_store
 from tests.support.example_measured_runs import failed_run, measured_run
 from tests.support.example_measurements import COUNTS
@@ -216,19 +220,30 @@ class StoreSuite:
         assert store.load("d4") == other
         assert self.values(url, count) == [1]
 
-    def test_runs_of_an_earlier_version_keep_their_profiles(self, store: Store, url: str) -> None:
-        """Before the third migration, each run had a row with its profile."""
-        store.add([run_of("a1"), run_of("b2")])
-        old = (
-            "insert into profkit_profiles select id, data from profkit_runs join profkit_contents on "
-            "digest = profile where id = 'a1'"
-        )
-        self.execute(url, old)
-        self.execute(url, "update profkit_runs set profile = null where id = 'a1'")
-        assert [store.load(run_id) for run_id in ("a1", "b2")] == [run_of("a1"), run_of("b2")]
-        store.remove(["a1"])
-        assert self.values(url, "select count(*) from profkit_profiles") == [0]
-        assert store.load("b2") == run_of("b2")
+    def test_a_store_without_the_third_migration_is_upgraded_and_keeps_its_runs(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(database, "MIGRATIONS", MIGRATIONS[:2])
+            old = database.open_database(url)
+        rows = [rows_of(run) for run in (run_of("a1"), run_of("b2"), measured_of("c3"))]
+        with old.writing() as connection:
+            for row in rows:
+                connection.execute("insert into profkit_runs values (?, ?, ?, ?, ?, ?)", *row[RUNS][:6])
+                for table in (RESOURCES, MEASUREMENTS):
+                    if table in row:
+                        connection.execute(f"insert into {table} values (?, ?)", *row[table])
+                if CONTENTS in row:
+                    profile = (row[RUNS][0], row[CONTENTS][1])
+                    connection.execute("insert into profkit_profiles values (?, ?)", *profile)
+        old.close()
+        with open_store(url) as store:
+            assert store.load("a1") == run_of("a1")
+            assert store.load("c3") == measured_of("c3")
+            store.add([run_of("d4")])
+            assert store.remove(["a1", "c3"]) == 2
+            assert [store.load(run_id) for run_id in ("b2", "d4")] == [run_of("b2"), run_of("d4")]
+            assert self.values(url, "select run from profkit_profiles") == ["b2"]
 
     def test_all_of_the_runs_are_added_or_none(self, store: Store, made: Made) -> None:
         with pytest.raises((StoreUnavailable, OverflowError)):
@@ -400,6 +415,51 @@ class StoreSuite:
             StoreUnavailable, match=r"a newer profkit has changed it.*999 later.*upgrade profkit"
         ):
             open_store(url)
+
+    def test_writers_at_once_keep_each_run_and_profile_once(self, url: str) -> None:
+        profiles = [run_of("p").profile, ProfileBuilder().build()]
+        runs = [replace(run_of(f"{n:03}"), profile=profiles[n % 2]) for n in range(60)]
+        orders = [runs, runs[::-1], runs[::2] + runs[1::2], runs[30:] + runs[:30]]
+        start = threading.Barrier(len(orders) + 1)
+
+        def add(order: list[Run]) -> int:
+            with open_store(url) as store:
+                start.wait()
+                return sum(len(store.add(order[n : n + 10])) for n in range(0, len(order), 10))
+
+        def remove() -> int:
+            with open_store(url) as store:
+                start.wait()
+                return sum(store.remove([f"{n:03}"]) for n in range(60))
+
+        with open_store(url), ThreadPoolExecutor(len(orders) + 1) as pool:
+            removing = pool.submit(remove)
+            added = [pool.submit(add, order) for order in orders]
+        with open_store(url) as store:
+            left = store.runs()
+            assert sum(future.result() for future in added) == 60, "each run was added by one of them"
+            assert len(left) == 60 - removing.result()
+            assert all(isinstance(run := store.load(info.id), Run) and run.profile for info in left)
+            store.remove(info.id for info in left[1:])
+            contents = "select count(*) from profkit_contents"
+            assert self.values(url, contents) == [min(1, len(left))]
+
+    def test_a_fuller_copy_that_is_added_at_once_wins(self, url: str) -> None:
+        """Whichever of two writers is first, the run with more samples is kept."""
+        run = made_run()
+        copies = [replace(run, info=replace(run.info, samples=run.info.samples - n)) for n in range(4)]
+        start = threading.Barrier(len(copies))
+
+        def add(copy: Run) -> None:
+            with open_store(url) as store:
+                start.wait()
+                store.add([copy])
+
+        with open_store(url), ThreadPoolExecutor(len(copies)) as pool:
+            for future in [pool.submit(add, copy) for copy in copies]:
+                future.result()
+        with open_store(url) as store:
+            assert store.runs() == (run.info,)
 
     @pytest.mark.slow
     def test_processes_that_open_a_new_store_at_once_all_can(self, url: str) -> None:
