@@ -102,16 +102,27 @@ def all_labels(connection: Connection) -> list[str]:
     return [label for (label,) in connection.execute(_LABELS)]
 
 
-def expired_ids(connection: Connection, before_ns: int | None, keep: int) -> list[str]:
+def count_expired(connection: Connection, before_ns: int | None, keep: int) -> int:
+    """Return the number of old runs, as `expired_ids` chooses them."""
+    query, values = _expired(before_ns, keep)
+    ((number,),) = connection.execute(f"SELECT count(*) FROM ({query}) AS expired", *values)
+    return int(number)
+
+
+def expired_ids(
+    connection: Connection, before_ns: int | None, keep: int, limit: int | None = None
+) -> list[str]:
     """Return the ids of old runs (before None: any) but the newest `keep` of each label, newest first."""
-    order = " ORDER BY started_ns DESC, id"
-    if keep == 0 and before_ns is not None:
-        found = connection.execute(f"{_OLDER}{order}", before_ns)
-    elif before_ns is None:
-        found = connection.execute(f"{_EXPIRED}{order}", keep)
-    else:
-        found = connection.execute(f"{_EXPIRED} AND started_ns < ?{order}", keep, before_ns)
+    query, values = _expired(before_ns, keep)
+    at_most = "" if limit is None else f" LIMIT {limit}"
+    found = connection.execute(f"{query} ORDER BY started_ns DESC, id{at_most}", *values)
     return [run_id for (run_id,) in found]
+
+
+def _expired(before_ns: int | None, keep: int) -> tuple[str, tuple[int, ...]]:
+    if before_ns is None:
+        return _EXPIRED, (keep,)
+    return (_OLDER, (before_ns,)) if keep == 0 else (f"{_EXPIRED} AND started_ns < ?", (keep, before_ns))
 
 
 def present(connection: Connection, table: str, column: str, values: Iterable[str]) -> set[str]:

@@ -30,6 +30,7 @@ from profkit.store.lookups import (
     SHOWN,
     all_labels,
     batches,
+    count_expired,
     expired_ids,
     ids_beginning,
     latest_labels,
@@ -204,13 +205,18 @@ class Store:
             found = rows_where(connection, "session = ?", searchable(session))
         return sorted(self._readable(found), key=lambda info: (info.started_ns, info.id))
 
-    def expired(self, before_ns: int | None, keep: int = 0) -> tuple[str, ...]:
-        """Return the ids of runs that started before a moment (None: any), newest first.
+    def expired(self, before_ns: int | None, keep: int = 0, limit: int | None = None) -> tuple[str, ...]:
+        """Return the ids of runs that started before a moment (None: any), newest first, at most `limit`.
 
         The newest `keep` of each label are not among them.
         """
         with self._database.reading() as connection:
-            return tuple(expired_ids(connection, before_ns, keep))
+            return tuple(expired_ids(connection, before_ns, keep, limit))
+
+    def count_expired(self, before_ns: int | None, keep: int = 0) -> int:
+        """Return the number of such runs, of which there may be very many."""
+        with self._database.reading() as connection:
+            return count_expired(connection, before_ns, keep)
 
     def infos(self, run_ids: Iterable[str], *, remove: bool = False) -> Iterator[AnyInfo]:
         """Yield the runs of these ids in their order, in batches; with `remove`, after removing them."""

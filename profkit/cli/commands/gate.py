@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.options import limit_option, percentage
+from profkit.cli.options import limit_option, percentage, rare_option
 from profkit.cli.output import STDOUT, save, terminal, write
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.sides import Side, Sides, call_times, compare_sides, open_sides
@@ -104,7 +104,7 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
     "--max-slowdown", callback=percentage, default="3%", show_default=True, metavar="PERCENT",
     help="Maximum slowdown, or growth of the peak of memory.",
 )  # fmt: skip
-@click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
+@rare_option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
 @showing_options(
     GATE.formats, "Also write the report to FILE, in the format of its ending; - is stdout instead."
 )

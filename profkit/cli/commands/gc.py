@@ -35,7 +35,9 @@ def gc_command(
         older_than = _OLDER_THAN_S
     before_ns = None if older_than is None else SYSTEM_CLOCK.unix_ns() - round(older_than * 1e9)
     with open_workspace(config) as workspace:
-        expired = workspace.store.expired(before_ns, keep or 0)
-        unread = expired[MOST_LISTED:] if dry_run and not as_json else ()
-        infos = workspace.store.infos(expired[: len(expired) - len(unread)], remove=not dry_run)
-        write_removed(infos, len(unread), as_json=as_json, dry_run=dry_run)
+        store = workspace.store
+        is_table = dry_run and not as_json
+        expired = store.expired(before_ns, keep or 0, MOST_LISTED if is_table else None)
+        rest = store.count_expired(before_ns, keep or 0) - len(expired) if is_table else 0
+        infos = store.infos(expired, remove=not dry_run)
+        write_removed(infos, rest, as_json=as_json, dry_run=dry_run)
