@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from profkit.errors import RunNotFound, StoreUnavailable, UsageError
+from profkit.model.measurement import AnyRun
 from profkit.model.profile import ProfileBuilder
 from profkit.store.database import PARTS
 from profkit.store.roles import make_roles
@@ -39,7 +40,7 @@ def url_of(postgres: str) -> UrlOf:
 
 def test_a_writer_has_its_own_runs_alone(url_of: UrlOf) -> None:
     with open_store(url_of("ann")) as ann, open_store(url_of("bob")) as bob:
-        ours = [run_of("a1", "x", 100), measured_of("a2", "y", 200)]
+        ours: list[AnyRun] = [run_of("a1", "x", 100), measured_of("a2", "y", 200)]
         assert ids(ann.add(ours)) == ["a1", "a2"]
         assert ids(bob.add([run_of("b1", "z")])) == ["b1"]
         assert (ids(ann.runs()), ids(bob.runs())) == (["a2", "a1"], ["b1"])
