@@ -9,6 +9,7 @@ from benchmarks.suite import run_suite
 MEASUREMENTS = {
     "large_reports": "reports of a million samples, as whole commands",
     "large_runs": "two million lines, JSON, comparisons and imports, as whole commands",
+    "large_stores": "stores of a hundred thousand runs: commands, look-ups, and writers at once",
     "report_growth": "the cost of reports of ten thousand to a million samples",
     "browser": "the page of a million samples in Chromium",
     "peer_pages": "pages of profkit and of other tools for one program",

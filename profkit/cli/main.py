@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, str] = {
     "import": "Store profiles of other tools, and exported runs.",
     "rm": "Remove runs permanently.",
     "gc": "Remove old runs permanently, and list them.",
+    "store": "Make the store or upgrade it.",
     "config": "Show all settings that hold here, and where each is from.",
     "doctor": "Examine what profkit can do here, and how to fix what it cannot.",
 }

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from profkit.cli.options import Command, rare_option, together
-from profkit.cli.output import STDOUT, deliver, say, terminal, write
+from profkit.cli.output import STDOUT, deliver, say, terminal, write, write_parts
 from profkit.errors import UsageError
 from profkit.render.options import PIPE, Terminal
 from profkit.render.registry import FORMAT_OF_SUFFIX
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from profkit.model.measurement import AnyInfo
     from profkit.model.run import RunInfo
 
+MOST_LISTED = 1000
+"""Maximum number of removed runs in a table."""
 _LONGEST = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 
@@ -126,15 +129,34 @@ def showing_options(
     return together(options)
 
 
-def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:
-    """Write the runs as data, and their number as a message."""
-    if as_json:
-        from profkit.render.json.sampled import removed_json
+def write_removed(infos: Iterable[AnyInfo], more: int = 0, *, as_json: bool, dry_run: bool) -> None:
+    """Write runs as data, for people at most `MOST_LISTED`, and their number with `more` as a message."""
+    number = more
 
-        write(removed_json(infos, dry_run=dry_run))
-    elif infos:
+    def counted() -> Iterator[AnyInfo]:
+        nonlocal number
+        for info in infos:
+            yield info
+            number += 1
+
+    if as_json:
+        from profkit.render.json.sampled import removed_json_parts
+
+        write_parts(removed_json_parts(counted(), dry_run=dry_run))
+    else:
+        _write_table(counted())
+    runs = f"{number:,} run{'' if number == 1 else 's'}"
+    say("note", f"{runs} would be removed" if dry_run else f"{runs} removed")
+    if number > MOST_LISTED and not as_json:
+        say("note", f"these are the newest {MOST_LISTED:,}; --json lists all")
+
+
+def _write_table(infos: Iterator[AnyInfo]) -> None:
+    """Write the first of the runs, when all have been read."""
+    listed = tuple(islice(infos, MOST_LISTED))
+    for _ in infos:
+        pass
+    if listed:
         from profkit.render.registry import LISTED_RUNS
 
-        write(LISTED_RUNS.text(infos, terminal=terminal()))
-    runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
-    say("note", f"{runs} would be removed" if dry_run else f"{runs} removed")
+        write(LISTED_RUNS.text(listed, terminal=terminal()))

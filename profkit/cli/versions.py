@@ -65,7 +65,7 @@ def _python(info: RunInfo) -> str:
     return info.process.python.rpartition(".")[0]
 
 
-def several_regions(infos: Sequence[AnyInfo]) -> dict[str, str]:
+def several_regions(infos: Iterable[AnyInfo]) -> dict[str, str]:
     """Return the labels that several regions share, each with a phrase such as "2 versions of its code"."""
     regions: dict[str, dict[str, RunInfo]] = {}
     for info in infos:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,11 +117,15 @@ class Workspace:
                 say("warning", str(damage))
         return tuple(loaded)
 
-    def runs(self, label: str | None, limit: int | None) -> tuple[AnyInfo, ...]:
-        """Return the runs that are being recorded, then those that are kept, newest first."""
+    def each(self, label: str | None) -> Iterator[AnyInfo]:
+        """Yield the runs that are being recorded, then those that are kept, newest first."""
         live = [run.info for run in self.recording if label in (None, run.info.label)]
-        live.sort(key=lambda info: -info.started_ns)
-        return (*live, *self.store.runs(label, limit))[:limit]
+        yield from sorted(live, key=lambda info: -info.started_ns)
+        yield from self.store.each(label)
+
+    def runs(self, label: str | None, limit: int | None) -> tuple[AnyInfo, ...]:
+        """Return all that `each` yields, at most `limit`."""
+        return tuple(islice(self.each(label), limit))
 
     def jobs(self, beginning: str = "", limit: int | None = None) -> tuple[str, ...]:
         """Return the names of jobs that begin with a text, newest first, at most `limit`."""
@@ -216,40 +221,31 @@ def nothing_recorded(config: Config) -> bool:
 
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return labels and ids with this prefix; none if the store cannot be read."""
-    infos = _infos(context)
-    names = dict.fromkeys([*(info.label for info in infos), *(info.id for info in infos)])
-    return [name for name in names if name.startswith(incomplete)]
+    labels = complete_label(context, _parameter, incomplete)
+    return [*labels, *_from_store(context, lambda store: store.ids(incomplete))]
 
 
 def complete_label(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return labels with this prefix."""
-    names = dict.fromkeys(info.label for info in _infos(context))
-    return [name for name in names if name.startswith(incomplete)]
+    labels = _from_store(context, lambda store: store.labels())
+    return [label for label in labels if label.startswith(incomplete)]
 
 
 def complete_thread(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the names of threads of the given run, or of the newest one, with this prefix."""
-    wanted = context.params.get("run")
-    infos = _infos(context)
-    info = next(
-        (one for one in infos if wanted is None or wanted == one.label or one.id.startswith(wanted)), None
-    )
-    config = context.find_object(Config)
-    if info is None or config is None:
-        return []
+    threads = _from_store(context, partial(_threads, context.params.get("run")))
+    return sorted(name for name in threads if name.startswith(incomplete))
+
+
+def _threads(wanted: str | None, store: Store) -> set[str]:
     from profkit.model.run import Run
-    from profkit.store.runs import open_store
 
-    try:
-        with open_store(config.store_url, skip_damaged=True) as store:
-            run = store.load(info.id)
-    except ProfkitError:
-        return []
-    threads = run.profile.threads if isinstance(run, Run) and run.profile is not None else ()
-    return sorted({thread.name for thread in threads if thread.name.startswith(incomplete)})
+    run = store.load(store.find(wanted).id)
+    return {thread.name for thread in run.profile.threads} if isinstance(run, Run) and run.profile else set()
 
 
-def _infos(context: click.Context) -> tuple[AnyInfo, ...]:
+def _from_store(context: click.Context, get: Callable[[Store], Collection[str]]) -> Collection[str]:
+    """Return texts from the store; none if it cannot be read."""
     config = context.find_object(Config)
     if config is None or nothing_recorded(config):
         return ()
@@ -257,6 +253,6 @@ def _infos(context: click.Context) -> tuple[AnyInfo, ...]:
 
     try:
         with open_store(config.store_url, skip_damaged=True) as store:
-            return store.runs()
+            return get(store)
     except ProfkitError:
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 _YOUNG_S = 60.0
 """Age below which an unfinished file, or a folder without a readable manifest, may still be written."""
 _AT_ONCE = 16
-"""Number of measured runs that are put into the store together, which limits memory."""
+"""Maximum number of sessions or measured runs that are put into the store together, which limits memory."""
+_SAMPLES_AT_ONCE = 50_000
+"""Number of samples after which no other session is put into the store together with these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,7 @@ def clear_unfinished(
 def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestReport]:
     yield IngestReport(dropped=take_dropped(spool))
     yield IngestReport(damaged=finish_removing(spool))
-    for name in session_names(spool):
-        with suppress(FileNotFoundError):  # removed by a process that ignores the lock
-            yield _ingest_folder(spool, name, store, clock)
+    yield from _ingest_folders(spool, store, clock)
     yield from _ingest_measured(spool, store)
     yield from _clear_unfinished(spool, clock)
 
@@ -98,37 +98,82 @@ def _joined(reports: Sequence[IngestReport]) -> IngestReport:
     )
 
 
-def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) -> IngestReport:
+def _ingest_folders(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestReport]:
+    """Store the sessions in batches: each commit takes a round trip or a write to the disk."""
+    names = iter(session_names(spool))
+    while True:
+        with ExitStack() as opened:
+            batch: list[tuple[OwnedFolder, FolderRuns]] = []
+            yield from _read_batch(spool, names, clock, opened, batch)
+            if not batch:
+                return
+            yield IngestReport(added=store.add([run for _, contents in batch for run in contents.runs]))
+            for folder, contents in batch:
+                with suppress(FileNotFoundError):  # removed by a process that ignores the lock
+                    yield IngestReport(damaged=_clear(spool, folder, contents))
+
+
+def _read_batch(
+    spool: OwnedFolder,
+    names: Iterator[str],
+    clock: Clock,
+    opened: ExitStack,
+    batch: list[tuple[OwnedFolder, FolderRuns]],
+) -> Iterator[IngestReport]:
+    """Read sessions until a batch is full; yield reports of those that are not ready for the store."""
+    samples = 0
+    for name in names:
+        with suppress(FileNotFoundError):  # removed by a process that ignores the lock
+            folder = _open_folder(spool, name)
+            if isinstance(folder, IngestReport):
+                yield folder
+                continue
+            with ExitStack() as stays_open:
+                stays_open.enter_context(folder)
+                found = _read_folder(spool, folder, clock)
+                if isinstance(found, IngestReport):
+                    yield found
+                    continue
+                opened.push(stays_open.pop_all())
+            batch.append((folder, found))
+            samples += sum(run.info.samples for run in found.runs)
+        if len(batch) >= _AT_ONCE or samples >= _SAMPLES_AT_ONCE:
+            return
+
+
+def _open_folder(spool: OwnedFolder, name: str) -> OwnedFolder | IngestReport:
     try:
-        folder = spool.folder(name)
+        return spool.folder(name)
     except RefusedFile as refusal:
         return IngestReport(damaged=(refusal,))
     except PermissionError as error:
         damage = DamagedFile(spool.path / name, str(error.strerror))
         return IngestReport(damaged=(_set_aside(spool, damage, name),))
+
+
+def _read_folder(spool: OwnedFolder, folder: OwnedFolder, clock: Clock) -> IngestReport | FolderRuns:
+    """Return the contents of a finished session; a report if there is nothing to store yet."""
     from profkit.ingest.read import read_runs_in
     from profkit.samplers.memray.tracker import TrackerMissing
 
-    with folder:
-        refusals = [folder.refusal(entry) for entry in folder.names()]
-        if refusals and None not in refusals:  # everything else was taken before
-            return IngestReport(damaged=tuple(one for one in refusals if one is not None))
-        try:
-            contents = read_runs_in(folder)
-        except DamagedFile as damage:
-            if _may_be_written(folder, clock):
-                return IngestReport()
-            refused = isinstance(damage, RefusedFile)
-            return IngestReport(damaged=(damage if refused else _set_aside(spool, damage, name),))
-        except TrackerMissing as error:
-            fix = f"{error}; until then its session stays there"
-            return IngestReport(damaged=(DamagedFile(folder.path, "it has tracked memory", fix=fix),))
-        if contents.live:
-            return IngestReport(recording=(contents,))
-        if contents.unreadable is not None and _may_be_written(folder, clock):
+    refusals = [folder.refusal(entry) for entry in folder.names()]
+    if refusals and None not in refusals:  # everything else was taken before
+        return IngestReport(damaged=tuple(one for one in refusals if one is not None))
+    try:
+        contents = read_runs_in(folder)
+    except DamagedFile as damage:
+        if _may_be_written(folder, clock):
             return IngestReport()
-        added = store.add(contents.runs)
-        return IngestReport(added=added, damaged=_clear(spool, folder, contents))
+        refused = isinstance(damage, RefusedFile)
+        return IngestReport(damaged=(damage if refused else _set_aside(spool, damage, folder.path.name),))
+    except TrackerMissing as error:
+        fix = f"{error}; until then its session stays there"
+        return IngestReport(damaged=(DamagedFile(folder.path, "it has tracked memory", fix=fix),))
+    if contents.live:
+        return IngestReport(recording=(contents,))
+    if contents.unreadable is not None and _may_be_written(folder, clock):
+        return IngestReport()
+    return contents
 
 
 def _clear(spool: OwnedFolder, folder: OwnedFolder, contents: FolderRuns) -> tuple[DamagedFile, ...]:

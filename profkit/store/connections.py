@@ -36,14 +36,22 @@ _WHOLE = "ok"
 class Connection(ABC):
     """A connection in a transaction."""
 
+    is_server: bool
+    """Whether it is a server's database, not a file."""
     blob: str
     """SQL type of bytes."""
+    bytewise: str
+    """SQL that has texts compared byte by byte."""
     _has_table: str
     """Query with a row if there is a table with a name."""
 
     @abstractmethod
     def execute(self, sql: str, *values: Value) -> list[Row]:
         """Execute a statement and return its rows; none if it returns no rows."""
+
+    @abstractmethod
+    def insert(self, sql: str, values: Sequence[Value]) -> bool:
+        """Execute an insertion of one row, and return whether it was inserted."""
 
     @abstractmethod
     def execute_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
@@ -71,6 +79,10 @@ class Database(ABC):
     def writing(self) -> AbstractContextManager[Connection]:
         """Begin a transaction as the only writer; others wait. Raises StoreUnavailable as `reading` does."""
 
+    def adding(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that only adds rows; writers wait, but others may add theirs at once."""
+        return self.writing()
+
     @abstractmethod
     def check_file(self) -> None:
         """Raise StoreUnavailable if the database is a damaged file."""
@@ -93,7 +105,8 @@ def connect(url: str) -> Database:
 class SqliteConnection(Connection):
     """A connection of Python's own SQLite module."""
 
-    blob = "BLOB"
+    is_server = False
+    blob, bytewise = "BLOB", "COLLATE BINARY"
     _has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -102,6 +115,10 @@ class SqliteConnection(Connection):
     def execute(self, sql: str, *values: Value) -> list[Row]:
         """Execute a statement and return its rows."""
         return self._connection.execute(sql, values).fetchall()
+
+    def insert(self, sql: str, values: Sequence[Value]) -> bool:
+        """Execute an insertion of one row, and return whether it was inserted."""
+        return self._connection.execute(sql, values).rowcount == 1
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
         """Execute a statement once per row of values."""
@@ -192,7 +209,8 @@ class SqliteDatabase(Database):
 class ServerConnection(Connection):
     """A connection to PostgreSQL."""
 
-    blob = "BYTEA"
+    is_server = True
+    blob, bytewise = "BYTEA", 'COLLATE "C"'
     # A query of the catalog sees tables that others have made while this transaction waited for the lock.
     _has_table = "SELECT 1 FROM pg_catalog.pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
 
@@ -203,6 +221,10 @@ class ServerConnection(Connection):
         """Execute a statement and return its rows."""
         cursor = self._connection.execute(_for_server(sql), values)
         return cursor.fetchall() if cursor.description else []
+
+    def insert(self, sql: str, values: Sequence[Value]) -> bool:
+        """Execute an insertion of one row, and return whether it was inserted."""
+        return self._connection.execute(_for_server(sql), values).rowcount == 1
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
         """Execute a statement once per row of values."""
@@ -238,6 +260,13 @@ class ServerDatabase(Database):
         """Begin a transaction that holds the write lock."""
         with self.reading() as connection:
             connection.execute("SELECT pg_advisory_xact_lock(?)", _WRITE_LOCK)
+            yield connection
+
+    @contextmanager
+    def adding(self) -> Iterator[Connection]:
+        """Begin a transaction that shares the write lock with others that only add rows."""
+        with self.reading() as connection:
+            connection.execute("SELECT pg_advisory_xact_lock_shared(?)", _WRITE_LOCK)
             yield connection
 
     def check_file(self) -> None:

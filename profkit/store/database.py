@@ -23,6 +23,7 @@ MEASUREMENTS = "profkit_measurements"
 TRACES = "profkit_traces"
 TURNS = "profkit_turns"
 REMOVED = "profkit_removed"
+CONTENTS = "profkit_contents"
 PARTS = (PROFILES, RESOURCES, MEASUREMENTS, TRACES, TURNS)
 """Tables with at most one row per run, named by its column `run`."""
 
@@ -34,6 +35,10 @@ class Migration:
     name: str
     statements: tuple[str, ...]
     """SQL, in which `BYTES` is the database's type of them."""
+    in_file: tuple[str, ...] = ()
+    """Statements of SQLite alone, which follow."""
+    on_server: tuple[str, ...] = ()
+    """Statements of PostgreSQL alone."""
 
 
 # One row per migration that was applied; a name that is unknown here comes from a newer profkit. The time is
@@ -62,12 +67,23 @@ def _part(table: str, *columns: str) -> str:
     return f"CREATE TABLE {table} (run TEXT NOT NULL PRIMARY KEY REFERENCES {RUNS} (id), {contents})"
 
 
+_NEWEST = "started_ns DESC, id"
+"""Order of lists."""
+
+# Contents that no run has any more. A server's writers may not see whether others' runs have them.
+_UNUSED = (
+    f"DELETE FROM {CONTENTS} WHERE digest = OLD.profile "
+    f"AND NOT EXISTS (SELECT 1 FROM {RUNS} WHERE profile = OLD.profile)"
+)
+_WITH_PROFILE = f"AFTER DELETE ON {RUNS} FOR EACH ROW WHEN (OLD.profile IS NOT NULL)"
+
 MIGRATIONS = (
     Migration(
         "001 tables",
         (
             *_RUNS,
-            # The samples of a run, apart so that lists never read them: gzipped pprof, see "003 columns".
+            # The samples of a run, apart so that lists never read them: gzipped pprof. Later profkits
+            # write other tables, see below.
             _part(PROFILES, "pprof"),
             # ResourcePoints as compressed JSON: the resource usage of the process while the run was recorded.
             _part(RESOURCES, "points"),
@@ -79,14 +95,33 @@ MIGRATIONS = (
     ),
     # Traces of torch.profiler as JSON, and the file about the last call; both compressed. Usually no row.
     Migration("002 traces", (_part(TRACES, "document", "file"),)),
-    # Profiles are written as columns, and the order of samples apart. Rows in pprof are left as they are.
+    # Profiles are written as columns, and the order of samples apart.
+    Migration("003 columns", (_part(TURNS, "turns"),)),
     Migration(
-        "003 columns",
-        (f"ALTER TABLE {PROFILES} RENAME COLUMN pprof TO profile", _part(TURNS, "turns")),
+        "004 look-ups and contents",
+        (
+            f"CREATE INDEX ix_{RUNS}_newest ON {RUNS} ({_NEWEST})",
+            f"CREATE INDEX ix_{RUNS}_label_newest ON {RUNS} (label, {_NEWEST})",
+            f"DROP INDEX ix_{RUNS}_started_ns",
+            f"DROP INDEX ix_{RUNS}_label",
+            # Profiles by the digest of their bytes, once for all runs that have the same. Runs of earlier
+            # versions keep theirs in the table of profiles.
+            f"CREATE TABLE {CONTENTS} (digest TEXT NOT NULL PRIMARY KEY, data BYTES NOT NULL)",
+            f"ALTER TABLE {RUNS} ADD COLUMN profile TEXT REFERENCES {CONTENTS} (digest) "
+            "DEFERRABLE INITIALLY DEFERRED",
+            f"CREATE INDEX ix_{RUNS}_profile ON {RUNS} (profile)",
+        ),
+        in_file=(f"CREATE TRIGGER {CONTENTS}_unused {_WITH_PROFILE} BEGIN {_UNUSED}; END",),
+        on_server=(
+            f'CREATE INDEX ix_{RUNS}_prefix ON {RUNS} (id COLLATE "C")',
+            f"CREATE FUNCTION {CONTENTS}_unused() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+            f"SET search_path FROM CURRENT AS $$ BEGIN {_UNUSED}; RETURN NULL; END $$",
+            f"CREATE TRIGGER {CONTENTS}_unused {_WITH_PROFILE} EXECUTE FUNCTION {CONTENTS}_unused()",
+        ),
     ),
     # The job of a sampled run, empty if it has none: most runs are then not in the index.
     Migration(
-        "004 jobs",
+        "005 jobs",
         (
             f"ALTER TABLE {RUNS} ADD COLUMN job TEXT NOT NULL DEFAULT ''",
             f"CREATE INDEX ix_{RUNS}_job ON {RUNS} (job, started_ns) WHERE job <> ''",
@@ -112,7 +147,8 @@ def migrate(connection: Connection) -> None:
     if not connection.has_table(APPLIED):
         connection.execute(_APPLIED)
     for migration in missing(connection):
-        for statement in migration.statements:
+        own = migration.on_server if connection.is_server else migration.in_file
+        for statement in (*migration.statements, *own):
             connection.execute(statement.replace("BYTES", connection.blob))
         connection.execute(f"INSERT INTO {APPLIED} VALUES (?, ?)", migration.name, SYSTEM_CLOCK.unix_ns())
 

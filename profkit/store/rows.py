@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from pathlib import Path
@@ -14,13 +15,15 @@ from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.model.trace import Trace
 from profkit.store import profiles
-from profkit.store.database import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, RUNS, TRACES, TURNS
+from profkit.store.database import CONTENTS, MEASUREMENTS, RESOURCES, RUN_SCHEMA, RUNS, TRACES, TURNS
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.profiles import Kept
 from profkit.store.records import from_file, to_json
 
-Values = tuple[str | int | bytes, ...]
+Values = tuple[str | int | bytes | None, ...]
 """Values of a row, in the order of the table's columns."""
+RUN_COLUMNS = ("id", "session", "label", "started_ns", "schema", "document", "profile", "job")
+"""Columns of a run's row; those that others have made have defaults."""
 _T = TypeVar("_T")
 
 
@@ -31,10 +34,11 @@ def rows_of(run: AnyRun) -> dict[str, Values]:
         if run.measurement is not None:
             rows[MEASUREMENTS] = (run.info.id, _compressed(run.measurement))
         return rows
-    rows = {RUNS: _run_row(run.info, run.info.session, RUN_SCHEMA)}
-    if run.profile is not None:
-        kept = profiles.encode(run.profile)
-        rows[PROFILES] = (run.info.id, kept.profile)
+    kept = None if run.profile is None else profiles.encode(run.profile)
+    digest = None if kept is None else hashlib.sha256(kept.profile).hexdigest()
+    rows = {RUNS: _run_row(run.info, run.info.session, RUN_SCHEMA, digest)}
+    if kept is not None:
+        rows[CONTENTS] = (digest, kept.profile)
         if kept.turns is not None:
             rows[TURNS] = (run.info.id, kept.turns)
     if run.resources:
@@ -88,11 +92,11 @@ def run_of(
         raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
-def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
+def _run_row(info: AnyInfo, session: str, schema: str, profile: str | None = None) -> Values:
     document = json.dumps(to_json(info))
     job = info.process.member.job if isinstance(info, RunInfo) else ""
     return (
-        info.id, searchable(session), searchable(info.label), info.started_ns, schema, document,
+        info.id, searchable(session), searchable(info.label), info.started_ns, schema, document, profile,
         searchable(job),
     )  # fmt: skip
 

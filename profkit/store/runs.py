@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import Self
 
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, unsealed
 from profkit.model.run import RunInfo
-from profkit.store.connections import Connection, Database, Row, Value
+from profkit.store.connections import Connection, Database, Row
 from profkit.store.database import (
+    CONTENTS,
     MEASUREMENTS,
     PARTS,
     PROFILES,
@@ -24,13 +26,35 @@ from profkit.store.database import (
     TURNS,
     open_database,
 )
+from profkit.store.lookups import (
+    MOST_AT_ONCE,
+    SHOWN,
+    all_labels,
+    batches,
+    count_expired,
+    expired_ids,
+    ids_beginning,
+    job_names,
+    latest_labels,
+    matching,
+    page,
+    places,
+    present,
+    rows_where,
+)
 from profkit.store.profiles import Kept
-from profkit.store.rows import info_of, rows_of, run_of, searchable
+from profkit.store.rows import RUN_COLUMNS, Values, info_of, rows_of, run_of, searchable
 
-_SHOWN = 5
-"""Maximum number of labels or ids in an error."""
-_BATCH = 500
-"""Maximum number of ids in a statement, since databases limit its parameters."""
+_INSERTS = {
+    RUNS: f"INSERT INTO {RUNS} ({', '.join(RUN_COLUMNS)}) VALUES {places(RUN_COLUMNS)} "
+    "ON CONFLICT DO NOTHING",
+    CONTENTS: f"INSERT INTO {CONTENTS} VALUES (?, ?) ON CONFLICT DO NOTHING",
+    **{table: f"INSERT INTO {table} VALUES (?, ?)" for table in PARTS},
+    TRACES: f"INSERT INTO {TRACES} VALUES (?, ?, ?)",
+}
+_SAMPLES = f"SELECT data FROM {RUNS} JOIN {CONTENTS} ON digest = profile WHERE id = ?"
+_EARLIER = f"SELECT pprof FROM {PROFILES} WHERE run = ?"
+"""Query of the samples of a run that an earlier version has stored."""
 
 
 def open_store(url: str, *, skip_damaged: bool = False) -> Store:
@@ -72,33 +96,51 @@ class Store:
     def add(self, runs: Iterable[AnyRun], *, again: bool = False) -> tuple[AnyInfo, ...]:
         """Add all runs or none, and return the new ones.
 
-        Known runs are skipped, unless these have more of them, as after a part of a folder was copied. So are
-        removed ones, unless `again`.
+        Known runs are skipped, unless these have more of them, as after a part of a folder was copied; these
+        are replaced afterwards. So are removed ones, unless `again`.
         """
         given = {run.info.id: self._keepable(run) for run in runs}
         with self._database.reading() as connection:
             new = [*_unknown(connection, given, again), *_fuller(connection, given)]
-        if new:
-            self._database.check_file()
+        if not new:
+            return ()
+        self._database.check_file()
         # Encoding is slow, and others may write meanwhile.
         rows = {run_id: rows_of(given[run_id]) for run_id in new}
+        with self._database.adding() as connection:
+            added = _insert(connection, {one: rows[one] for one in _unknown(connection, new, again)})
+            for batch in batches(added if again else ()):
+                connection.execute(f"DELETE FROM {REMOVED} WHERE run IN {places(batch)}", *batch)
+            fuller = _fuller(connection, {one: given[one] for one in new if one not in added})
+        if fuller:
+            added |= self._replace(fuller, given, rows)
+        return tuple(run.info for run_id, run in given.items() if run_id in added)
+
+    def _replace(
+        self, fuller: Iterable[str], given: Mapping[str, AnyRun], rows: Mapping[str, dict[str, Values]]
+    ) -> set[str]:
         with self._database.writing() as connection:
-            fuller = _fuller(connection, {run_id: given[run_id] for run_id in new})
-            _delete(connection, fuller)
-            new = _unknown(connection, new, again)
-            for batch in _batches(new if again else ()):
-                connection.execute(f"DELETE FROM {REMOVED} WHERE run IN {_places(batch)}", *batch)
-            for table in (RUNS, *PARTS):
-                if values := [rows[run_id][table] for run_id in new if table in rows[run_id]]:
-                    connection.execute_many(f"INSERT INTO {table} VALUES {_places(values[0])}", values)
-        return tuple(given[run_id].info for run_id in new)
+            still = _fuller(connection, {run_id: given[run_id] for run_id in fuller})
+            _delete(connection, still)
+            return _insert(connection, {run_id: rows[run_id] for run_id in still})
+
+    def each(self, label: str | None = None) -> Iterator[AnyInfo]:
+        """Yield the runs of a label or all, newest first.
+
+        They are read in pages, so that neither memory nor other writers depend on their number.
+        """
+        after: Row | None = None
+        while True:
+            with self._database.reading() as connection:
+                found = page(connection, label, after, MOST_AT_ONCE)
+            yield from self._readable(found)
+            if len(found) < MOST_AT_ONCE:
+                return
+            after = found[-1]
 
     def runs(self, label: str | None = None, limit: int | None = None) -> tuple[AnyInfo, ...]:
         """Return the runs of a label or all, newest first, at most `limit`."""
-        with self._database.reading() as connection:
-            if label is None:
-                return self._readable(connection, limit=limit)
-            return self._readable(connection, "label = ?", searchable(label), limit=limit)
+        return tuple(islice(self.each(label), limit))
 
     def find(self, wanted: str | None, recording: Collection[AnyInfo] = ()) -> AnyInfo:
         """Return the run of an id, else the newest of a label, else of an id prefix; None: the newest.
@@ -107,8 +149,8 @@ class Store:
         ambiguous prefix.
         """
         with self._database.reading() as connection:
-            stored = _newest(connection, limit=1) if wanted is None else _matching(connection, wanted)
-        found = _meant((*recording, *stored), wanted)
+            stored = matching(connection, wanted)
+        found = _meant((*recording, *map(_info, stored)), wanted)
         if found is None:
             raise self.not_found(wanted, recording)
         return found
@@ -116,11 +158,21 @@ class Store:
     def not_found(self, wanted: str | None, recording: Iterable[AnyInfo] = ()) -> RunNotFound:
         """Return the error for a missing run, with some labels; StoreEmpty if there are no runs at all."""
         with self._database.reading() as connection:
-            stored = _latest_labels(connection)
+            stored = latest_labels(connection)
         labels = tuple(dict.fromkeys((*(info.label for info in recording), *stored)))
         if wanted is None or not labels:
             return StoreEmpty(self.name, CONFIG.spool)
-        return RunNotFound(wanted, labels[:_SHOWN])
+        return RunNotFound(wanted, labels[:SHOWN])
+
+    def labels(self) -> tuple[str, ...]:
+        """Return all labels, sorted."""
+        with self._database.reading() as connection:
+            return tuple(all_labels(connection))
+
+    def ids(self, beginning: str) -> tuple[str, ...]:
+        """Return some ids with a prefix."""
+        with self._database.reading() as connection:
+            return tuple(ids_beginning(connection, beginning, MOST_AT_ONCE))
 
     def load(self, run_id: str, *, in_order: bool = True, trace_file: bool = False) -> AnyRun:
         """Load the run of exactly this id, with its samples and resources, or its measurement.
@@ -130,23 +182,23 @@ class Store:
         """
         text = searchable(run_id)
         with self._database.reading() as connection:
-            found = _newest(connection, "id = ?", text)
-            parts = [
-                connection.execute(f"SELECT {columns} FROM {table} WHERE run = ?", text)
-                for table, columns in (
-                    (PROFILES, "profile"),
+            found = rows_where(connection, "id = ?", text)
+            samples = _first(connection.execute(_SAMPLES, text) or connection.execute(_EARLIER, text))
+            points, numbers, turns = (
+                _first(connection.execute(f"SELECT {column} FROM {table} WHERE run = ?", text))
+                for table, column in (
                     (RESOURCES, "points"),
                     (MEASUREMENTS, "document"),
-                    (TRACES, f"document, {'file' if trace_file else 'NULL'}"),
                     (TURNS, "turns" if in_order else "NULL"),
                 )
-            ]
+            )
+            file = "file" if trace_file else "NULL"
+            traces = connection.execute(f"SELECT document, {file} FROM {TRACES} WHERE run = ?", text)
         if not found:
             raise RunNotFound(run_id)
-        samples, points, numbers = (rows[0][0] if rows else None for rows in parts[:3])
-        trace = parts[3][0] if parts[3] else None
-        kept = None if samples is None else Kept(samples, parts[4][0][0] if parts[4] else None)
-        return run_of(found[0], kept, points, numbers, trace, in_order=in_order)
+        kept = None if samples is None else Kept(samples, turns)
+        trace = traces[0] if traces else None
+        return run_of(_info(found[0]), kept, points, numbers, trace, in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """Return the runs that were measured together, in the order in which they started."""
@@ -158,45 +210,55 @@ class Store:
 
     def jobs(self, beginning: str = "", limit: int | None = None) -> tuple[str, ...]:
         """Return the names of jobs that begin with a text, newest first, at most `limit`."""
-        condition = "job <> ''" + (" AND job LIKE ? ESCAPE '/'" if beginning else "")
-        values = (_pattern(beginning),) if beginning else ()
-        order = "GROUP BY job ORDER BY max(started_ns) DESC, job" + (
-            "" if limit is None else f" LIMIT {limit}"
-        )
         with self._database.reading() as connection:
-            found = connection.execute(f"SELECT job FROM {RUNS} WHERE {condition} {order}", *values)
-        return tuple(job for (job,) in found)
+            return tuple(job_names(connection, beginning, limit))
 
     def job(self, job: str) -> tuple[RunInfo, ...]:
         """Return the runs of the job with exactly this name, newest first."""
         with self._database.reading() as connection:
-            found = self._readable(connection, "job <> '' AND job = ?", searchable(job))
-        return tuple(info for info in found if isinstance(info, RunInfo))
+            found = rows_where(connection, "job <> '' AND job = ?", searchable(job))
+        return tuple(info for info in self._readable(found) if isinstance(info, RunInfo))
 
     def _of_session(self, session: str) -> list[AnyInfo]:
         with self._database.reading() as connection:
-            found = self._readable(connection, "session = ?", searchable(session))
-        return sorted(found, key=lambda info: (info.started_ns, info.id))
+            found = rows_where(connection, "session = ?", searchable(session))
+        return sorted(self._readable(found), key=lambda info: (info.started_ns, info.id))
 
-    def older_than(self, unix_ns: int) -> tuple[str, ...]:
-        """Return the ids of runs that started before a time, oldest first."""
-        query = f"SELECT id FROM {RUNS} WHERE started_ns < ? ORDER BY started_ns, id"
+    def expired(self, before_ns: int | None, keep: int = 0, limit: int | None = None) -> tuple[str, ...]:
+        """Return the ids of runs that started before a moment (None: any), newest first, at most `limit`.
+
+        The newest `keep` of each label are not among them.
+        """
         with self._database.reading() as connection:
-            return tuple(run_id for (run_id,) in connection.execute(query, unix_ns))
+            return tuple(expired_ids(connection, before_ns, keep, limit))
+
+    def count_expired(self, before_ns: int | None, keep: int = 0) -> int:
+        """Return the number of such runs, of which there may be very many."""
+        with self._database.reading() as connection:
+            return count_expired(connection, before_ns, keep)
+
+    def infos(self, run_ids: Iterable[str], *, remove: bool = False) -> Iterator[AnyInfo]:
+        """Yield the runs of these ids in their order, in batches; with `remove`, after removing them."""
+        for batch in batches(run_ids):
+            with self._database.writing() if remove else self._database.reading() as connection:
+                rows = {row[0]: row for row in rows_where(connection, f"id IN {places(batch)}", *batch)}
+                found = tuple(self._readable(rows[run_id] for run_id in batch if run_id in rows))
+                if remove:
+                    _remove(connection, [searchable(info.id) for info in found])
+            yield from found
 
     def remove(self, run_ids: Iterable[str]) -> int:
         """Remove runs permanently, and return their number; unknown ids are ignored."""
         wanted = dict.fromkeys(map(searchable, run_ids))
         with self._database.writing() as connection:
-            present = _present(connection, RUNS, "id", wanted)
-            _delete(connection, present)
-            connection.execute_many(f"INSERT INTO {REMOVED} VALUES (?)", [(run_id,) for run_id in present])
-        return len(present)
+            there = present(connection, RUNS, "id", wanted)
+            _remove(connection, there)
+        return len(there)
 
     def has(self, run_id: str) -> bool:
         """Return whether there is a run of exactly this id, readable or not."""
         with self._database.reading() as connection:
-            return bool(_present(connection, RUNS, "id", [searchable(run_id)]))
+            return bool(present(connection, RUNS, "id", [searchable(run_id)]))
 
     def _keepable(self, run: AnyRun) -> AnyRun:
         """Return the run, without its seal if other users could copy that to their runs."""
@@ -206,25 +268,30 @@ class Store:
             return replace(run, info=unsealed(run.info))
         return replace(run, info=unsealed(run.info))
 
-    def _readable(
-        self, connection: Connection, condition: str = "", *values: Value, limit: int | None = None
-    ) -> tuple[AnyInfo, ...]:
-        infos = []
-        for run_id, schema, document in _rows(connection, condition, *values, limit=limit):
+    def _readable(self, rows: Iterable[Row]) -> Iterator[AnyInfo]:
+        for row in rows:
             try:
-                infos.append(info_of(run_id, schema, document))
+                yield _info(row)
             except DamagedFile as damage:
                 if not self._skip_damaged:
                     raise
-                self._damaged[run_id] = damage
-        return tuple(infos)
+                self._damaged[row[0]] = damage
+
+
+def _info(row: Row) -> AnyInfo:
+    run_id, schema, document, *_ = row
+    return info_of(run_id, schema, document)
+
+
+def _first(rows: Sequence[Row]) -> bytes | None:
+    return rows[0][0] if rows else None
 
 
 def _unknown(connection: Connection, run_ids: Collection[str], again: bool) -> list[str]:
     """Return, in order, the ids that are not stored and, unless `again`, not removed."""
-    known = _present(connection, RUNS, "id", run_ids)
+    known = present(connection, RUNS, "id", run_ids)
     if not again:
-        known |= _present(connection, REMOVED, "run", run_ids)
+        known |= present(connection, REMOVED, "run", run_ids)
     return [run_id for run_id in run_ids if run_id not in known]
 
 
@@ -232,12 +299,12 @@ def _fuller(connection: Connection, given: Mapping[str, AnyRun]) -> list[str]:
     """Return the ids of stored runs of which these have more."""
     sampled = {run_id: run.info for run_id, run in given.items() if isinstance(run.info, RunInfo)}
     found: list[str] = []
-    for batch in _batches(sampled):
-        for run_id, schema, document in _rows(connection, f"id IN {_places(batch)}", *batch):
+    for batch in batches(sampled):
+        for row in rows_where(connection, f"id IN {places(batch)}", *batch):
             with suppress(DamagedFile):
-                stored = info_of(run_id, schema, document)
-                if isinstance(stored, RunInfo) and _has_more(sampled[run_id], stored):
-                    found.append(run_id)
+                stored = _info(row)
+                if isinstance(stored, RunInfo) and _has_more(sampled[stored.id], stored):
+                    found.append(stored.id)
     return found
 
 
@@ -247,44 +314,30 @@ def _has_more(one: RunInfo, other: RunInfo) -> bool:
     return first != second and all(a >= b for a, b in zip(first, second, strict=True))
 
 
+def _remove(connection: Connection, run_ids: Iterable[str]) -> None:
+    """Delete stored runs, and note that they were removed."""
+    removed = sorted(run_ids)
+    connection.execute_many(f"INSERT INTO {REMOVED} VALUES (?)", [(run_id,) for run_id in removed])
+    _delete(connection, removed)
+
+
 def _delete(connection: Connection, run_ids: Iterable[str]) -> None:
-    for batch in _batches(run_ids):
+    for batch in batches(run_ids):
         for table in PARTS:
-            connection.execute(f"DELETE FROM {table} WHERE run IN {_places(batch)}", *batch)
-        connection.execute(f"DELETE FROM {RUNS} WHERE id IN {_places(batch)}", *batch)
+            connection.execute(f"DELETE FROM {table} WHERE run IN {places(batch)}", *batch)
+        connection.execute(f"DELETE FROM {RUNS} WHERE id IN {places(batch)}", *batch)
 
 
-def _present(connection: Connection, table: str, column: str, values: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    for batch in _batches(values):
-        query = f"SELECT {column} FROM {table} WHERE {column} IN {_places(batch)}"
-        found.update(value for (value,) in connection.execute(query, *batch))
-    return found
+def _insert(connection: Connection, rows: Mapping[str, dict[str, Values]]) -> set[str]:
+    """Insert the rows of runs that nobody else has inserted meanwhile, and return the ids of these runs.
 
-
-def _places(values: Collection[object]) -> str:
-    """Return the places of parameters, such as `(?, ?)`."""
-    return f"({', '.join('?' * len(values))})"
-
-
-def _batches(values: Iterable[str]) -> Iterator[list[str]]:
-    left = iter(values)
-    while batch := list(islice(left, _BATCH)):
-        yield batch
-
-
-def _newest(
-    connection: Connection, condition: str = "", *values: Value, limit: int | None = None
-) -> tuple[AnyInfo, ...]:
-    return tuple(info_of(*row) for row in _rows(connection, condition, *values, limit=limit))
-
-
-def _rows(connection: Connection, condition: str = "", *values: Value, limit: int | None = None) -> list[Row]:
-    """Return the ids, schemas and documents of the runs that fulfil a condition, newest first."""
-    where = f" WHERE {condition}" if condition else ""
-    at_most = "" if limit is None else f" LIMIT {limit}"
-    query = f"SELECT id, schema, document FROM {RUNS}{where} ORDER BY started_ns DESC, id{at_most}"
-    return connection.execute(query, *values)
+    All writers do so in the same order, so that they never wait for each other in a circle.
+    """
+    added = [run_id for run_id in sorted(rows) if connection.insert(_INSERTS[RUNS], rows[run_id][RUNS])]
+    for table in (CONTENTS, *PARTS):
+        if values := [rows[run_id][table] for run_id in added if table in rows[run_id]]:
+            connection.execute_many(_INSERTS[table], sorted(values, key=itemgetter(0)))
+    return set(added)
 
 
 _BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
@@ -316,23 +369,3 @@ def _rank(info: AnyInfo, wanted: str | None) -> int | None:
         return _BY_LABEL
     # Ignore case, as LIKE does in SQLite.
     return _BY_PREFIX if run_id.lower().startswith(text.lower()) else None
-
-
-def _matching(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
-    """Return the stored runs that match best; of several ids with a prefix, some."""
-    text = searchable(wanted)
-    for column in ("id", "label"):
-        if exact := _newest(connection, f"{column} = ?", text, limit=1):
-            return exact
-    return _newest(connection, "id LIKE ? ESCAPE '/'", _pattern(wanted), limit=_SHOWN)
-
-
-def _pattern(beginning: str) -> str:
-    """Return a pattern of LIKE for texts that begin with this one; `/` escapes its other characters."""
-    text = searchable(beginning)
-    return "".join(f"/{character}" if character in "/%_" else character for character in text) + "%"
-
-
-def _latest_labels(connection: Connection) -> tuple[str, ...]:
-    query = f"SELECT label FROM {RUNS} GROUP BY label ORDER BY max(started_ns) DESC LIMIT {_SHOWN}"
-    return tuple(label for (label,) in connection.execute(query))

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress, count
 from typing import NamedTuple, TypeVar
 
 from profkit.model.profile import Frame, Profile
@@ -204,9 +205,7 @@ class Charging:
         return frame >= 0 and self.frames[frame].name.endswith(tuple(_INNER))
 
     def _charged_by_position(self, stack: Sequence[int], *, waits: bool) -> _Charged:
-        after = next(
-            itertools.compress(itertools.count(), map(self.is_program.__getitem__, reversed(stack))), None
-        )
+        after = next(compress(count(), map(self.is_program.__getitem__, reversed(stack))), None)
         at, doing = len(stack) - 1 - (after or 0), Doing.WAITING if waits else Doing.WORKING
         if after is not None and (importing := self._importing(stack, at)) is not None:
             at, doing = importing, Doing.IMPORTING

@@ -7,9 +7,13 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import psycopg
+from psycopg import sql
 
 _USER = "postgres"
 
@@ -37,6 +41,14 @@ def start_server(home: Path) -> None:
     """Start the server whose folder is in `home`, for the first time or after it was killed."""
     options = f"-c listen_addresses='' -c fsync=off -k {home}"
     _run(home, "pg_ctl", "-D", home / "data", "-o", options, "-l", home / "log", "-w", "start")
+
+
+def new_database(server: str) -> str:
+    """Make a database on a server, and return its URL."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+    return server.replace("/postgres?", f"/{name}?")
 
 
 def _run(home: Path, program: str, *arguments: str | Path) -> None:

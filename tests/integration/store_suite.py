@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -16,8 +18,9 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.model.session import Member
-from profkit.store.database import MIGRATIONS
-from profkit.store.rows import searchable
+from profkit.store import database
+from profkit.store.database import CONTENTS, MEASUREMENTS, MIGRATIONS, RESOURCES, RUNS
+from profkit.store.rows import rows_of, searchable
 from profkit.store.runs import Store, open_store
 from tests.support.example_measured_runs import failed_run, measured_run
 from tests.support.example_measurements import COUNTS
@@ -31,9 +34,10 @@ TABLES = {
     "profkit_migrations": {"name": "TEXT", "applied_ns": "BIGINT"},
     "profkit_runs": {
         "id": "TEXT", "session": "TEXT", "label": "TEXT", "started_ns": "BIGINT", "schema": "TEXT",
-        "document": "TEXT", "job": "TEXT",
+        "document": "TEXT", "profile": "TEXT", "job": "TEXT",
     },
-    "profkit_profiles": {**RUN, "profile": "BLOB"},
+    "profkit_contents": {"digest": "TEXT", "data": "BLOB"},
+    "profkit_profiles": {**RUN, "pprof": "BLOB"},
     "profkit_resources": {**RUN, "points": "BLOB"},
     "profkit_measurements": {**RUN, "document": "BLOB"},
     "profkit_traces": {**RUN, "document": "BLOB", "file": "BLOB"},
@@ -41,7 +45,9 @@ TABLES = {
     "profkit_removed": RUN,
 }  # fmt: skip
 """Columns of each table, and their types."""
-INDEXED = {("session",), ("label",), ("started_ns",), ("job", "started_ns")}
+INDEXED = {
+    ("session",), ("label", "started_ns", "id"), ("started_ns", "id"), ("profile",), ("job", "started_ns"),
+}  # fmt: skip
 
 Made = Callable[..., AnyRun]
 """From an id, a label, a start, and a session or batch."""
@@ -81,6 +87,14 @@ class StoreSuite:
         with engine.begin() as connection:
             connection.execute(text(statement), values)
         engine.dispose()
+
+    def values(self, url: str, query: str) -> list[object]:
+        """The first column of a query's result."""
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            found = list(connection.scalars(text(query)))
+        engine.dispose()
+        return found
 
     def test_a_run_comes_back_whole(self, store: Store) -> None:
         run = made_run()
@@ -150,7 +164,7 @@ class StoreSuite:
         assert store.runs() == (measured.info, sampled.info)
         assert store.find("x") == measured.info
         assert store.load("a1") == sampled
-        assert store.older_than(200) == ("a1",)
+        assert store.expired(200) == ("a1",)
 
     def test_any_text_comes_back_and_is_found(self, store: Store) -> None:
         odd = run_of("a1", ODD_LABEL, session=ODD_LABEL)
@@ -192,12 +206,48 @@ class StoreSuite:
     def test_a_removed_run_is_gone_from_every_table(self, store: Store, url: str) -> None:
         store.add([run_of("a1"), run_of("b2"), measured_of("c3"), measured_of("d4")])
         store.remove(["a1", "c3"])
-        left = {"profkit_profiles": "b2", "profkit_resources": "b2", "profkit_measurements": "d4"}
-        engine = create_engine(url)
-        with engine.connect() as connection:
-            for table, run_id in left.items():
-                assert list(connection.scalars(text(f"select run from {table}"))) == [run_id]
-        engine.dispose()
+        left = {"profkit_resources": "b2", "profkit_measurements": "d4"}
+        for table, run_id in left.items():
+            assert self.values(url, f"select run from {table}") == [run_id]
+
+    def test_equal_profiles_are_kept_once_until_their_last_run_is_removed(
+        self, store: Store, url: str
+    ) -> None:
+        other = replace(run_of("d4"), profile=ProfileBuilder().build())
+        store.add([run_of("a1"), run_of("b2"), other])
+        store.add([run_of("c3")])
+        count = "select count(*) from profkit_contents"
+        assert self.values(url, count) == [2]
+        store.remove(["a1", "b2"])
+        assert store.load("c3") == run_of("c3")
+        store.remove(["c3"])
+        assert store.load("d4") == other
+        assert self.values(url, count) == [1]
+
+    def test_a_store_without_the_third_migration_is_upgraded_and_keeps_its_runs(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(database, "MIGRATIONS", MIGRATIONS[:2])
+            old = database.open_database(url)
+        rows = [rows_of(run) for run in (run_of("a1"), run_of("b2"), measured_of("c3"))]
+        with old.writing() as connection:
+            for row in rows:
+                connection.execute("insert into profkit_runs values (?, ?, ?, ?, ?, ?)", *row[RUNS][:6])
+                for table in (RESOURCES, MEASUREMENTS):
+                    if table in row:
+                        connection.execute(f"insert into {table} values (?, ?)", *row[table])
+                if CONTENTS in row:
+                    profile = (row[RUNS][0], row[CONTENTS][1])
+                    connection.execute("insert into profkit_profiles values (?, ?)", *profile)
+        old.close()
+        with open_store(url) as store:
+            assert store.load("a1") == run_of("a1")
+            assert store.load("c3") == measured_of("c3")
+            store.add([run_of("d4")])
+            assert store.remove(["a1", "c3"]) == 2
+            assert [store.load(run_id) for run_id in ("b2", "d4")] == [run_of("b2"), run_of("d4")]
+            assert self.values(url, "select run from profkit_profiles") == ["b2"]
 
     def test_all_of_the_runs_are_added_or_none(self, store: Store, made: Made) -> None:
         with pytest.raises((StoreUnavailable, OverflowError)):
@@ -214,8 +264,36 @@ class StoreSuite:
 
     def test_old_runs_are_found_by_their_start(self, store: Store, made: Made) -> None:
         store.add([made("b2", started_ns=200), made("c3", started_ns=300), made("a1", started_ns=100)])
-        assert store.older_than(300) == ("a1", "b2")
-        assert store.older_than(100) == ()
+        assert store.expired(300) == ("b2", "a1")
+        assert store.expired(100) == ()
+
+    def test_the_newest_of_each_label_do_not_expire(self, store: Store, made: Made) -> None:
+        starts = {"a1": ("x", 100), "b2": ("x", 200), "b3": ("x", 200), "c3": ("y", 300), "d4": ("y", 50)}
+        store.add(made(run_id, *start) for run_id, start in starts.items())
+        assert store.expired(None, 0) == ("c3", "b2", "b3", "a1", "d4")
+        assert store.expired(None, 1) == ("b3", "a1", "d4")
+        assert store.expired(100, 1) == ("d4",)
+        assert store.expired(None, 3) == ()
+
+    def test_removed_runs_are_returned_in_the_order_of_their_ids(self, store: Store, made: Made) -> None:
+        store.add([made("b2"), made("c3"), made("a1")])
+        wanted = ["c3", "none", "a1"]
+        assert ids(tuple(store.infos(wanted))) == ["c3", "a1"]
+        assert len(store.runs()) == 3
+        assert ids(tuple(store.infos(wanted, remove=True))) == ["c3", "a1"]
+        assert ids(store.runs()) == ["b2"]
+        assert store.add([made("a1")]) == ()
+
+    def test_labels_and_ids_for_completion(self, store: Store, made: Made) -> None:
+        assert (store.labels(), store.ids("")) == ((), ())
+        store.add([made("abc1", "x"), made("abd2", "y"), made("b3", "y"), made("c4", "")])
+        assert store.labels() == ("", "x", "y")
+        assert sorted(store.ids("ab")) == ["abc1", "abd2"]
+        assert len(store.ids("")) == 4
+
+    def test_a_digit_of_an_id_may_be_a_capital(self, store: Store, made: Made) -> None:
+        store.add([made("abc1", "x")])
+        assert store.find("AB").id == "abc1"
 
     def test_a_run_is_found_by_id_label_or_the_beginning_of_its_id(self, store: Store, made: Made) -> None:
         store.add([made("abc1", "x", 100), made("abd2", "x", 200), made("e3", "ab", 50), made("ab", "z", 1)])
@@ -269,13 +347,15 @@ class StoreSuite:
         run = Run(INFO)
         store.add([replace(run, info=replace(INFO, id=f"{n:05x}")) for n in range(600)])
         store.add([failed_run(id=f"{n:05x}") for n in range(600, 1200)])
-        assert len(store.runs()) == 1200
+        assert len(set(store.each())) == 1200
+        assert [info.id for info in store.each()] == [f"{n:05x}" for n in range(1200)]
+        assert ids(store.runs(failed_run().info.label)) == [f"{n:05x}" for n in range(600, 1200)]
         assert store.remove(f"{n:05x}" for n in range(100, 1300)) == 1100
         assert len(store.runs()) == 100
 
     def test_lists_never_read_profiles(self, store: Store, url: str) -> None:
         store.add([run_of("a1")])
-        self.execute(url, "update profkit_profiles set profile = :data", data=b"damaged")
+        self.execute(url, "update profkit_contents set data = :data", data=b"damaged")
         self.execute(url, "update profkit_resources set points = :data", data=b"damaged")
         assert ids(store.runs()) == ["a1"]
         damaged = r"the (profile|resources) of run a1 .*; `profkit rm a1` removes"
@@ -308,14 +388,17 @@ class StoreSuite:
         assert set(found.get_table_names()) == set(TABLES)
         for table, wanted in TABLES.items():
             columns = found.get_columns(table)
-            assert not any(column["nullable"] for column in columns)
+            nullable = [column["name"] for column in columns if column["nullable"]]
+            assert nullable == (["profile"] if table == "profkit_runs" else [])
             types = {column["name"]: column["type"].compile(engine.dialect) for column in columns}
             assert types == {name: blob if kind == "BLOB" else kind for name, kind in wanted.items()}
             assert found.get_pk_constraint(table)["constrained_columns"] == [columns[0]["name"]]
             indexed = {tuple(index["column_names"]) for index in found.get_indexes(table)}
-            assert indexed == (INDEXED if table == "profkit_runs" else set())
+            prefixes = {("id",)} if blob == "BYTEA" else set()
+            assert indexed == (INDEXED | prefixes if table == "profkit_runs" else set())
             keys = [key["referred_table"] for key in found.get_foreign_keys(table)]
-            assert keys == (["profkit_runs"] if "run" in wanted and len(wanted) > 1 else [])
+            of_runs = "run" in wanted and len(wanted) > 1
+            assert keys == (["profkit_runs"] if of_runs else ["profkit_contents"] * ("profile" in wanted))
         engine.dispose()
 
     def test_jobs(self, store: Store) -> None:
@@ -337,7 +420,7 @@ class StoreSuite:
             store.add([run_of("0123456789")])
         for statement in (
             "drop index ix_profkit_runs_job", "alter table profkit_runs drop column job",
-            "delete from profkit_migrations where name = '004 jobs'",
+            "delete from profkit_migrations where name = '005 jobs'",
         ):  # fmt: skip
             self.execute(url, statement)
         with open_store(url) as store:
@@ -362,6 +445,51 @@ class StoreSuite:
             StoreUnavailable, match=r"a newer profkit has changed it.*999 later.*upgrade profkit"
         ):
             open_store(url)
+
+    def test_writers_at_once_keep_each_run_and_profile_once(self, url: str) -> None:
+        profiles = [run_of("p").profile, ProfileBuilder().build()]
+        runs = [replace(run_of(f"{n:03}"), profile=profiles[n % 2]) for n in range(60)]
+        orders = [runs, runs[::-1], runs[::2] + runs[1::2], runs[30:] + runs[:30]]
+        start = threading.Barrier(len(orders) + 1)
+
+        def add(order: list[Run]) -> int:
+            with open_store(url) as store:
+                start.wait()
+                return sum(len(store.add(order[n : n + 10])) for n in range(0, len(order), 10))
+
+        def remove() -> int:
+            with open_store(url) as store:
+                start.wait()
+                return sum(store.remove([f"{n:03}"]) for n in range(60))
+
+        with open_store(url), ThreadPoolExecutor(len(orders) + 1) as pool:
+            removing = pool.submit(remove)
+            added = [pool.submit(add, order) for order in orders]
+        with open_store(url) as store:
+            left = store.runs()
+            assert sum(future.result() for future in added) == 60, "each run was added by one of them"
+            assert len(left) == 60 - removing.result()
+            assert all(isinstance(run := store.load(info.id), Run) and run.profile for info in left)
+            store.remove(info.id for info in left[1:])
+            contents = "select count(*) from profkit_contents"
+            assert self.values(url, contents) == [min(1, len(left))]
+
+    def test_a_fuller_copy_that_is_added_at_once_wins(self, url: str) -> None:
+        """Whichever of two writers is first, the run with more samples is kept."""
+        run = made_run()
+        copies = [replace(run, info=replace(run.info, samples=run.info.samples - n)) for n in range(4)]
+        start = threading.Barrier(len(copies))
+
+        def add(copy: Run) -> None:
+            with open_store(url) as store:
+                start.wait()
+                store.add([copy])
+
+        with open_store(url), ThreadPoolExecutor(len(copies)) as pool:
+            for future in [pool.submit(add, copy) for copy in copies]:
+                future.result()
+        with open_store(url) as store:
+            assert store.runs() == (run.info,)
 
     @pytest.mark.slow
     def test_processes_that_open_a_new_store_at_once_all_can(self, url: str) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import uuid
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
 
 from profkit.errors import StoreUnavailable
 from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run
 from profkit.store.runs import open_store
+from tests.integration.postgres_server import new_database
 from tests.integration.store_suite import StoreSuite
 from tests.support.example_runs import INFO, made_run
 
@@ -57,9 +56,4 @@ class TestPostgres(StoreSuite):
     @pytest.fixture
     def url(self, postgres: str) -> str:
         """A database of its own on the test's server."""
-        name = f"test_{uuid.uuid4().hex}"
-        engine = create_engine(postgres, isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.execute(text(f"create database {name}"))
-        engine.dispose()
-        return make_url(postgres).set(database=name).render_as_string(hide_password=False)
+        return new_database(postgres)

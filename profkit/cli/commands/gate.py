@@ -107,7 +107,7 @@ EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.I
 @rare_option(
     "--job", "is_job", is_flag=True, help="RUN and the baseline are names of jobs: check all their ranks."
 )
-@click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
+@rare_option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
 @showing_options(
     GATE.formats, "Also write the report to FILE, in the format of its ending; - is stdout instead."
 )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-
 import click
 
 from profkit.cli.options import json_option, read_by
-from profkit.cli.report_output import write_removed
+from profkit.cli.report_output import MOST_LISTED, write_removed
 from profkit.cli.workspace import open_workspace
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
-from profkit.model.measurement import AnyInfo
 from profkit.units import parse_duration
 
 _OLDER_THAN_S = 30 * 86400.0
@@ -39,18 +35,9 @@ def gc_command(
         older_than = _OLDER_THAN_S
     before_ns = None if older_than is None else SYSTEM_CLOCK.unix_ns() - round(older_than * 1e9)
     with open_workspace(config) as workspace:
-        infos = expired(workspace.store.runs(), before_ns, keep or 0)
-        if not dry_run:
-            workspace.store.remove(info.id for info in infos)
-        write_removed(infos, as_json=as_json, dry_run=dry_run)
-
-
-def expired(infos: Sequence[AnyInfo], before_ns: int | None, keep: int) -> tuple[AnyInfo, ...]:
-    """Return the runs, given newest first, that are older than a moment (None: any) and not to be kept."""
-    newer: Counter[str] = Counter()
-    gone = []
-    for info in infos:
-        newer[info.label] += 1
-        if newer[info.label] > keep and (before_ns is None or info.started_ns < before_ns):
-            gone.append(info)
-    return tuple(gone)
+        store = workspace.store
+        is_table = dry_run and not as_json
+        expired = store.expired(before_ns, keep or 0, MOST_LISTED if is_table else None)
+        rest = store.count_expired(before_ns, keep or 0) - len(expired) if is_table else 0
+        infos = store.infos(expired, remove=not dry_run)
+        write_removed(infos, rest, as_json=as_json, dry_run=dry_run)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+
 import click
 
 from profkit.cli.options import limit_option, rare_option
@@ -11,6 +14,8 @@ from profkit.cli.versions import several_regions
 from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
 from profkit.errors import SpoolUnavailable, UsageError
+from profkit.model.measurement import AnyInfo
+from profkit.model.run import RunInfo
 from profkit.model.session import UnprofiledGroup, grouped
 
 _LIMIT = 20
@@ -83,23 +88,34 @@ def _list(
     showing: Showing,
     unprofiled: tuple[UnprofiledGroup, ...],
 ) -> None:
+    regions: dict[tuple[str, str], RunInfo] = {}
     with open_workspace(config) as workspace:
-        infos = workspace.runs(label, None if shown is None else shown + 1)
-        if not infos:
+        found = workspace.each(label)
+        first = next(found, None)
+        if first is None:
             raise workspace.not_found(label)
+        infos = _noting(regions, islice(chain([first], found), shown))
         if showing.format == "json":
-            from profkit.render.json.sampled import runs_json
+            from profkit.render.json.sampled import runs_json_parts
 
-            text = runs_json(infos[:shown], unprofiled)
+            showing.show_parts(runs_json_parts(infos, unprofiled), "runs")
         else:
             from profkit.render.registry import LISTED_RUNS
 
-            text = LISTED_RUNS.text(infos[:shown], terminal=showing.terminal())
-        showing.show(text, "runs")
-    if shown is not None and len(infos) > shown:
+            showing.show(LISTED_RUNS.text(tuple(infos), terminal=showing.terminal()), "runs")
+        has_more = next(found, None) is not None
+    if has_more:
         say("note", "there are older runs; raise --limit to list them")
-    for name, phrase in several_regions(infos[:shown]).items():
+    for name, phrase in several_regions(regions.values()).items():
         say("note", f"the runs of {name!r} come from {phrase}; see the column `version`")
+
+
+def _noting(regions: dict[tuple[str, str], RunInfo], infos: Iterable[AnyInfo]) -> Iterator[AnyInfo]:
+    """Yield the runs, of which there may be very many, and note one of each version of a label's code."""
+    for info in infos:
+        if isinstance(info, RunInfo):
+            regions.setdefault((info.label, info.region.version), info)
+        yield info
 
 
 def _unprofiled(config: Config) -> tuple[UnprofiledGroup, ...]:

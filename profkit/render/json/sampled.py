@@ -319,13 +319,26 @@ def sampled_json_parts(
 
 def runs_json(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = ()) -> str:
     """Return a list of runs without samples and numbers, and the unprofiled processes by reason."""
-    runs = [listed_object(info) for info in infos]
-    return dumps(RUNS_SCHEMA, {"runs": runs, "unprofiled": unprofiled_objects(unprofiled)})
+    return "".join(runs_json_parts(infos, unprofiled))
 
 
-def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
-    """Return the runs that were removed, or would be."""
-    return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [listed_object(info) for info in infos]})
+def runs_json_parts(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = ()) -> Iterator[str]:
+    """Yield the text of `runs_json` in pieces, run by run, since there may be very many."""
+    yield from _list_parts(dumps(RUNS_SCHEMA, {}), "runs", infos)
+    yield f',\n "unprofiled": {json.dumps(unprofiled_objects(unprofiled), allow_nan=False)}}}'
+
+
+def removed_json_parts(infos: Iterable[AnyInfo], *, dry_run: bool) -> Iterator[str]:
+    """Yield the JSON of runs that were removed, or would be, in pieces."""
+    yield from _list_parts(dumps(REMOVED_SCHEMA, {"dry_run": dry_run}), "removed", infos)
+    yield "}"
+
+
+def _list_parts(head: str, name: str, infos: Iterable[AnyInfo]) -> Iterator[str]:
+    yield f"{head.removesuffix('}')},\n {json.dumps(name)}: ["
+    for number, info in enumerate(infos):
+        yield f"{', ' if number else ''}{json.dumps(listed_object(info), allow_nan=False)}"
+    yield "]"
 
 
 def imported_json(infos: Iterable[AnyInfo]) -> str:

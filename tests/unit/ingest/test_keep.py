@@ -275,3 +275,30 @@ def test_a_spool_that_cannot_be_written_is_named_with_the_fix(spool: Path, store
     assert str(spool) in str(caught.value)
     assert caught.value.exit_code == 7
     assert folder.exists()
+
+
+def test_sessions_are_kept_in_batches_and_few_files_are_open(
+    spool: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive = replace(GONE, pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
+    for number in range(40):
+        finished(spool, number)
+        running = head(100 + number, state=SessionState.RUNNING, ended_ns=None, process=alive)
+        session_folder(spool, running, deltas=(calls(F, 7),))
+    batches: list[int] = []
+    opened: list[int] = []
+    add = store.add
+
+    def counted(runs: Iterable[AnyRun]) -> tuple[AnyInfo, ...]:
+        added = add(runs)
+        batches.append(len(added))
+        opened.append(len(os.listdir("/proc/self/fd")))
+        return added
+
+    monkeypatch.setattr(store, "add", counted)
+    before = len(os.listdir("/proc/self/fd"))
+    report = ingest(spool, store)
+    assert (len(report.added), len(report.recording)) == (40, 40)
+    assert batches == [16, 16, 8]
+    assert max(opened) <= before + 16 + 4
+    assert len(os.listdir("/proc/self/fd")) <= before + 2

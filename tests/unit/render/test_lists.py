@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SessionState
-from profkit.render.json.sampled import removed_json, runs_json
+from profkit.render.json.sampled import removed_json_parts, runs_json
 from profkit.render.options import Terminal
 from profkit.render.registry import LISTED_RUNS
 from tests.support.example_measured_runs import counted_run, failed_run, measured_run, timed_run
@@ -80,5 +80,5 @@ def test_a_failed_run_as_json() -> None:
 
 
 def test_removed_runs_of_both_kinds() -> None:
-    document = json.loads(removed_json([made_run().info, timed_run().info], dry_run=True))
+    document = json.loads("".join(removed_json_parts([made_run().info, timed_run().info], dry_run=True)))
     assert [run["mode"] for run in document["removed"]] == ["sampled", "timer"]

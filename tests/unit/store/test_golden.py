@@ -7,6 +7,9 @@ out, give the new form a new schema name, and a migration or a reader for the ol
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -15,8 +18,11 @@ from profkit.errors import DamagedFile
 from profkit.model.run import Imported, RunInfo
 from profkit.store.records import to_json
 from profkit.store.rows import info_of
+from profkit.store.runs import open_store
 from profkit.store.spool import read_session
 from profkit.units import Unit
+from tests.support.example_measured_runs import measured_run
+from tests.support.example_runs import made_run
 from tests.support.folders import GOLDEN
 from tests.support.spool_folders import read_measured
 
@@ -78,3 +84,18 @@ def test_a_measured_run_of_schema_1_is_read() -> None:
         process["usage"] = None
     written["info"] = completed(written["info"])
     assert fields == written
+
+
+def test_a_store_with_two_migrations_is_read(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as connection:
+        connection.executescript((GOLDEN / "store-2.sql").read_text("utf-8"))
+    with open_store(f"sqlite:///{tmp_path}/runs.db") as store:
+        sampled, measured = made_run(), measured_run(id="5c1d0a77e2")
+        assert set(store.runs()) == {sampled.info, measured.info}
+        assert store.load(sampled.info.id) == sampled
+        assert store.load("5c1d0a77e2") == measured
+        again = made_run(id="b200000000")
+        assert store.add([again]) == (again.info.id,)
+        assert store.load(again.info.id) == again, "written as columns"
+        assert store.add([made_run(id="dead000000")]) == (), "it was removed"
+        assert store.remove([sampled.info.id, "5c1d0a77e2"]) == 2

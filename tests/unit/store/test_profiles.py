@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,8 @@ from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.columns import ColumnReader, column_of, pack_columns
 from profkit.model.profile import Column, Frame, Profile, ProfileBuilder, Sample, Thread, Value
-from profkit.model.run import Run
 from profkit.store.profiles import SCHEMA, Kept, decode, encode
-from profkit.store.runs import open_store
 from profkit.transforms.trees import stack_weights
-from tests.support.folders import GOLDEN
 from tests.unit.formats.pprof.test_pprof import INT64, profiles, small_profile, timed_profile
 
 HERE = Path("the profile of run 12")
@@ -153,31 +149,6 @@ def test_pprof_of_earlier_versions_is_read() -> None:
         decode(Kept(data, None), HERE, in_order=False).samples
         == decode(encode(timed_profile()), HERE, in_order=False).samples
     )
-
-
-def test_a_store_of_schema_2_is_read_and_written(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    with sqlite3.connect(path) as database:
-        database.executescript((GOLDEN / "store-2.sql").read_text("utf-8"))
-    database.close()
-    with open_store(f"sqlite:///{path}") as store:
-        run = store.load("a1")
-        assert isinstance(run, Run)
-        assert isinstance(run.profile, Profile)
-        assert run.profile.samples == (Sample(0, 0, 2), Sample(1, 0, 1), Sample(0, 0, 4))
-        assert run.profile.starts == (0, 10, 20)
-        assert [frame.name for frame in run.profile.frames] == ["load", "parse"]
-        again = replace(run, info=replace(run.info, id="b2"))
-        store.add([again])
-        assert store.load("b2") == again
-    with sqlite3.connect(path) as database:
-        kept = [
-            profile for (profile,) in database.execute("SELECT profile FROM profkit_profiles ORDER BY run")
-        ]
-        turns = database.execute("SELECT run FROM profkit_turns").fetchall()
-    database.close()
-    assert [blob[:2] for blob in kept] == [b"\x1f\x8b", b"\x78\x9c"], "pprof stays, columns are added"
-    assert turns == [("b2",)]
 
 
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 300)), max_size=4))

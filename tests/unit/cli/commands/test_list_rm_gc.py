@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.cli.commands.gc import expired
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
 from profkit.model.session import Unprofiled, UnprofiledReason
@@ -166,16 +165,32 @@ def test_an_age_must_be_one(profkit: Profkit, config: Config, age: str) -> None:
 def test_expiry_keeps_the_newest_of_each_label(
     made: list[tuple[str, int]], age_s: int | None, keep_n: int
 ) -> None:
-    infos = [labelled(f"{n:010x}", label, age).info for n, (label, age) in enumerate(made)]
-    infos.sort(key=lambda info: -info.started_ns)
+    runs = [labelled(f"{n:010x}", label, age) for n, (label, age) in enumerate(made)]
     before_ns = None if age_s is None else STARTED_NS - age_s * 10**9
-    gone = expired(infos, before_ns, keep_n)
+    with open_store("sqlite://") as store:
+        store.add(runs)
+        gone = list(store.infos(store.expired(before_ns, keep_n)))
+        infos = store.runs()
+    assert [info for info in infos if info in gone] == gone
     left = Counter(info.label for info in infos if info not in gone)
     there = Counter(info.label for info in infos)
     assert all(left[label] >= min(keep_n, count) for label, count in there.items())
     assert all(before_ns is None or info.started_ns < before_ns for info in gone)
     if before_ns is None:
         assert all(left[label] == min(keep_n, count) for label, count in there.items())
+
+
+def test_gc_lists_the_newest_for_people_and_all_for_programs(profkit: Profkit, config: Config) -> None:
+    keep(config, *(labelled(f"{n:010x}", "many", n) for n in range(1005)))
+    tried = profkit("gc", "--keep", "1", "--dry-run")
+    assert len(tried.out.splitlines()) == 1 + 1000
+    assert tried.err == (
+        "profkit: note: 1,004 runs would be removed\n"
+        "profkit: note: these are the newest 1,000; --json lists all\n"
+    )
+    assert len(ids(profkit("gc", "--keep", "1", "--dry-run", "--json"), "removed")) == 1004
+    assert profkit("gc", "--keep", "1").out == tried.out
+    assert kept_ids(config) == [f"{0:010x}"]
 
 
 UNPROFILED = Unprofiled(SYSTEM_CLOCK.unix_ns(), 4242, "web-1", UnprofiledReason.CHILDREN_OFF, "handler")

@@ -12,7 +12,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.json.run_parts import MAX_DEPTH
-from profkit.render.json.sampled import removed_json, runs_json, sampled_json, sampled_json_parts
+from profkit.render.json.sampled import removed_json_parts, runs_json, sampled_json, sampled_json_parts
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED
 from profkit.units import Unit
@@ -34,7 +34,7 @@ def test_list() -> None:
 
 
 def test_removed() -> None:
-    document = json.loads(removed_json([made_run().info], dry_run=True))
+    document = json.loads("".join(removed_json_parts([made_run().info], dry_run=True)))
     assert (document["schema"], document["dry_run"]) == ("profkit.removed/1", True)
     assert document["removed"][0]["label"] == "train_step"
 

@@ -1,0 +1,158 @@
+"""Queries of the table of runs: pages of a list, look-ups by name, and which runs have expired."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+
+from profkit.store.connections import Connection, Row, Value
+from profkit.store.database import RUNS
+from profkit.store.rows import searchable
+
+MOST_AT_ONCE = 500
+"""Maximum number of runs in a page, and of ids in a statement, since databases limit its parameters."""
+SHOWN = 5
+"""Maximum number of labels or ids in an error."""
+
+_SEARCHED = 1000
+"""Number of the newest runs among which the latest labels are searched."""
+_AFTER_HEX = "~"
+"""A character after all those of ids, which are hexadecimal digits."""
+
+_EXPIRED = f"""
+SELECT id FROM (
+    SELECT id, started_ns, row_number() OVER (PARTITION BY label ORDER BY started_ns DESC, id) AS place
+    FROM {RUNS}
+) AS placed WHERE place > ?"""
+_OLDER = f"SELECT id FROM {RUNS} WHERE started_ns < ?"
+
+# Steps from label to label in the index; a scan of all its entries would take as long as there are runs.
+_LABELS = f"""
+WITH RECURSIVE labels (label) AS (
+    SELECT min(label) FROM {RUNS}
+    UNION ALL
+    SELECT (SELECT min(label) FROM {RUNS} WHERE {RUNS}.label > labels.label)
+    FROM labels WHERE label IS NOT NULL
+)
+SELECT label FROM labels WHERE label IS NOT NULL"""
+
+
+def rows_where(
+    connection: Connection, condition: str = "", *values: Value, limit: int | None = None
+) -> list[Row]:
+    """Return the ids, schemas, documents and starts of the runs that fulfil a condition, newest first."""
+    where = f" WHERE {condition}" if condition else ""
+    at_most = "" if limit is None else f" LIMIT {limit}"
+    query = (
+        f"SELECT id, schema, document, started_ns FROM {RUNS}{where} ORDER BY started_ns DESC, id{at_most}"
+    )
+    return connection.execute(query, *values)
+
+
+def page(connection: Connection, label: str | None, after: Row | None, limit: int) -> list[Row]:
+    """Return the next rows of a label or all, after the last one of the page before."""
+    conditions: list[str] = []
+    values: list[Value] = []
+    if label is not None:
+        conditions.append("label = ?")
+        values.append(searchable(label))
+    if after is not None:
+        # The first part is a range of the index.
+        conditions.append("started_ns <= ? AND (started_ns < ? OR id > ?)")
+        values += [after[3], after[3], after[0]]
+    return rows_where(connection, " AND ".join(conditions), *values, limit=limit)
+
+
+def matching(connection: Connection, wanted: str | None) -> list[Row]:
+    """Return the rows of the stored runs that match best; of several ids with a prefix, some."""
+    if wanted is None:
+        return rows_where(connection, limit=1)
+    text = searchable(wanted)
+    for column in ("id", "label"):
+        if exact := rows_where(connection, f"{column} = ?", text, limit=1):
+            return exact
+    return rows_where(connection, *_beginning(connection, text), limit=SHOWN)
+
+
+def ids_beginning(connection: Connection, text: str, limit: int) -> list[str]:
+    """Return some ids with a prefix."""
+    condition, *values = _beginning(connection, searchable(text))
+    found = connection.execute(f"SELECT id FROM {RUNS} WHERE {condition} LIMIT {limit}", *values)
+    return [run_id for (run_id,) in found]
+
+
+def _beginning(connection: Connection, text: str) -> tuple[str, str, str]:
+    """Return a condition that an index fulfils, which LIKE is not for all collations, and its values."""
+    column = f"id {connection.bytewise}"
+    digits = text.lower()
+    return f"{column} >= ? AND {column} < ?", digits, f"{digits}{_AFTER_HEX}"
+
+
+def job_names(connection: Connection, beginning: str, limit: int | None) -> list[str]:
+    """Return the names of jobs that begin with a text, newest first."""
+    # `/` escapes what LIKE knows.
+    text = "".join(f"/{one}" if one in "/%_" else one for one in searchable(beginning))
+    at_most = "" if limit is None else f" LIMIT {limit}"
+    query = (
+        f"SELECT job FROM {RUNS} WHERE job <> '' AND job LIKE ? ESCAPE '/' "
+        f"GROUP BY job ORDER BY max(started_ns) DESC, job{at_most}"
+    )
+    return [job for (job,) in connection.execute(query, f"{text}%")]
+
+
+def latest_labels(connection: Connection) -> tuple[str, ...]:
+    """Return the labels of the newest runs."""
+    newest = f"SELECT label, started_ns FROM {RUNS} ORDER BY started_ns DESC, id LIMIT {_SEARCHED}"
+    query = (
+        f"SELECT label FROM ({newest}) AS newest GROUP BY label ORDER BY max(started_ns) DESC LIMIT {SHOWN}"
+    )
+    return tuple(label for (label,) in connection.execute(query))
+
+
+def all_labels(connection: Connection) -> list[str]:
+    """Return all labels, sorted."""
+    return [label for (label,) in connection.execute(_LABELS)]
+
+
+def count_expired(connection: Connection, before_ns: int | None, keep: int) -> int:
+    """Return the number of old runs, as `expired_ids` chooses them."""
+    query, values = _expired(before_ns, keep)
+    ((number,),) = connection.execute(f"SELECT count(*) FROM ({query}) AS expired", *values)
+    return int(number)
+
+
+def expired_ids(
+    connection: Connection, before_ns: int | None, keep: int, limit: int | None = None
+) -> list[str]:
+    """Return the ids of old runs (before None: any) but the newest `keep` of each label, newest first."""
+    query, values = _expired(before_ns, keep)
+    at_most = "" if limit is None else f" LIMIT {limit}"
+    found = connection.execute(f"{query} ORDER BY started_ns DESC, id{at_most}", *values)
+    return [run_id for (run_id,) in found]
+
+
+def _expired(before_ns: int | None, keep: int) -> tuple[str, tuple[int, ...]]:
+    if before_ns is None:
+        return _EXPIRED, (keep,)
+    return (_OLDER, (before_ns,)) if keep == 0 else (f"{_EXPIRED} AND started_ns < ?", (keep, before_ns))
+
+
+def present(connection: Connection, table: str, column: str, values: Iterable[str]) -> set[str]:
+    """Return those of the values that a column of a table has."""
+    found: set[str] = set()
+    for batch in batches(values):
+        query = f"SELECT {column} FROM {table} WHERE {column} IN {places(batch)}"
+        found.update(value for (value,) in connection.execute(query, *batch))
+    return found
+
+
+def places(values: Collection[object]) -> str:
+    """Return the places of parameters, such as `(?, ?)`."""
+    return f"({', '.join('?' * len(values))})"
+
+
+def batches(values: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the values in lists that a statement can have."""
+    left = iter(values)
+    while batch := list(islice(left, MOST_AT_ONCE)):
+        yield batch
