@@ -26,8 +26,8 @@ from profkit.render.options import ReportOptions
 from profkit.render.registry import MEASURED
 
 if TYPE_CHECKING:
-    from profkit.cli.packed_orders import Reply
     from profkit.measuring.orders import MeasureOptions
+    from profkit.measuring.packed_orders import Reply
     from profkit.measuring.runner.jobs import Task
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
@@ -58,7 +58,7 @@ def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> t
 
 def _found(request: dict[str, object]) -> tuple[Task, ...]:
     """Get the orders from the user's code, which runs in its own process."""
-    from profkit.cli.packed_orders import unpacked
+    from profkit.measuring.packed_orders import unpacked
 
     reply, descriptors = _asked(request)
     if "problem" in reply:
