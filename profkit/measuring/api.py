@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import TextIO, TypeVar, Unpack
 
 from profkit.config import CONFIG
 from profkit.measuring.batches import BACKGROUND, measured, progress_display
+from profkit.measuring.fleet.executor import measure_on
 from profkit.measuring.orders import MeasureOptions, check, work_order
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.runner.counting import callgrind_kind
@@ -88,17 +89,21 @@ def measure_all(
     progress: TextIO | Progress | None = None,
     keep: bool = True,
     spool: Path = CONFIG.spool,
+    executor: Executor | None = None,
 ) -> tuple[MeasuredRun, ...]:
     """Measure orders, one after the other, and return their runs in the same order.
 
     An order that fails has a run with an error; the others go on. `workers` orders are measured at once,
     each on its own cores: faster, but less exact. `interleaved` times orders that share an environment in
     the same processes, block by block in random order: use it to compare. `progress` is a stream for a
-    progress line. Runs are kept in `spool`. Raises `UsageError` before anything starts.
+    progress line. Runs are kept in `spool`. With an `executor`, its workers measure: one job at a time on
+    each machine, and orders of one label on one machine. Raises `UsageError` before anything starts.
     """
     tasks, kept = [Task(order) for order in orders], keeper(spool) if keep else None
     design = Design.INTERLEAVED if interleaved else Design.SEPARATE
-    return measure_packed(tasks, workers=workers, design=design, progress=progress, keep=kept)
+    return measure_packed(
+        tasks, workers=workers, design=design, progress=progress, keep=kept, executor=executor
+    )
 
 
 def measure_packed(
@@ -108,11 +113,14 @@ def measure_packed(
     design: Design = Design.SEPARATE,
     progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
+    executor: Executor | None = None,
 ) -> tuple[MeasuredRun, ...]:
     """Measure orders as `measure_all` does; close the payloads when all is done.
 
     A function without a payload is packed now. `keep` is called with each run as soon as it is measured.
     """
+    if executor is not None:
+        return measure_on(executor, tasks, workers, design, progress, keep)
     return tuple(outcome.run for outcome in measured(tasks, workers, design, progress, keep))
 
 
