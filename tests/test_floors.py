@@ -77,6 +77,7 @@ HOMES = {
     "click": {"cli", "integrations/ipython"},
     "IPython": {"integrations/ipython"},
     "textual": {"cli/top"},
+    "distributed": {"cli/commands"},
     "subprocess": {"process", "samplers", "measuring/cpp"},
     "memray": {"samplers/memray"},
     "wrapt": {"calls/wrapper.py", "torch_tracing.py", "measuring/decorated", "pytorch"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -50,7 +50,8 @@ class _Job:
 
     tasks: dict[int, Task]
     tries: int = 0
-    losses: int = 0
+    is_second: bool = False
+    """True if the worker that had the tasks was lost."""
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ def measure_on(
     with ExitStack() as stack:
         tasks = prepared(given, workers, design, stack)
         display = progress_display(progress)
-        groups, number = deque(_groups(tasks, design)), design.batch(uuid4().hex[:12])
+        groups, number = deque(_groups(dict(enumerate(tasks)), design)), design.batch(uuid4().hex[:12])
         batch = _Batch(executor, workers, design, display, keep, groups, number)
         display.begin(len(tasks))
         try:
@@ -101,10 +102,10 @@ def measure_on(
         return tuple(batch.runs[index] for index in range(len(tasks)))
 
 
-def _groups(tasks: Sequence[Task], design: Design) -> Iterator[dict[int, Task]]:
+def _groups(tasks: Mapping[int, Task], design: Design) -> Iterator[dict[int, Task]]:
     """Yield the tasks that are measured on one machine, by their indexes."""
     groups: dict[str, dict[int, Task]] = {}
-    for index, task in enumerate(tasks):
+    for index, task in tasks.items():
         label = task.order.label if design is Design.SEPARATE else ""
         groups.setdefault(label, {})[index] = task
     yield from groups.values()
@@ -183,7 +184,7 @@ def _request(batch: _Batch, job: _Job) -> Request:
     }
 
 
-def _folders(tasks: Sequence[Task]) -> dict[str, None]:
+def _folders(tasks: Collection[Task]) -> dict[str, None]:
     """Return the folders of the orders, and those on the path that are not part of this environment."""
     own = [os.path.abspath(entry) for entry in sys.path]
     outside = [entry for entry in own if not entry.startswith((sys.prefix, sys.base_prefix))]
@@ -206,13 +207,15 @@ def _reply(future: Future[Reply]) -> Reply | Exception:
 
 
 def _take(batch: _Batch, job: _Job, reply: Reply | Exception) -> None:
-    """Take the runs of a job; put it back if its worker was lost, once, or if its machine was busy."""
+    """Take the runs of a job; put it back if its machine was busy, or if its worker was lost, once.
+
+    Then its groups have jobs of their own: if an order ends its worker, the others have results.
+    """
     if isinstance(reply, Exception):
-        job.losses += 1
-        if job.losses > 1:
+        if job.is_second:
             _give_up(batch, job, reply)
         else:
-            batch.again.append(job)
+            batch.again.extend(_Job(group, is_second=True) for group in _groups(job.tasks, batch.design))
         return
     batch.machines.add(reply["machine"])
     if reply["differing"]:
