@@ -139,7 +139,7 @@ def _slots(executor: Executor) -> int:
     """Return how many jobs the workers of an executor run at once; `_FEW` if it does not say so."""
     client = getattr(executor, "_client", None)  # Dask's
     if client is not None:
-        return max(1, sum(client.nthreads().values()))
+        return max(1, int(sum(client.nthreads().values())))
     return int(getattr(executor, "_max_workers", 0)) or _FEW  # also loky's and mpi4py's
 
 

@@ -119,6 +119,21 @@ def test_other_machines_and_environments_are_reported() -> None:
     ]
 
 
+def on(host: str, machine: str, found: MeasuredRun) -> MeasuredRun:
+    process = replace(found.info.process, host=host)
+    return replace(found, info=replace(found.info, process=process, machine=machine))
+
+
+def test_orders_that_changed_machines_are_reported_although_both_sides_have_the_same_ones() -> None:
+    a = [on("node-1", "EPYC × 8", run("a1")), on("node-2", "Xeon × 4", run("a2", label="other"))]
+    b = [on("node-2", "Xeon × 4", run("b1")), on("node-1", "EPYC × 8", run("b2", label="other"))]
+    (note,) = compare_measured(a, b, ("A", "B")).notes
+    assert finding_text(note) == (
+        "measured on different machines (node-1 (EPYC × 8), node-2 (Xeon × 4)), which alone changes times"
+    )
+    assert compare_measured(a, [on("node-1", "EPYC × 8", run("b1")), a[1]][:1], ("A", "B")).notes == ()
+
+
 def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:
     """A run in the environment of an interpreter, with so many controls."""
     names = ("arithmetic", "copying", "sorting")
