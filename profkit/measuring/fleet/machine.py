@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK
@@ -21,7 +20,7 @@ _TRY_EVERY_S = 0.1
 
 def versions() -> dict[str, str]:
     """Return the versions that must be equal where orders are packed and where they are measured."""
-    return {"profkit": VERSION, "Python": platform.python_version(), "torch": _torch()}
+    return {"profkit": VERSION, "Python": sys.version.split()[0], "torch": _torch()}
 
 
 def differing(here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
@@ -34,6 +33,8 @@ def differing(here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
 
 
 def _torch() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
     try:
         return version("torch")  # importing it would take seconds
     except PackageNotFoundError:
