@@ -22,10 +22,10 @@ import socket  # noqa: E402
 from collections.abc import Callable, Iterable, Mapping, Sequence  # noqa: E402
 from typing import cast  # noqa: E402
 
-from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
 from profkit.errors import UsageError  # noqa: E402
 from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition  # noqa: E402
 from profkit.measuring.orders import MeasureOptions, refusing_later, work_order  # noqa: E402
+from profkit.measuring.packed_orders import Reply, packed_object, task_of  # noqa: E402
 from profkit.measuring.transfer.payload import Payload  # noqa: E402
 from profkit.measuring.worker.protocol import from_file, in_file, receive_descriptors, send_descriptors  # noqa: E402
 from profkit.model.workorder import WorkOrder  # noqa: E402
@@ -71,7 +71,7 @@ def _answered(request: Mapping[str, object]) -> tuple[Reply, list[Payload]]:
             if request["is_file"]
             else _of_function(what, cast("Sequence[int]", request["threads"]), options)
         )
-        return {"orders": [packed_object(order, payloads) for order in orders]}, payloads
+        return {"orders": [packed_object(task_of(order), payloads) for order in orders]}, payloads
     except UsageError as error:
         return {"problem": error.problem, "fix": error.fix}, []
 

@@ -254,11 +254,24 @@ def _notes(pairs: Sequence[Pair]) -> Iterator[Finding]:
         yield _differing(FindingCode.INTERPRETERS_DIFFER, commands)
     if elsewhere or commands[0] != commands[1]:
         yield from _controls(pairs)
-    hosts = [sorted({run.info.process.host for run in side}) for side in sides]
-    if hosts[0] != hosts[1]:
-        yield Finding.of(
-            FindingCode.MACHINES_DIFFER, machines=", ".join(dict.fromkeys((*hosts[0], *hosts[1])))
-        )
+    if any(_machines(pair.a) != _machines(pair.b) for pair in pairs):
+        yield Finding.of(FindingCode.MACHINES_DIFFER, machines=machine_names([*sides[0], *sides[1]]))
+
+
+def _machines(runs: Runs) -> set[str]:
+    return {run.info.process.host for run in runs}
+
+
+def machine_names(runs: Runs) -> str:
+    """Return the machines on which runs were measured, with their kinds if these differ."""
+    kinds = {run.info.machine for run in runs} - {""}
+    named = (
+        f"{run.info.process.host} ({run.info.machine})"
+        if len(kinds) > 1 and run.info.machine
+        else run.info.process.host
+        for run in runs
+    )
+    return ", ".join(sorted(set(named)))
 
 
 def _differing(code: FindingCode, sides: Sequence[Sequence[str]]) -> Finding:

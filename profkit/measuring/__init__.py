@@ -6,6 +6,10 @@ worker's reply becomes a Measurement.
     orders.py     measure()'s arguments → WorkOrder
     definitions.py, variants.py
                   nested definitions → WorkOrders; also those of PyTorch's benchmarks
+    batches.py    one batch at a time in a process
+    fleet/        orders on the machines of an executor
+    packed_orders.py
+                  orders as plain data, for another process
     runner/       cores, canaries, retries, progress; orders → measurements
     pool/         zygotes: started ahead, kept for a while, replaced, ended
     worker/       the program that zygotes run; imports nothing of profkit

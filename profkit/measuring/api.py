@@ -3,92 +3,29 @@
 from __future__ import annotations
 
 import logging
-import os
-import queue
-import threading
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from concurrent.futures import Future
-from contextlib import ExitStack
-from dataclasses import replace
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import TextIO, TypeVar, Unpack
 
 from profkit.config import CONFIG
-from profkit.errors import CannotTravel, InvalidOption, UsageError
+from profkit.measuring.batches import BACKGROUND, measured, progress_display
+from profkit.measuring.fleet.executor import measure_on
 from profkit.measuring.orders import MeasureOptions, check, work_order
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.runner.context import BatchContext, with_libraries
 from profkit.measuring.runner.counting import callgrind_kind
 from profkit.measuring.runner.in_process import check_here, run_here
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.runner.outcomes import Outcome, duplicates
+from profkit.measuring.runner.outcomes import Outcome
 from profkit.measuring.runner.placement import preload_of
-from profkit.measuring.runner.progress import Progress, ProgressLine
-from profkit.measuring.runner.run import run_tasks
+from profkit.measuring.runner.progress import Progress
 from profkit.measuring.runner.timing import timer_kinds
-from profkit.measuring.transfer.payload import Payload, pack
+from profkit.measuring.transfer.payload import Payload
 from profkit.model.measurement import Design, MeasuredRun, Measurement
 from profkit.model.workorder import WorkOrder
 from profkit.store.measured import keep_measured
 
 _T = TypeVar("_T")
-
-
-class Background:
-    """Daemon thread that does submitted work in order; it starts with the first item."""
-
-    def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
-        """Start over without a thread, as needed in a forked child."""
-        self.turn = threading.Lock()
-        """Held by the batch that is being measured: two batches would disturb each other's times."""
-        self._items: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def submit(self, work: Callable[[], _T]) -> Future[_T]:
-        """Return the future of `work()`; run it at once in the caller if no thread can start any more."""
-        future: Future[_T] = Future()
-
-        def run() -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - the future carries it
-                future.set_exception(error)
-
-        if self._started():
-            self._items.put(run)
-        else:
-            run()
-        return future
-
-    def _started(self) -> bool:
-        with self._lock:
-            if self._thread is None:
-                thread = threading.Thread(target=self._serve, name="profkit-measure", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError:  # the interpreter is ending, or the system has no threads left
-                    return False
-                self._thread = thread
-            return True
-
-    def _serve(self) -> None:
-        while True:
-            self._items.get()()
-
-
-BACKGROUND = Background()
-os.register_at_fork(after_in_child=BACKGROUND.begin)
-
-
-def _progress(given: TextIO | Progress | None) -> Progress:
-    """Return a given Progress, or a progress line for a stream; it shows nothing for None."""
-    return given if isinstance(given, Progress) else ProgressLine(given)
 
 
 def wait(
@@ -99,7 +36,7 @@ def wait(
     `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done, or a Progress that
     is called for each future with its key or number. When all are done, raises the first future's error.
     """
-    display = _progress(progress)
+    display = progress_display(progress)
     named: list[tuple[str, Future[_T]]]
     if isinstance(scope, MutableMapping):
         named = [(name, value) for name, value in scope.items() if isinstance(value, Future)]
@@ -137,7 +74,7 @@ def measure(
     anything starts, and `MeasuringError` if there is no result.
     """
     order, kept = work_order(stmt, **options), keeper(CONFIG.spool) if keep else None
-    outcome = _measured([Task(order)], keep=kept)[0] if isolated else _measured_here(order, kept)
+    outcome = measured([Task(order)], keep=kept)[0] if isolated else _measured_here(order, kept)
     if outcome.error is not None:
         raise outcome.error
     assert outcome.run.measurement is not None
@@ -152,17 +89,21 @@ def measure_all(
     progress: TextIO | Progress | None = None,
     keep: bool = True,
     spool: Path = CONFIG.spool,
+    executor: Executor | None = None,
 ) -> tuple[MeasuredRun, ...]:
     """Measure orders, one after the other, and return their runs in the same order.
 
     An order that fails has a run with an error; the others go on. `workers` orders are measured at once,
     each on its own cores: faster, but less exact. `interleaved` times orders that share an environment in
     the same processes, block by block in random order: use it to compare. `progress` is a stream for a
-    progress line. Runs are kept in `spool`. Raises `UsageError` before anything starts.
+    progress line. Runs are kept in `spool`. With an `executor`, its workers measure: one job at a time on
+    each machine, and orders of one label on one machine. Raises `UsageError` before anything starts.
     """
     tasks, kept = [Task(order) for order in orders], keeper(spool) if keep else None
     design = Design.INTERLEAVED if interleaved else Design.SEPARATE
-    return measure_packed(tasks, workers=workers, design=design, progress=progress, keep=kept)
+    return measure_packed(
+        tasks, workers=workers, design=design, progress=progress, keep=kept, executor=executor
+    )
 
 
 def measure_packed(
@@ -172,12 +113,15 @@ def measure_packed(
     design: Design = Design.SEPARATE,
     progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
+    executor: Executor | None = None,
 ) -> tuple[MeasuredRun, ...]:
     """Measure orders as `measure_all` does; close the payloads when all is done.
 
     A function without a payload is packed now. `keep` is called with each run as soon as it is measured.
     """
-    return tuple(outcome.run for outcome in _measured(tasks, workers, design, progress, keep))
+    if executor is not None:
+        return measure_on(executor, tasks, workers, design, progress, keep)
+    return tuple(outcome.run for outcome in measured(tasks, workers, design, progress, keep))
 
 
 def measure_here(
@@ -202,7 +146,7 @@ def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = Tru
     """
     check(order)
     task, kept = Task(order, payload), keeper(CONFIG.spool) if keep else None
-    return BACKGROUND.submit(lambda: _measured([task], keep=kept)[0].run)
+    return BACKGROUND.submit(lambda: measured([task], keep=kept)[0].run)
 
 
 def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
@@ -214,28 +158,6 @@ def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOpti
         process_pool().warm([*counting, *(timer_kinds(task, 0) if order.mode.times else ())])
 
 
-def _measured(
-    given: Sequence[Task],
-    workers: int = 1,
-    design: Design = Design.SEPARATE,
-    progress: TextIO | Progress | None = None,
-    keep: Callable[[MeasuredRun], None] | None = None,
-) -> tuple[Outcome, ...]:
-    if workers < 1:
-        raise InvalidOption("workers", workers, "give 1 or more")
-    with ExitStack() as stack:
-        tasks = [_prepared(task, stack) for task in given]
-        if twice := duplicates([task for task in tasks if task.error is None]):
-            named = ", ".join(map(repr, twice))
-            raise UsageError(f"these orders occur twice: {named}", "give them different labels")
-        if design is Design.INTERLEAVED and sum(task.payload is not None for task in tasks) > 1:
-            raise UsageError("two callables cannot be interleaved", "measure statements that import them")
-        stack.enter_context(BACKGROUND.turn)
-        context = BatchContext(process_pool(), _progress(progress), workers, design=design)
-        tasks = with_libraries(tasks, context)
-        return run_tasks(tasks, context, lambda outcome: keep(outcome.run) if keep else None)
-
-
 def _measured_here(
     order: WorkOrder, keep: Callable[[MeasuredRun], None] | None, names: dict[str, object] | None = None
 ) -> Outcome:
@@ -245,21 +167,6 @@ def _measured_here(
         if keep is not None:
             keep(outcome.run)
         return outcome
-
-
-def _prepared(task: Task, stack: ExitStack) -> Task:
-    order, payload = task.order, task.payload
-    if task.error is not None:
-        return task
-    check(order)
-    if order.function is not None and payload is None:
-        try:
-            payload = pack(order.function, order.args, order.kwargs)
-        except CannotTravel as error:
-            return replace(task, error=error)
-    if payload is not None:
-        stack.callback(payload.close)
-    return replace(task, payload=payload, preload=preload_of(order, payload))
 
 
 def keeper(spool: Path) -> Callable[[MeasuredRun], None]:

@@ -7,12 +7,12 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import indent
 
-from profkit.errors import MeasuringError, WorkerError, ZygoteFailed
+from profkit.errors import MeasuringError, UsageError, WorkerError, ZygoteFailed
 from profkit.units import format_bytes, format_duration
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -157,6 +157,29 @@ class ResultUnreadable(WorkerError):
         super().__init__(
             f"the result of {label!r} cannot be read: {detail}; make sure that its objects can be unpickled, "
             "and that the function leaves the worker's descriptors alone"
+        )
+
+
+class WorkersDiffer(UsageError):
+    """Workers of an executor lack profkit, or have other versions than the process that sends them orders."""
+
+    def __init__(self, detail: str) -> None:
+        self.detail = detail
+        super().__init__(
+            f"the executor's workers cannot measure for this process: {detail}",
+            "install the same versions of profkit, Python and torch on both sides",
+        )
+
+
+class OrdersLost(MeasuringError):
+    """The worker that measured these orders was lost, and so was the next one."""
+
+    def __init__(self, labels: Sequence[str], detail: str) -> None:
+        self.labels, self.detail = tuple(labels), detail
+        named = ", ".join(map(repr, labels))
+        super().__init__(
+            f"the executor lost the workers that measured {named}, twice ({detail}); see the log of its "
+            "workers, or measure these orders on this machine to find out whether one of them ends its worker"
         )
 
 

@@ -332,6 +332,8 @@ class MeasuredInfo:
     """Reason why there are no numbers: the message, with the worker's traceback and output."""
     ended_ns: int = 0
     """Unix time at which its last process ended; other orders of its batch may have run in between."""
+    machine: str = field(default="", metadata={"later": True})
+    """Model and number of the processors on which it was measured; empty if unknown."""
 
     @property
     def last_ns(self) -> int:

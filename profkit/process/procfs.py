@@ -10,6 +10,7 @@ import posix
 import re
 import time
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from profkit.process.guard import reraise_signal_error, suppressed
@@ -166,6 +167,14 @@ def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:
         return float(frequency.max or frequency.current) * 1e6
     text = read(str(cpuinfo)).decode("utf-8", "replace")
     return max((float(mhz) * 1e6 for mhz in re.findall(r"^cpu MHz\s*:\s*([\d.]+)", text, re.M)), default=None)
+
+
+@cache
+def machine_kind(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the model and number of processors, such as "AMD EPYC 7B13 × 8"; else the architecture."""
+    text = read(str(cpuinfo)).decode("utf-8", "replace")
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
+    return f"{model[1].strip() if model else os.uname().machine} × {os.cpu_count() or 1}"
 
 
 def stat_fields(pid: int) -> list[str]:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COUNTS, TORCH = 'mode="callgrind"', "import torch"
-FRAMEWORKS = ("from fastapi import", "from flask import", 'mode="memory"')
+FRAMEWORKS = ("from fastapi import", "from flask import", "from distributed import", 'mode="memory"')
 
 
 def needs(source: str) -> list[pytest.MarkDecorator]:

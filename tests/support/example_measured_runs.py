@@ -52,6 +52,12 @@ def failed_run(**changes: Any) -> MeasuredRun:
     return replace(run, info=replace(run.info, **changes))
 
 
+def measured_on(host: str, machine: str, run: MeasuredRun) -> MeasuredRun:
+    """The run as if that machine had measured it."""
+    process = replace(run.info.process, host=host)
+    return replace(run, info=replace(run.info, process=process, machine=machine))
+
+
 def program_run(**changes: Any) -> MeasuredRun:
     """A whole program, timed in 42 executions."""
     what, command = "-c 'import json, argparse'", ("python", "-c", "import json, argparse")

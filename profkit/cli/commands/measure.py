@@ -8,6 +8,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -26,12 +27,16 @@ from profkit.render.options import ReportOptions
 from profkit.render.registry import MEASURED
 
 if TYPE_CHECKING:
-    from profkit.cli.packed_orders import Reply
+    from concurrent.futures import Executor
+
     from profkit.measuring.orders import MeasureOptions
+    from profkit.measuring.packed_orders import Reply
     from profkit.measuring.runner.jobs import Task
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _LONGEST_S = 86400.0
+_SCHEDULER_S = 10.0
+"""Time for a connection to a scheduler."""
 
 
 def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[Task, ...]:
@@ -58,7 +63,7 @@ def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> t
 
 def _found(request: dict[str, object]) -> tuple[Task, ...]:
     """Get the orders from the user's code, which runs in its own process."""
-    from profkit.cli.packed_orders import unpacked
+    from profkit.measuring.packed_orders import unpacked
 
     reply, descriptors = _asked(request)
     if "problem" in reply:
@@ -108,6 +113,26 @@ def _received(channel: socket.socket, receive: Callable[[socket.socket], list[in
         yield from group
 
 
+@contextmanager
+def _executor(address: str | None) -> Iterator[Executor | None]:
+    """Yield the executor of a Dask scheduler, or None for no address; raises UsageError."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        fix = "install it with `pip install 'profkit[dask]'`"
+        raise UsageError(f"--dask needs distributed ({error})", fix) from error
+    try:
+        client = Client(address, timeout=_SCHEDULER_S)
+    except (OSError, ValueError) as error:
+        problem = f"there is no Dask scheduler at {address} ({error or type(error).__name__})"
+        raise UsageError(problem, "give the address that `dask scheduler` prints") from error
+    with client:
+        yield client.get_executor()
+
+
 @click.command("measure")
 @click.argument("what")
 @measuring_options()
@@ -118,6 +143,10 @@ def _received(channel: socket.socket, receive: Callable[[socket.socket], list[in
 @click.option(
     "--interleaved", is_flag=True, help="Time orders interleaved in the same processes, to compare them."
 )
+@rare_option(
+    "--dask", metavar="ADDRESS",
+    help="Measure on the machines of this Dask scheduler's workers, such as tcp://HOST:8786.",
+)  # fmt: skip
 @click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
 @limit_option("Maximum number of functions shown.  [default: 15]")
 @showing_options(MEASURED.formats)
@@ -138,13 +167,16 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
         raise UsageError("--functions applies only to JSON", "add --format json, or leave out --functions")
     threads = cast("tuple[int, ...] | None", given["threads"])
     spool = MeasuredSpool(config.spool)
-    runs = measure_packed(
-        orders_of(what, threads, asked_for(given)),
-        workers=cast(int, given["workers"]),
-        design=Design.INTERLEAVED if given["interleaved"] else Design.SEPARATE,
-        progress=ProgressLine(sys.stderr),
-        keep=None if given["no_keep"] else spool.keep,
-    )
+    orders = orders_of(what, threads, asked_for(given))
+    with _executor(cast("str | None", given["dask"])) as executor:
+        runs = measure_packed(
+            orders,
+            workers=cast(int, given["workers"]),
+            design=Design.INTERLEAVED if given["interleaved"] else Design.SEPARATE,
+            progress=ProgressLine(sys.stderr),
+            keep=None if given["no_keep"] else spool.keep,
+            executor=executor,
+        )
     shown = ReportOptions(limit=cast("int | None", given["limit"]), functions=bool(given["functions"]))
     text = MEASURED.renderer(showing.format)(runs, shown, showing.terminal())
     showing.show(text, name_of([run.info for run in runs]))

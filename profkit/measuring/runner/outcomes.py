@@ -29,6 +29,7 @@ from profkit.model.measurement import (
     Tool,
 )
 from profkit.process.manifest import process_info
+from profkit.process.procfs import machine_kind
 from profkit.process.redaction import secret_rule
 
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
@@ -45,7 +46,8 @@ class Outcome:
 
 def run_info(order: OrderInfo, started_ns: int, duration_s: float) -> MeasuredInfo:
     """Return the info of a run that this process measured alone, without its figures."""
-    return MeasuredInfo(uuid4().hex[:10], uuid4().hex[:12], started_ns, duration_s, process_info(), order)
+    run, batch, process = uuid4().hex[:10], uuid4().hex[:12], process_info()
+    return MeasuredInfo(run, batch, started_ns, duration_s, process, order, machine=machine_kind())
 
 
 def run_of(
@@ -208,4 +210,5 @@ class BatchResults:
             process=process if tree is None else replace(process, git_commit=tree.commit),
             order=order_info(one.task),
             ended_ns=now_ns,
+            machine=machine_kind(),
         )

@@ -83,6 +83,15 @@ def pack_names(names: Mapping[str, object]) -> Payload:
     return pack(dict, kwargs=names)
 
 
+def payload_file(content: bytes) -> int:
+    """Return a new payload's descriptor with the content of another one, as it arrives from elsewhere."""
+    fd = os.memfd_create("profkit-payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(content)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
+    return fd
+
+
 def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     """Return the description of a call in `Payload.what`."""
     target = plain(function)

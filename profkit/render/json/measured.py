@@ -71,6 +71,7 @@ def _order_object(row: OrderRow, *, functions: bool) -> dict[str, object]:
         "notes": note_objects(info.notes),
         "error": info.error,
         "process": process_object(info.process),
+        "machine": info.machine,
     }
 
 

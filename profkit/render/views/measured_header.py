@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
+from profkit.comparing.measured import machine_names
 from profkit.model.measurement import (
     Freshness,
     MeasuredIn,
@@ -39,7 +40,15 @@ def measured_facts(runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULT
     if len(runs) > 1:
         # It is in the title.
         names.pop(_BATCH)
-    return tuple(fact for name in names for fact in _shared(name, each))
+    return (*(fact for name in names for fact in _shared(name, each)), *_machines(runs))
+
+
+def _machines(runs: Sequence[MeasuredRun]) -> Iterator[Fact]:
+    """Yield the machines of runs that several have measured, and whether their times can be compared."""
+    if len({run.info.process.host for run in runs}) > 1:
+        kinds = {run.info.machine for run in runs} - {""}
+        warned = Part("different processors: compare no times between them", Tone.WARN)
+        yield Fact("machines", (Part(visible(machine_names(runs))), *([warned] if len(kinds) > 1 else [])))
 
 
 def _by_name(run: MeasuredRun, started: list[Part], most_lines: int) -> _Groups:

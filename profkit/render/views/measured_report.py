@@ -138,12 +138,14 @@ def _order_table(
     labels = [short(run.info.label, _LONGEST) for run in runs]
     asides = [short(text, _LONGEST) for text in variants(runs)]
     threads = [str(run.info.order.num_threads) for run in runs]
+    hosts = [short(run.info.process.host) for run in runs]
     return Table(
         [
             *([Column("", marks)] if any(mark.text for mark in marks) else []),
             Column("name", cells(labels), Role.NAME),
             *([Column("", cells(asides, Tone.FAINT), Role.ASIDE)] if any(asides) else []),
             *([Column("threads", cells(threads, Tone.FAINT))] if len(set(threads)) > 1 else []),
+            *([Column("machine", cells(hosts, Tone.FAINT), Role.WORDS)] if len(set(hosts)) > 1 else []),
             *figures,
         ],
         [numbers[id(row)] for row in rows],

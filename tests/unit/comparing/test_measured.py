@@ -17,6 +17,7 @@ from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON
 from profkit.render.views.findings import finding_text
 from tests.support.example_measured_comparisons import NEW, one_order, run, two_batches
+from tests.support.example_measured_runs import measured_on
 from tests.support.example_measurements import COUNTS, failed
 
 
@@ -117,6 +118,24 @@ def test_other_machines_and_environments_are_reported() -> None:
         "environments differ: A Python 3.11.2, torch 2.13.0+cpu; B Python 3.13, torch 2.13.0+cpu",
         "measured on different machines (node-07, node-08), which alone changes times",
     ]
+
+
+def test_orders_that_changed_machines_are_reported_although_both_sides_have_the_same_ones() -> None:
+    a = [
+        measured_on("node-1", "EPYC × 8", run("a1")),
+        measured_on("node-2", "Xeon × 4", run("a2", label="other")),
+    ]
+    b = [
+        measured_on("node-2", "Xeon × 4", run("b1")),
+        measured_on("node-1", "EPYC × 8", run("b2", label="other")),
+    ]
+    (note,) = compare_measured(a, b, ("A", "B")).notes
+    assert finding_text(note) == (
+        "measured on different machines (node-1 (EPYC × 8), node-2 (Xeon × 4)), which alone changes times"
+    )
+    assert (
+        compare_measured(a, [measured_on("node-1", "EPYC × 8", run("b1")), a[1]][:1], ("A", "B")).notes == ()
+    )
 
 
 def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:

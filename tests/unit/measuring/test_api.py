@@ -7,7 +7,8 @@ import threading
 from concurrent.futures import Future
 
 from profkit.clock import ManualClock
-from profkit.measuring.api import Background, wait
+from profkit.measuring.api import wait
+from profkit.measuring.batches import Background
 from profkit.measuring.runner.progress import ProgressLine
 
 

@@ -107,6 +107,13 @@ def test_frequency_from_cpuinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert procfs.cpu_frequency_hz(tmp_path / "missing") is None
 
 
+def test_a_machine_has_the_model_and_number_of_its_processors(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\nmodel name\t: AMD EPYC 7B13\nmodel name\t: AMD EPYC 7B13\n")
+    assert procfs.machine_kind(cpuinfo) == f"AMD EPYC 7B13 × {os.cpu_count()}"
+    assert procfs.machine_kind(tmp_path / "missing") == f"{os.uname().machine} × {os.cpu_count()}"
+
+
 @pytest.mark.parametrize(
     ("text", "wait_s"), [("900000000 6000000 3\n", 0.002), ("0 0 0\n", 0.0), ("0\n", 0.0), (None, 0.0)]
 )

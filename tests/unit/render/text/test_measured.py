@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from profkit.model.workorder import Mode
 from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.registry import MEASURED
 from profkit.render.views.measurement_warnings import warning_text
-from tests.support.example_measured_runs import program_run
+from tests.support.example_measured_runs import measured_on, program_run
 from tests.support.example_measurements import (
     BUSY,
     COUNTS,
@@ -39,9 +40,14 @@ from tests.support.golden import check_golden
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 WIDTHS = (None, 40, 60, 80, 96, 120, 160)
-EVERY = (
+EPYC, XEON = "AMD EPYC 7B13 × 8", "Intel(R) Xeon(R) × 4"
+FLEET = [
+    measured_on(*where, run)
+    for where, run in zip([("node-1", EPYC), ("node-2", XEON), ("node-1", EPYC)], batch()[:3], strict=True)
+]
+EVERY: tuple[Sequence[MeasuredRun], ...] = (
     (both(),), batch(), extremes(), (failed(),), (hostile(),), (hostile(), both(), hostile()), (),
-    *((run,) for run in extremes()), (program_run(),), (program_run(), both()),
+    *((run,) for run in extremes()), (program_run(),), (program_run(), both()), FLEET,
 )  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("utc")
@@ -62,6 +68,14 @@ def test_a_whole_program() -> None:
 
 def test_what_is_rare() -> None:
     check_golden("measured-extremes-width-80.txt", MEASURED.text(extremes(), terminal=Terminal(80)) + "\n")
+
+
+def test_a_batch_of_several_machines() -> None:
+    check_golden("measured-fleet-width-120.txt", MEASURED.text(FLEET, terminal=Terminal(120)) + "\n")
+    alike = [measured_on(run.info.process.host, EPYC, run) for run in FLEET]
+    text = MEASURED.text(alike, terminal=Terminal(120))
+    assert "machines  node-1, node-2\n" in text
+    assert MEASURED.text([FLEET[0], FLEET[2]]).count("node-1") == 1
 
 
 def test_colours() -> None:

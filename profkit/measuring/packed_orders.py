@@ -1,9 +1,10 @@
-"""Transfer of orders between two processes of `profkit measure`: JSON, and payloads in descriptors."""
+"""Transfer of orders to another process: JSON, and payloads in descriptors."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypedDict, cast
 
 from profkit.errors import CannotTravel, EntryRefused, MeasuringError
@@ -26,25 +27,38 @@ class Reply(TypedDict, total=False):
     fix: str
 
 
-def packed_object(order: WorkOrder | RefusedEntry, payloads: list[Payload]) -> dict[str, object]:
-    """Return an order as JSON; the call of a function is packed and added to `payloads`."""
-    if isinstance(order, RefusedEntry):
-        error = order.error
-        return {
-            "order": {"label": order.label, "stmt": order.what},
-            "entry": [error.label, error.problem, error.fix],
-        }
+def task_of(given: WorkOrder | RefusedEntry) -> Task:
+    """Return the task of an order or of a refused entry; the call of a function is packed."""
+    if isinstance(given, RefusedEntry):
+        return Task(WorkOrder(given.label, given.what), error=given.error)
+    return with_payload(Task(given))
+
+
+def with_payload(task: Task) -> Task:
+    """Return the task with its function's call packed, or with the error of packing it."""
+    order = task.order
+    if order.function is None or task.payload is not None:
+        return task
+    try:
+        return replace(task, payload=pack(order.function, order.args, order.kwargs))
+    except CannotTravel as error:
+        return replace(task, error=error)
+
+
+def packed_object(task: Task, payloads: list[Payload]) -> dict[str, object]:
+    """Return a task's order as JSON, without its path and tree; its payload is added to `payloads`."""
+    order, payload, error = task.order, task.payload, task.error
     names = [field.name for field in dataclasses.fields(WorkOrder) if field.name not in _NOT_JSON]
     found: dict[str, object] = {"order": {name: to_json(getattr(order, name)) for name in names}}
-    if order.function is None:
-        return found
-    try:
-        payload = pack(order.function, order.args, order.kwargs)
-    except CannotTravel as error:
-        return {**found, "refused": [error.what, error.detail]}
-    payloads.append(payload)
-    about = ("size_bytes", "what", "file", "line", "coroutine", "packages")
-    return {**found, "payload": {name: to_json(getattr(payload, name)) for name in about}}
+    if isinstance(error, EntryRefused):
+        found["entry"] = [error.label, error.problem, error.fix]
+    if isinstance(error, CannotTravel):
+        found["refused"] = [error.what, error.detail]
+    if payload is not None:
+        payloads.append(payload)
+        about = ("size_bytes", "what", "file", "line", "coroutine", "packages")
+        found["payload"] = {name: to_json(getattr(payload, name)) for name in about}
+    return found
 
 
 def unpacked(objects: Sequence[Mapping[str, object]], descriptors: Iterator[int]) -> tuple[Task, ...]:
