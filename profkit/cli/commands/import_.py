@@ -102,8 +102,9 @@ def import_command(
     """Store profiles of other tools, and exported runs.
 
     FILE may be compressed by gzip; - is stdin. A file whose content is already stored is not stored again.
-    Nothing is stored unless every FILE can be read within the limits. FILE may also be a URL to which `profkit
-    push` has sent sessions, which are then deleted there.
+    Nothing is stored unless every FILE can be read within the limits.
+
+    FILE may also be a URL to which `profkit push` has sent sessions. They are deleted there.
     """
     from profkit.store.places import is_remote
     from profkit.store.runs import open_store
