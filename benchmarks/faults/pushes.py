@@ -154,7 +154,7 @@ def _without_server(fleet: _Fleet, host: str, after_s: float) -> str | None:
 
 
 def _ended(fleet: _Fleet) -> Iterator[str]:
-    """Lose one host for good, and let the others complete what they have begun; yield what is wrong."""
+    """Lose one host, and let the others complete what they have begun; yield what is wrong."""
     shutil.rmtree(fleet.spool(_LOST), ignore_errors=True)
     steps = (fleet.push("alpha", "--gone", _LOST), fleet.push("beta"), fleet.read())
     yield from (found for found in steps if found is not None)

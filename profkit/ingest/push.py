@@ -48,7 +48,6 @@ class PushReport:
     """Number of sessions and measured runs that are in the other place now, and no longer here."""
     known: int = 0
     """Number of those that were there already."""
-    sent_bytes: int = 0
     recording: int = 0
     """Number of sessions that may still be written; they stay."""
     damaged: tuple[DamagedFile, ...] = ()
@@ -93,7 +92,6 @@ def _sum(reports: Sequence[PushReport]) -> PushReport:
     return PushReport(
         sent=sum(report.sent for report in reports),
         known=sum(report.known for report in reports),
-        sent_bytes=sum(report.sent_bytes for report in reports),
         recording=sum(report.recording for report in reports),
         damaged=tuple(damage for report in reports for damage in report.damaged),
     )
@@ -111,7 +109,7 @@ def _send_session(
         if not is_known:
             place.write(packed.name, packed.chunks)
         refused = remove_folder_in(spool, name, folder)
-    return PushReport(1, is_known, 0 if is_known else packed.size_bytes, damaged=(*others, *refused))
+    return PushReport(1, is_known, damaged=(*others, *refused))
 
 
 def _has_ended(folder: OwnedFolder, is_newest: bool, clock: Clock) -> bool:
@@ -137,7 +135,7 @@ def _send_file(spool: OwnedFolder, name: str, place: Place) -> PushReport:
     if not is_known:
         place.write(name, spool.chunks(name, LARGEST_BYTES))
     os.unlink(name, dir_fd=spool.descriptor)
-    return PushReport(1, is_known, 0 if is_known else status.st_size)
+    return PushReport(1, is_known)
 
 
 def fetch(place: RemotePlace, spool: Path) -> None:

@@ -13,7 +13,7 @@ import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.memory import for_large_profiles
-from profkit.cli.options import limit_option, value_option
+from profkit.cli.options import limit_option, rare_option, value_option
 from profkit.cli.output import write_message
 from profkit.cli.report_output import Showing, showing_options, source_root_option
 from profkit.cli.workspace import complete_run, current_folder
@@ -154,7 +154,7 @@ def refuse_language(options: MeasureOptions) -> None:
 @value_option("Value of memory runs by which functions are compared.  [default: peak]")
 @limit_option()
 @measuring_options(without=("label", "simulate"))
-@click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
+@rare_option("--no-keep", is_flag=True, help="Do not keep the runs.")
 @click.pass_obj
 def compare_command(
     config: Config,

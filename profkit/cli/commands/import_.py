@@ -78,7 +78,7 @@ def _limit_options() -> Callable[[Command], Command]:
     "--format", "name", type=click.Choice(import_formats()),
     help="Format of the files.  [default: by content]",
 )  # fmt: skip
-@click.option(
+@rare_option(
     "--value", metavar="NAME",
     help="Value to import if a file has several, such as an event of Callgrind.  [default: by format]",
 )  # fmt: skip

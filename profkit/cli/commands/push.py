@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,16 +15,19 @@ from profkit.cli.output import say, write
 from profkit.cli.workspace import is_spool_empty, report_dropped
 from profkit.config import Config
 from profkit.errors import UsageError
-from profkit.units import format_bytes
+
+if TYPE_CHECKING:
+    from profkit.ingest.push import PushReport
 
 
 @click.command("push")
 @click.option(
     "--to", metavar="STORE|FOLDER", help="Store, folder or URL.  [default: the store of PROFKIT_STORE]"
 )
+@rare_option("--json", "as_json", is_flag=True, help="Write the numbers as JSON.")
 @rare_option("--gone", metavar="HOST", help="First end the sessions of a host that was lost.")
 @click.pass_obj
-def push_command(config: Config, to: str | None, gone: str | None) -> None:
+def push_command(config: Config, to: str | None, gone: str | None, as_json: bool) -> None:
     """Send finished sessions and measured runs elsewhere.
 
     Each is deleted here when it is there, and is there once, however often this is interrupted. Sessions that
@@ -35,10 +40,8 @@ def push_command(config: Config, to: str | None, gone: str | None) -> None:
     folder = None if is_store(place) or is_remote(place) else as_folder(place)
     if gone is not None:
         _end_sessions(config, folder or config.spool, gone)
-    if is_store(place):
-        _keep(config, place)
-    else:
-        _send(config, place, folder)
+    report = _keep(config, place) if is_store(place) else _send(config, place, folder)
+    _show(config, place, report, as_json=as_json)
 
 
 def _end_sessions(config: Config, spool: Path, host: str) -> None:
@@ -53,56 +56,49 @@ def _end_sessions(config: Config, spool: Path, host: str) -> None:
     say("note", f"unfinished sessions of {host} that were ended in {spool}: {number}")
 
 
-def _keep(config: Config, url: str) -> None:
+def _keep(config: Config, url: str) -> PushReport:
+    """Move everything into a store; what is sent are its new runs."""
     from profkit.ingest.keep import ingest
+    from profkit.ingest.push import PushReport
     from profkit.store.runs import open_store
 
     if is_spool_empty(config):  # nothing makes a database
-        _say_empty(config)
-        return
+        return PushReport()
     with open_store(url) as store:
         report = ingest(config.spool, store, owner=config.owner)
-        write(f"kept {_number(len(report.added), 'new run')} in {store.name}")
-    _say_rest(len(report.recording))
     report_dropped(config, report)
-    for damage in report.damaged:
-        say("warning", str(damage))
+    return PushReport(len(report.added), recording=len(report.recording), damaged=report.damaged)
 
 
-def _send(config: Config, url: str, folder: Path | None) -> None:
+def _send(config: Config, url: str, folder: Path | None) -> PushReport:
     from profkit.ingest.keep import clear_unfinished
     from profkit.ingest.push import push
     from profkit.store.places import FolderPlace, RemotePlace
 
-    if folder is not None and folder.exists() and config.spool.samefile(folder):
+    if folder is not None and folder.exists() and config.spool.exists() and config.spool.samefile(folder):
         raise UsageError(f"{folder} is the spool of this machine itself", "give another folder with --to")
-    place = RemotePlace(url) if folder is None else FolderPlace(folder)
-    with closing(place):
+    with closing(RemotePlace(url) if folder is None else FolderPlace(folder)) as place:
         report = push(config.spool, place, owner=config.owner)
-    if report.sent:
+    return replace(report, damaged=(*report.damaged, *clear_unfinished(config.spool, owner=config.owner)))
+
+
+def _show(config: Config, place: str, report: PushReport, *, as_json: bool) -> None:
+    from profkit.store.urls import hide_password
+
+    name = hide_password(place)
+    if as_json:
+        from profkit.render.json.sampled import pushed_json
+
+        write(pushed_json(name, report.sent, report.known, report.recording))
+    elif report.sent:
         known = f", {report.known} of which were there already" if report.known else ""
-        sent = f"{_number(report.sent, 'session or measured run')} ({format_bytes(report.sent_bytes)})"
-        write(f"sent {sent} to {place.name}{known}")
+        write(f"sent {_number(report.sent, 'session or run')} to {name}{known}")
     else:
-        _say_empty(config)
-    _say_rest(report.recording)
-    for damage in (*report.damaged, *clear_unfinished(config.spool, owner=config.owner)):
+        say("note", f"there is nothing to send in {config.spool}; runs that a command has kept are not there")
+    if report.recording:
+        say("note", f"{_number(report.recording, 'session')} may still be written to: not sent")
+    for damage in report.damaged:
         say("warning", str(damage))
-
-
-def _say_empty(config: Config) -> None:
-    say(
-        "note",
-        f"there is nothing to send in {config.spool}; runs that a command has kept are no longer in it",
-    )
-
-
-def _say_rest(recording: int) -> None:
-    if recording:
-        say(
-            "note",
-            f"{_number(recording, 'session')} may still be written to, and stay{'s' * (recording == 1)} here",
-        )
 
 
 def _number(number: int, what: str) -> str:

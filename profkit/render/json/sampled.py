@@ -259,6 +259,7 @@ def _sampler(info: RunInfo) -> dict[str, object]:
 REPORT_SCHEMA = "profkit.report/1"
 RUNS_SCHEMA = "profkit.runs/1"
 REMOVED_SCHEMA = "profkit.removed/1"
+PUSHED_SCHEMA = "profkit.pushed/1"
 IMPORTED_SCHEMA = "profkit.imported/1"
 
 
@@ -315,6 +316,11 @@ def runs_json(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = 
 def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
     """Return the runs that were removed, or would be."""
     return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [listed_object(info) for info in infos]})
+
+
+def pushed_json(to: str, sent: int, known: int, recording: int) -> str:
+    """Return how many sessions and runs were sent, were there already, and are still being recorded."""
+    return dumps(PUSHED_SCHEMA, {"to": to, "sent": sent, "known": known, "recording": recording})
 
 
 def imported_json(infos: Iterable[AnyInfo]) -> str:

@@ -30,8 +30,8 @@ def test_a_folder_is_another_ones_spool(
     live_session(config, OTHER)
     shared = tmp_path / "shared"
     said = profkit("push", "--to", str(shared))
-    assert (said.code, said.out.split(" (")[0]) == (0, "sent 1 session or measured run")
-    assert said.err == "profkit: note: 1 session may still be written to, and stays here\n"
+    assert (said.code, said.out) == (0, f"sent 1 session or run to {shared}\n")
+    assert said.err == "profkit: note: 1 session may still be written to: not sent\n"
     assert profkit("push", "--to", f"file://{shared}").err.startswith(
         "profkit: note: there is nothing to send"
     )
@@ -47,18 +47,20 @@ def test_a_store_gets_the_runs(profkit: Profkit, config: Config, tmp_path: Path)
     assert not (tmp_path / "other.db").exists()
     folder = finished_session(config, HERE)
     said = profkit("push", "--to", store)
-    assert (said.code, said.out, said.err) == (0, f"kept 1 new run in {store}\n", "")
+    assert (said.code, said.out, said.err) == (0, f"sent 1 session or run to {store}\n", "")
     assert not folder.exists()
     assert profkit("list").code == 6
     finished_session(config, HERE)
-    assert profkit("push").out == f"kept 1 new run in {config.store_url}\n"
+    said = profkit("push", "--json")
+    wanted = {"schema": "profkit.pushed/1", "to": config.store_url, "sent": 1, "known": 0, "recording": 0}
+    assert said.json() == wanted
 
 
 def test_sessions_of_a_lost_host_are_ended(profkit: Profkit, config: Config) -> None:
     folder = live_session(config, OTHER)
     manifest = read_session(folder).manifest
     write_manifest(folder, replace(manifest, process=replace(manifest.process, host="gone")))
-    assert profkit("push", "--gone", "gone").out.startswith("kept 1 new run in ")
+    assert profkit("push", "--gone", "gone").out.startswith("sent 1 session or run to ")
     runs = profkit("list", "--json").json()["runs"]
     assert isinstance(runs, list)
     assert [run["state"] for run in runs] == [SessionState.ENDED_EARLY.value]
@@ -78,7 +80,7 @@ def test_the_spool_itself_is_no_place(profkit: Profkit, config: Config) -> None:
 @pytest.mark.neighbours
 def test_a_url_is_imported(profkit: Profkit, config: Config) -> None:
     finished_session(config, HERE)
-    assert profkit("push", "--to", "memory://bucket").out.startswith("sent 1 session or measured run (")
+    assert profkit("push", "--to", "memory://bucket").out == "sent 1 session or run to memory://bucket\n"
     assert profkit("list").code == 6
     said = profkit("import", "memory://bucket")
     assert (said.code, " f " in said.out) == (0, True)
