@@ -24,7 +24,6 @@ from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_s
 from profkit.store.measured import measured_names
 from profkit.store.packs import (
     ARRIVING,
-    SUFFIX,
     ended,
     is_session_file,
     pack,
@@ -34,7 +33,7 @@ from profkit.store.packs import (
 )
 from profkit.store.places import Place, PlaceUnavailable, RemotePlace
 from profkit.store.records import LARGEST_BYTES
-from profkit.store.spool import in_spool, read_manifest_in, session_names, write_manifest
+from profkit.store.spool import PACKED, in_spool, read_manifest_in, session_names, write_manifest
 
 _LARGEST_BYTES = 16 * 2**30
 """Size of the largest file that is fetched."""
@@ -164,7 +163,7 @@ def end_sessions_of(spool: Path, host: str, owner: int | None = None) -> int:
     def end_all(opened: OwnedFolder) -> int:
         with alone_in(opened):
             written = sum(_end(opened, name, host) for name in session_names(opened))
-            hidden = [name for name in opened.names() if name[0] == "." and name.endswith(SUFFIX + ARRIVING)]
+            hidden = [name for name in opened.names() if name[0] == "." and name.endswith(PACKED + ARRIVING)]
             return written + sum(_let_arrive(opened, name, host) for name in hidden)
 
     return in_spool(spool, owner, end_all, 0)

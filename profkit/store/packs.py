@@ -24,6 +24,7 @@ from profkit.store.spool import (
     LARGEST_MANIFEST_BYTES,
     MANIFEST,
     OWN_FILES,
+    PACKED,
     is_sampler_file,
     read_manifest_in,
 )
@@ -31,7 +32,6 @@ from profkit.store.spool import SCHEMA as MANIFEST_SCHEMA
 from profkit.store.spool_files import is_trace_file
 
 SCHEMA = "profkit.packed-session/1"
-SUFFIX = ".packed"
 ARRIVING = ".arriving"
 """End of the hidden name under which a file or folder is written."""
 
@@ -76,7 +76,7 @@ def is_session_file(name: str) -> bool:
 
 def pack_names(spool: OwnedFolder) -> tuple[str, ...]:
     """Return the names of the packs in an open spool, oldest first."""
-    return tuple(name for name in spool.names() if name.endswith(SUFFIX) and name[0] != ".")
+    return tuple(name for name in spool.names() if name.endswith(PACKED) and name[0] != ".")
 
 
 def ended(manifest: Manifest, folder: OwnedFolder) -> Manifest:
@@ -101,7 +101,7 @@ def pack(folder: OwnedFolder) -> Pack:
         files.insert(0, replace(_packed(folder, MANIFEST), size_bytes=len(head)))
     line = document_bytes(SCHEMA, Contents(host, tuple(files))) + b"\n"
     return Pack(
-        name=folder.path.name + SUFFIX,
+        name=folder.path.name + PACKED,
         size_bytes=len(line) + sum(file.size_bytes for file in files),
         chunks=chain(
             [line, head or b""], *(_content(folder, file) for file in files if file.name != MANIFEST)
@@ -183,7 +183,7 @@ def unpack(spool: OwnedFolder, name: str) -> str:
 
     Raises DamagedFile for a file that is no pack, and OSError: FileExistsError if the session has a folder.
     """
-    session = name.removesuffix(SUFFIX)
+    session = name.removesuffix(PACKED)
     if spool.status(session) is not None:
         raise FileExistsError(session)
     with spool.open(name) as file:
@@ -204,7 +204,7 @@ def _unpack(spool: OwnedFolder, session: str, contents: Contents, file: BinaryIO
     with spool.folder(hidden) as folder:
         folder.empty()  # of a reader that was killed
         if not all(_extract(folder, one, file) for one in contents.files):
-            _name_as_partial(folder, session + SUFFIX)
+            _name_as_partial(folder, session + PACKED)
         os.fsync(folder.descriptor)
     os.rename(hidden, session, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
 

@@ -64,6 +64,7 @@ from profkit.transforms.unsampled_time import add_awaits
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
+PACKED = ".packed"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
 THREADS, CELLS, CAPTURES = "threads.jsonl", "cells.jsonl", "captures.jsonl"
 _JOURNAL = ".jsonl"

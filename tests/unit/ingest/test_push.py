@@ -14,6 +14,7 @@ from profkit.ingest import push as pushing
 from profkit.ingest.keep import ingest
 from profkit.ingest.push import PushReport, end_sessions_of, push
 from profkit.model.notes import NoteCode
+from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store.measured import keep_measured
@@ -221,6 +222,21 @@ def test_what_a_lost_host_was_sending_is_a_partial_run_until_it_comes_back(
     (whole,) = ingest(there, store).added
     assert (whole.id, store.runs()) == (partial.id, (whole,))
     assert NoteCode.FILE_UNREADABLE not in {note.code for note in whole.notes}
+
+
+def test_a_run_that_lacks_only_a_trace_is_replaced_by_the_whole_one(spool: Path, store: Store) -> None:
+    trace = written(spool) / f"trace-{F.id}-000.json"
+    trace.write_text('{"traceEvents": [')
+    (partial,) = ingest(spool, store).added
+    assert isinstance(partial, RunInfo)
+    assert NoteCode.FILE_UNREADABLE in {note.code for note in partial.notes}
+    written(spool)
+    (whole,) = ingest(spool, store).added
+    assert isinstance(whole, RunInfo)
+    assert (whole.samples, whole.calls, store.runs()) == (partial.samples, partial.calls, (whole,))
+    trace = written(spool) / trace.name
+    trace.write_text('{"traceEvents": [')
+    assert (ingest(spool, store).added, store.runs()) == ((), (whole,))
 
 
 @pytest.mark.neighbours
