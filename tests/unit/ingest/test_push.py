@@ -33,6 +33,8 @@ from tests.support.example_sessions import (
     write_speedscope,
 )
 
+OTHER = 65534
+"""A user that is not this one."""
 OLD = ManualClock(start_unix_ns=2 * START_NS)
 SESSION = "20261121T114903-4194305-9c1f"
 
@@ -182,6 +184,21 @@ def test_a_place_of_another_kind_is_refused(spool: Path, tmp_path: Path) -> None
     (tmp_path / "open").chmod(0o777)
     with pytest.raises(PlaceUnavailable, match="other users can change it"):
         FolderPlace(tmp_path / "open")
+
+
+def test_a_collector_sends_and_keeps_what_is_another_users(spool: Path, there: Path, store: Store) -> None:
+    def give_away(folder: Path) -> None:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, OTHER, OTHER)
+
+    written(spool)
+    give_away(spool)
+    place = FolderPlace(there)
+    assert push(spool, place, owner=OTHER).sent == 1
+    place.close()
+    give_away(there)
+    assert len(ingest(there, store, owner=OTHER).added) == 1
+    assert (visible(spool), visible(there)) == ([], [])
 
 
 def lost(spool: Path, host: str, session: str = SESSION) -> Path:
