@@ -241,6 +241,19 @@ def test_what_a_lost_host_was_sending_is_a_partial_run_until_it_comes_back(
     assert NoteCode.FILE_UNREADABLE not in {note.code for note in whole.notes}
 
 
+def test_a_part_that_nobody_has_read_is_overwritten(spool: Path, there: Path, store: Store) -> None:
+    written(spool, process=replace(GONE, host="gone"))
+    place = FolderPlace(there)
+    with pytest.raises(_Killed):
+        push(spool, _Dying(place, 3))
+    place.close()
+    assert end_sessions_of(there, "gone") == 1
+    report = pushed(spool, there)
+    assert (report.sent, report.known) == (1, 0)
+    (info,) = ingest(there, store).added
+    assert NoteCode.FILE_UNREADABLE not in {note.code for note in info.notes}
+
+
 def test_a_run_that_lacks_only_a_trace_is_replaced_by_the_whole_one(spool: Path, store: Store) -> None:
     trace = written(spool) / f"trace-{F.id}-000.json"
     trace.write_text('{"traceEvents": [')
