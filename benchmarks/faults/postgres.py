@@ -32,7 +32,7 @@ def inject(injection: Injection) -> Outcome:
         outcome = Outcome(taken=_PROGRAMS * len(LABELS))
         if (problem := _interrupted(box, url, changes, after_s)) is not None:
             outcome = outcome.with_problem(f"killed after {after_s:.3f} s: {problem}")
-        start_server(_home(url))
+        start_server(home_of(url))
         listed = box.command("list", "--json", changes=changes)
         if (problem := listed.problem()) is not None:
             outcome = outcome.with_problem(f"killed after {after_s:.3f} s, then {problem}")
@@ -45,7 +45,7 @@ def inject(injection: Injection) -> Outcome:
 def _interrupted(box: Sandbox, url: str, changes: dict[str, str], after_s: float) -> str | None:
     """Kill the server during a command; return what is wrong with the command's end, if anything."""
     argv = [sys.executable, "-m", "profkit", "list"]
-    killer = threading.Timer(after_s, _kill_server, (_home(url),))
+    killer = threading.Timer(after_s, kill_server, (home_of(url),))
     killer.start()
     try:
         done = subprocess.run(
@@ -59,11 +59,12 @@ def _interrupted(box: Sandbox, url: str, changes: dict[str, str], after_s: float
     return None
 
 
-def _home(url: str) -> Path:
+def home_of(url: str) -> Path:
+    """Return the folder of a server, which has its socket."""
     return Path(url.rpartition("host=")[2])
 
 
-def _kill_server(home: Path) -> None:
+def kill_server(home: Path) -> None:
     """Kill the server and all its children, as a power failure would."""
     server = int((home / "data" / "postmaster.pid").read_text("ascii").splitlines()[0])
     children = Path(f"/proc/{server}/task/{server}/children").read_text("ascii").split()

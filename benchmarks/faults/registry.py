@@ -54,6 +54,7 @@ FAULTS: Mapping[str, Fault] = {
     "stores": Fault("stores", "the store is locked, damaged, newer, or not profkit's", 60, 5),
     "spool-damage": Fault("spool_damage", "spool files are cut or flipped at 10 places each time", 50, 2),
     "postgres": Fault("postgres", "PostgreSQL is killed while a command keeps runs", 12, 1),
+    "pushes": Fault("pushes", "hosts, readers and servers are killed while sessions are sent", 40, 1),
     "programs": Fault(
         "same_programs", "small programs in each mode, compared with unprofiled", len(CASES), 14
     ),

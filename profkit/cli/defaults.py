@@ -50,11 +50,11 @@ def table_defaults(command: click.Command, config: Config) -> dict[str, tuple[ob
     return found
 
 
-_WRITES, _RUNS, _READS = "writes files", "runs code", "reads files"
+_WRITES, _RUNS, _READS, _SENDS = "writes files", "runs code", "reads files", "sends runs elsewhere"
 OF_USERS: Mapping[str, str] = {
     "output": _WRITES, "markdown": _WRITES, "open": _RUNS, "ab": _RUNS, "git": _RUNS, "setup": _RUNS,
     "global-setup": _RUNS, "imports": _RUNS, "env": _RUNS, "python": _RUNS, "source-cmd": _RUNS,
-    "source-root": _READS, "input": _READS,
+    "source-root": _READS, "input": _READS, "to": _SENDS, "gone": _WRITES,
 }  # fmt: skip
 """Options that a project's file does not set, with what they do."""
 

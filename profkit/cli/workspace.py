@@ -18,6 +18,7 @@ from profkit.config import Config
 from profkit.errors import DamagedFile, ProfkitError, RunNotFound, StoreEmpty, UsageError
 
 if TYPE_CHECKING:
+    from profkit.ingest.keep import IngestReport
     from profkit.model.measurement import AnyInfo, AnyRun
     from profkit.model.run import Run, RunInfo
     from profkit.store.files import OwnedFolder
@@ -188,10 +189,7 @@ def open_workspace(config: Config) -> Iterator[Workspace]:
 
     with open_store(config.store_url, skip_damaged=True) as store:
         report = ingest(config.spool, store, owner=config.owner)
-        if report.dropped:
-            from profkit.store.clearing import dropped_message
-
-            say("warning", dropped_message(config.spool, report.dropped))
+        report_dropped(config, report)
         recording = tuple(run for folder in report.recording for run in folder.runs)
         unreported = list(report.damaged)
         try:
@@ -208,15 +206,31 @@ def open_workspace(config: Config) -> Iterator[Workspace]:
                 say("warning", str(damage))
 
 
+def report_dropped(config: Config, report: IngestReport) -> None:
+    """Report sessions that were deleted unread."""
+    if report.dropped:
+        from profkit.store.clearing import dropped_message
+
+        say("warning", dropped_message(config.spool, report.dropped))
+
+
 def nothing_recorded(config: Config) -> bool:
     """Return whether there is neither a database nor anything in the spool; creates no file."""
-    from profkit.store.measured import measured_files
-    from profkit.store.spool import session_folders
-
     database = config.store_url.removeprefix(_SQLITE)
     file_missing = database != config.store_url and not Path(database).exists()
-    sessions = session_folders(config.spool, config.owner)
-    return file_missing and not sessions and not measured_files(config.spool)
+    return file_missing and is_spool_empty(config)
+
+
+def is_spool_empty(config: Config) -> bool:
+    """Return whether the spool has neither sessions nor measured runs."""
+    from profkit.store.measured import measured_names
+    from profkit.store.packs import pack_names
+    from profkit.store.spool import in_spool, session_names
+
+    def is_empty(spool: OwnedFolder) -> bool:
+        return not (session_names(spool) or measured_names(spool) or pack_names(spool))
+
+    return in_spool(config.spool, config.owner, is_empty, True)
 
 
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

@@ -17,8 +17,9 @@ from profkit.process.procfs import is_running
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
 from profkit.store.files import OwnedFolder
 from profkit.store.measured import measured_names, read_measured, unfinished_names
-from profkit.store.spool import MANIFEST, OWN_FILES, early_names, in_spool, is_sampler_file, session_names
-from profkit.store.spool_files import RESERVE, is_trace_file, read_ending
+from profkit.store.packs import is_session_file, pack_names, unpack
+from profkit.store.spool import MANIFEST, early_names, in_spool, session_names
+from profkit.store.spool_files import RESERVE, read_ending
 
 if TYPE_CHECKING:
     from profkit.ingest.read import FolderRuns
@@ -84,7 +85,10 @@ def clear_unfinished(
 def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestReport]:
     yield IngestReport(dropped=take_dropped(spool))
     yield IngestReport(damaged=finish_removing(spool))
-    yield from _ingest_folders(spool, store, clock)
+    yield from _ingest_folders(spool, iter(session_names(spool)), store, clock)
+    damaged: list[DamagedFile] = []
+    yield from _ingest_folders(spool, _unpacked(spool, damaged), store, clock)
+    yield IngestReport(damaged=tuple(damaged))
     yield from _ingest_measured(spool, store)
     yield from _clear_unfinished(spool, clock)
 
@@ -98,9 +102,10 @@ def _joined(reports: Sequence[IngestReport]) -> IngestReport:
     )
 
 
-def _ingest_folders(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestReport]:
-    """Store the sessions in batches: each commit takes a round trip or a write to the disk."""
-    names = iter(session_names(spool))
+def _ingest_folders(
+    spool: OwnedFolder, names: Iterator[str], store: Store, clock: Clock
+) -> Iterator[IngestReport]:
+    """Store sessions in batches: each commit takes a round trip or a write to the disk."""
     while True:
         with ExitStack() as opened:
             batch: list[tuple[OwnedFolder, FolderRuns]] = []
@@ -162,7 +167,7 @@ def _read_folder(spool: OwnedFolder, folder: OwnedFolder, clock: Clock) -> Inges
     try:
         contents = read_runs_in(folder)
     except DamagedFile as damage:
-        if _may_be_written(folder, clock):
+        if may_be_written(folder, clock):
             return IngestReport()
         refused = isinstance(damage, RefusedFile)
         return IngestReport(damaged=(damage if refused else _set_aside(spool, damage, folder.path.name),))
@@ -171,9 +176,24 @@ def _read_folder(spool: OwnedFolder, folder: OwnedFolder, clock: Clock) -> Inges
         return IngestReport(damaged=(DamagedFile(folder.path, "it has tracked memory", fix=fix),))
     if contents.live:
         return IngestReport(recording=(contents,))
-    if contents.unreadable is not None and _may_be_written(folder, clock):
+    if contents.unreadable is not None and may_be_written(folder, clock):
         return IngestReport()
     return contents
+
+
+def _unpacked(spool: OwnedFolder, damaged: list[DamagedFile]) -> Iterator[str]:
+    """Unpack one session after the other, and yield its name; add what is damaged to the list."""
+    for name in pack_names(spool):
+        with suppress(FileNotFoundError, FileExistsError):  # of the latter, the folder was not kept before
+            try:
+                session = unpack(spool, name)
+            except RefusedFile as refusal:
+                damaged.append(refusal)
+                continue
+            except DamagedFile as damage:
+                damaged.append(_set_aside(spool, damage, name))
+                continue
+            yield session
 
 
 def _clear(spool: OwnedFolder, folder: OwnedFolder, contents: FolderRuns) -> tuple[DamagedFile, ...]:
@@ -191,18 +211,14 @@ def _clear(spool: OwnedFolder, folder: OwnedFolder, contents: FolderRuns) -> tup
         for damage in contents.damaged
     ]
     for entry in folder.names():
-        if (refusal := folder.refusal(entry)) is None and not _was_read(folder, entry):
+        was_read = is_session_file(entry) and not folder.is_folder(entry)
+        if (refusal := folder.refusal(entry)) is None and not was_read:
             damage = DamagedFile(folder.path / entry, "it is no file of a session")
             damaged.append(_set_aside(spool, damage, entry, folder))
         elif refusal is not None and not any(one.path == refusal.path for one in damaged):
             damaged.append(refusal)
     known = {damage.path for damage in damaged}
     return (*damaged, *(one for one in remove_folder_in(spool, name, folder) if one.path not in known))
-
-
-def _was_read(folder: OwnedFolder, entry: str) -> bool:
-    is_known = entry in OWN_FILES or is_sampler_file(entry) or is_trace_file(entry)
-    return is_known and not folder.is_folder(entry)
 
 
 def _ingest_measured(spool: OwnedFolder, store: Store) -> Iterator[IngestReport]:
@@ -266,7 +282,7 @@ def _early_end(folder: OwnedFolder) -> DamagedFile | None:
     return DamagedFile(folder.path / RESERVE, ending.error) if ending is not None else None
 
 
-def _may_be_written(folder: OwnedFolder, clock: Clock) -> bool:
+def may_be_written(folder: OwnedFolder, clock: Clock) -> bool:
     """Return whether a young folder may still be written: it has no manifest, or its process runs."""
     return _is_young(folder, clock) and (folder.status(MANIFEST) is None or _runs(folder.path.name))
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import SPOOL_LIMIT
 from profkit.errors import DamagedFile, ProfkitError, RefusedFile
-from profkit.model.session import Dropped
+from profkit.model.session import Dropped, Manifest
 from profkit.process.guard import reraise_signal_error
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.journal import Lines, append_records
 from profkit.store.records import load_json
-from profkit.store.spool import DAMAGED, is_live, read_manifest_in
+from profkit.store.spool import DAMAGED, PACKED, is_live, read_manifest_in
 from profkit.units import format_bytes, parse_bytes
 
 _LOCK = ".lock"
@@ -71,10 +71,10 @@ def set_aside_in(spool: OwnedFolder, name: str, folder: OwnedFolder | None = Non
     whole = source.is_folder(name) and folder is None
     with suppress(FileExistsError):
         os.mkdir(DAMAGED, 0o700, dir_fd=spool.descriptor)
-        _give_to_owner(spool, DAMAGED)
+        give_to_owner(spool, DAMAGED)
     with spool.folder(DAMAGED) as damaged:
         holder = _new_folder(damaged, name if folder is None else folder.path.name)
-        _give_to_owner(damaged, holder)
+        give_to_owner(damaged, holder)
         if whole:  # rename(2) replaces an empty folder
             os.rename(name, holder, src_dir_fd=source.descriptor, dst_dir_fd=damaged.descriptor)
             return damaged.path / holder
@@ -151,7 +151,7 @@ def _new_folder(parent: OwnedFolder, name: str) -> str:
             return free
 
 
-def _give_to_owner(parent: OwnedFolder, name: str) -> None:
+def give_to_owner(parent: OwnedFolder, name: str) -> None:
     """Give a new folder to the owner of the spool, if this process is a collector."""
     if parent.owner == os.geteuid():
         return
@@ -254,12 +254,12 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
     sizes, files_bytes = _sizes(spool, clock)
     total = sum(sizes.values()) + files_bytes
     dropped = []
-    newest = {_process(name): name for name in sorted(sizes)}
+    newest = newest_of_processes(name for name in sizes if not name.endswith(PACKED))
     for name in sorted(sizes):  # ids of sessions begin with their time
         if total <= limit_bytes:
             break
-        if _is_finished(spool, name, newest[_process(name)] == name) and not remove_folder_in(spool, name):
-            dropped.append(Dropped(name, clock.unix_ns(), sizes[name], limit_bytes))
+        if _is_finished(spool, name, name in newest) and not _drop(spool, name):
+            dropped.append(Dropped(name.removesuffix(PACKED), clock.unix_ns(), sizes[name], limit_bytes))
             total -= sizes[name]
     if dropped:
         append_records(spool.path.resolve() / DROPPED, dropped)
@@ -272,8 +272,16 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
         )
 
 
+def _drop(spool: OwnedFolder, name: str) -> tuple[RefusedFile, ...]:
+    if not name.endswith(PACKED):
+        return remove_folder_in(spool, name)
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=spool.descriptor)
+    return ()
+
+
 def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
-    """Return the sizes of the sessions' folders, and of all files next to them, without `damaged/`.
+    """Return the sizes of sessions' folders and packs, and of all other files, without `damaged/`.
 
     Sizes of unchanged folders come from the last check, since there may be thousands.
     """
@@ -282,7 +290,9 @@ def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
     settled_ns = clock.unix_ns() - _SETTLED_NS
     with os.scandir(spool.descriptor) as entries:
         for entry, status in _there(entries):
-            if not stat.S_ISDIR(status.st_mode):
+            if entry.name.endswith(PACKED) and stat.S_ISREG(status.st_mode) and status.st_uid == spool.owner:
+                current[entry.name] = status.st_mtime_ns, status.st_blocks * _BLOCK_BYTES
+            elif not stat.S_ISDIR(status.st_mode):
                 files_bytes += status.st_blocks * _BLOCK_BYTES
             elif entry.name != DAMAGED and entry.name[0] != "." and status.st_uid == spool.owner:
                 changed_ns = status.st_mtime_ns
@@ -338,15 +348,24 @@ def _keep_sizes(spool: OwnedFolder, sizes: Mapping[str, _Size]) -> None:
 
 
 def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
-    """Return whether a session gets no more data; a live process may still write to its newest one."""
+    if name.endswith(PACKED):
+        return True
     try:
         with spool.folder(name) as folder:
-            manifest = read_manifest_in(folder)
-            live = is_live(manifest, folder)
+            return gets_no_more(read_manifest_in(folder), folder, is_newest)
     except (FileNotFoundError, DamagedFile) as error:  # a command sets damaged files aside
         reraise_signal_error(error)
         return False
-    return not live or (manifest.ended_ns is not None and not is_newest)
+
+
+def gets_no_more(manifest: Manifest, folder: OwnedFolder, is_newest: bool) -> bool:
+    """Return whether a session gets no more data; a live process may still write to its newest one."""
+    return not is_live(manifest, folder) or (manifest.ended_ns is not None and not is_newest)
+
+
+def newest_of_processes(sessions: Iterable[str]) -> frozenset[str]:
+    """Return the newest session of each process, of sessions by their names."""
+    return frozenset({_process(name): name for name in sorted(sessions)}.values())
 
 
 def _process(name: str) -> str:

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from profkit.config import HOME, NO_FOLDER, is_nowhere
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable, StoreUnavailable
@@ -242,6 +243,10 @@ class OwnedFolder:
             if error.errno in _PASSING:
                 raise
             raise DamagedFile(path, error.strerror or str(error)) from error
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file to read it; raises RefusedFile, and OSError if there is none."""
+        return os.fdopen(self._open(name, 0), "rb")
 
     def empty(self, depth: int = 0) -> tuple[RefusedFile, ...]:
         """Delete all entries, and return those that are refused and left."""

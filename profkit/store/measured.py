@@ -33,7 +33,12 @@ def measured_files(spool: Path) -> tuple[Path, ...]:
 
 def measured_names(spool: OwnedFolder) -> tuple[str, ...]:
     """Return the names of the files of all measured runs in an open spool, sorted."""
-    return tuple(name for name in spool.names() if name.endswith(_SUFFIX))
+    return tuple(filter(is_measured_name, spool.names()))
+
+
+def is_measured_name(name: str) -> bool:
+    """Return whether this is the name of a measured run's file."""
+    return name.endswith(_SUFFIX)
 
 
 def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Self
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, unsealed
+from profkit.model.notes import NoteCode
 from profkit.model.run import RunInfo
 from profkit.store.connections import Connection, Database, Row
 from profkit.store.database import (
@@ -309,8 +310,16 @@ def _fuller(connection: Connection, given: Mapping[str, AnyRun]) -> list[str]:
 
 
 def _has_more(one: RunInfo, other: RunInfo) -> bool:
-    """Return whether more was recorded of a run; each of these only grows while that goes on."""
-    first, second = ((info.last_ns, info.calls, info.samples) for info in (one, other))
+    """Return whether more of a run was recorded, or has arrived; each of these only grows meanwhile."""
+    first, second = (
+        (
+            info.last_ns,
+            info.calls,
+            info.samples,
+            -sum(note.code is NoteCode.FILE_UNREADABLE for note in info.notes),
+        )
+        for info in (one, other)
+    )
     return first != second and all(a >= b for a, b in zip(first, second, strict=True))
 
 

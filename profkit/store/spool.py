@@ -11,6 +11,7 @@
                   trace-….json      a trace of torch.profiler, see `spool_files`
                   reserve.json      space for an Ending, see `spool_files`
     SPOOL/ID.measured.json          a measured run, see `measured`
+    SPOOL/SESSION.packed            a session that was sent here, see `packs`
     SPOOL/unprofiled.jsonl          processes that were not profiled, see `spool_files`
     SPOOL/dropped.jsonl             sessions that were dropped by the size limit, see `clearing`
     SPOOL/.lock, .checked, .sizes   lock, time of the last size check, and its sizes
@@ -47,6 +48,7 @@ from profkit.model.session import (
     Manifest,
     ResourcePoint,
     Segment,
+    SessionState,
     ThreadName,
     segment_stem,
 )
@@ -62,6 +64,7 @@ from profkit.transforms.unsampled_time import add_awaits
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
+PACKED = ".packed"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
 THREADS, CELLS, CAPTURES = "threads.jsonl", "cells.jsonl", "captures.jsonl"
 _JOURNAL = ".jsonl"
@@ -241,7 +244,7 @@ def read_journals(
         cells=tuple(cells),
         captures=tuple({capture.index: capture for capture in captures}.values()),
     )
-    ended = manifest.ended_ns is not None
+    ended = manifest.ended_ns is not None and manifest.state is not SessionState.ENDED_EARLY
     lost = Lines(
         regions=_lost(regions, counted.regions, True),  # no later line replaces one
         calls=_lost(calls, counted.calls, ended),

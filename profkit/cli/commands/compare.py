@@ -155,7 +155,7 @@ def refuse_language(options: MeasureOptions) -> None:
 @value_option("Value of memory runs by which functions are compared.  [default: peak]")
 @limit_option()
 @measuring_options(without=("label", "simulate"))
-@click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
+@rare_option("--no-keep", is_flag=True, help="Do not keep the runs.")
 @click.pass_obj
 def compare_command(
     config: Config,

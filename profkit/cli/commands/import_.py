@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +13,13 @@ from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import Command, json_option, rare_option, together
 from profkit.cli.output import say, terminal, write
 from profkit.config import Config
+from profkit.errors import SpoolUnavailable
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
 from profkit.model.run import RunInfo
+
+if TYPE_CHECKING:
+    from profkit.store.runs import Store
 
 _SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _AMOUNT = re.compile(r"(\d{1,15})([KMGT]?)", re.IGNORECASE)
@@ -73,7 +78,7 @@ def _limit_options() -> Callable[[Command], Command]:
     "--format", "name", type=click.Choice(import_formats()),
     help="Format of the files.  [default: by content]",
 )  # fmt: skip
-@click.option(
+@rare_option(
     "--value", metavar="NAME",
     help="Value to import if a file has several, such as an event of Callgrind.  [default: by format]",
 )  # fmt: skip
@@ -98,18 +103,40 @@ def import_command(
 
     FILE may be compressed by gzip; - is stdin. A file whose content is already stored is not stored again.
     Nothing is stored unless every FILE can be read within the limits.
+
+    FILE may also be a URL to which `profkit push` has sent sessions. They are deleted there.
     """
+    from profkit.store.places import is_remote
     from profkit.store.runs import open_store
 
+    urls = tuple(filter(is_remote, files))
     limits = ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
     with for_large_profiles():
-        runs = [run for file in files for run in runs_of_file(file, name, label, limits, value)]
+        paths = [file for file in files if file not in urls]
+        runs = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]
-    _show(infos, as_json=as_json)
+        fetched = [info for url in urls for info in _fetch(url, config, store)]
+    _show([*infos, *fetched], as_json=as_json)
     for info in infos:
         _remark(info, known=info.id not in new, label=label)
+
+
+def _fetch(url: str, config: Config, store: Store) -> tuple[AnyInfo, ...]:
+    """Keep what `profkit push` has sent to a URL, and delete it there."""
+    from profkit.ingest.keep import ingest
+    from profkit.ingest.push import fetch
+    from profkit.store.places import RemotePlace
+
+    try:
+        fetch(RemotePlace(url), config.spool)
+    except OSError as error:
+        raise SpoolUnavailable(config.spool, error.strerror or str(error)) from error
+    report = ingest(config.spool, store)
+    for damage in report.damaged:
+        say("warning", str(damage))
+    return report.added
 
 
 def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:

@@ -270,6 +270,7 @@ def _sampler(info: RunInfo) -> dict[str, object]:
 REPORT_SCHEMA = "profkit.report/1"
 RUNS_SCHEMA = "profkit.runs/1"
 REMOVED_SCHEMA = "profkit.removed/1"
+PUSHED_SCHEMA = "profkit.pushed/1"
 IMPORTED_SCHEMA = "profkit.imported/1"
 
 
@@ -339,6 +340,11 @@ def _list_parts(head: str, name: str, infos: Iterable[AnyInfo]) -> Iterator[str]
     for number, info in enumerate(infos):
         yield f"{', ' if number else ''}{json.dumps(listed_object(info), allow_nan=False)}"
     yield "]"
+
+
+def pushed_json(to: str, sent: int, known: int, recording: int) -> str:
+    """Return how many sessions and runs were sent, were there already, and are still being recorded."""
+    return dumps(PUSHED_SCHEMA, {"to": to, "sent": sent, "known": known, "recording": recording})
 
 
 def imported_json(infos: Iterable[AnyInfo]) -> str:

@@ -48,6 +48,17 @@ def test_the_oldest_sessions_make_room(tmp_path: Path) -> None:
     assert "PROFKIT_SPOOL_LIMIT (2.50 MiB)" in message
 
 
+def test_packs_make_room_too(tmp_path: Path) -> None:
+    session(tmp_path, 2)
+    session(tmp_path, 4)
+    packs = [tmp_path / f"20261121T1149{number:02}-4194305-9c1f0000.packed" for number in (1, 3)]
+    for pack in packs:
+        pack.write_bytes(b"x" * MIB)
+    names, (message,) = kept(tmp_path)
+    assert (names, [pack.exists() for pack in packs]) == (["04"], [False, True])
+    assert message.startswith("the 2 oldest sessions in the spool ")
+
+
 def test_what_fits_stays(tmp_path: Path) -> None:
     session(tmp_path, 1)
     session(tmp_path, 2)

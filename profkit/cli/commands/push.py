@@ -1,0 +1,107 @@
+"""`profkit push`: send finished sessions to a store, a folder or a URL."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from profkit.cli.options import rare_option
+from profkit.cli.output import say, write
+from profkit.cli.workspace import is_spool_empty, report_dropped
+from profkit.config import Config
+from profkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from profkit.ingest.push import PushReport
+
+
+@click.command("push")
+@click.option(
+    "--to", metavar="STORE|FOLDER", help="Store, folder or URL.  [default: the store of PROFKIT_STORE]"
+)
+@rare_option("--json", "as_json", is_flag=True, help="Write the numbers as JSON.")
+@rare_option("--gone", metavar="HOST", help="First end the sessions of a host that was lost.")
+@click.pass_obj
+def push_command(config: Config, to: str | None, gone: str | None, as_json: bool) -> None:
+    """Send finished sessions and measured runs elsewhere.
+
+    Each is deleted here when it is there, and is there once, however often this is interrupted. Sessions that
+    are being recorded stay. Another machine reads FOLDER with PROFKIT_SPOOL=FOLDER, and a URL such as
+    s3://bucket/runs with `profkit import`.
+    """
+    from profkit.store.places import as_folder, is_remote, is_store
+
+    place = to or config.store_url
+    folder = None if is_store(place) or is_remote(place) else as_folder(place)
+    if gone is not None:
+        _end_sessions(config, folder or config.spool, gone)
+    report = _keep(config, place) if is_store(place) else _send(config, place, folder)
+    _show(config, place, report, as_json=as_json)
+
+
+def _end_sessions(config: Config, spool: Path, host: str) -> None:
+    from profkit.ingest.push import end_sessions_of
+
+    if host == os.uname().nodename:
+        raise UsageError(
+            f"{host} is this machine, whose processes can be looked for",
+            "run `profkit list`, which does that",
+        )
+    number = end_sessions_of(spool, host, config.owner)
+    say("note", f"unfinished sessions of {host} that were ended in {spool}: {number}")
+
+
+def _keep(config: Config, url: str) -> PushReport:
+    """Move everything into a store; what is sent are its new runs."""
+    from profkit.ingest.keep import ingest
+    from profkit.ingest.push import PushReport
+    from profkit.store.runs import open_store
+
+    if is_spool_empty(config):  # nothing makes a database
+        return PushReport()
+    with open_store(url) as store:
+        report = ingest(config.spool, store, owner=config.owner)
+    report_dropped(config, report)
+    return PushReport(len(report.added), recording=len(report.recording), damaged=report.damaged)
+
+
+def _send(config: Config, url: str, folder: Path | None) -> PushReport:
+    from profkit.ingest.keep import clear_unfinished
+    from profkit.ingest.push import push
+    from profkit.store.places import FolderPlace, RemotePlace
+
+    if folder is not None and folder.exists() and config.spool.exists() and config.spool.samefile(folder):
+        raise UsageError(f"{folder} is the spool of this machine itself", "give another folder with --to")
+    with closing(RemotePlace(url) if folder is None else FolderPlace(folder)) as place:
+        report = push(config.spool, place, owner=config.owner)
+    return replace(report, damaged=(*report.damaged, *clear_unfinished(config.spool, owner=config.owner)))
+
+
+def _show(config: Config, place: str, report: PushReport, *, as_json: bool) -> None:
+    from profkit.store.urls import hide_password
+
+    name = hide_password(place)
+    if as_json:
+        from profkit.render.json.sampled import pushed_json
+
+        write(pushed_json(name, report.sent, report.known, report.recording))
+    elif report.sent:
+        known = f", {report.known} of which were there already" if report.known else ""
+        write(f"sent {_number(report.sent, 'session or run')} to {name}{known}")
+    else:
+        say("note", f"there is nothing to send in {config.spool}; runs that a command has kept are not there")
+    if report.recording:
+        say("note", f"{_number(report.recording, 'session')} may still be written to: not sent")
+    for damage in report.damaged:
+        say("warning", str(damage))
+
+
+def _number(number: int, what: str) -> str:
+    if number == 1:
+        return f"1 {what}"
+    return f"{number} {what.replace('session', 'sessions').replace('run', 'runs')}"

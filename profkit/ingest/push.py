@@ -1,0 +1,191 @@
+"""Sending of finished sessions and measured runs to another place, each exactly once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import DamagedFile
+from profkit.ingest.keep import may_be_written
+from profkit.store.clearing import (
+    alone_in,
+    finish_removing,
+    gets_no_more,
+    newest_of_processes,
+    remove_folder_in,
+    set_aside_in,
+)
+from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_spool
+from profkit.store.measured import measured_names
+from profkit.store.packs import (
+    ARRIVING,
+    ended,
+    is_session_file,
+    pack,
+    pack_names,
+    read_contents,
+    write_file,
+)
+from profkit.store.places import Place, PlaceUnavailable, RemotePlace
+from profkit.store.records import LARGEST_BYTES
+from profkit.store.spool import PACKED, in_spool, read_manifest_in, session_names, write_manifest
+
+_LARGEST_BYTES = 16 * 2**30
+"""Size of the largest file that is fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushReport:
+    """Result of sending what is in a spool."""
+
+    sent: int = 0
+    """Number of sessions and measured runs that are in the other place now, and no longer here."""
+    known: int = 0
+    """Number of those that were there already."""
+    recording: int = 0
+    """Number of sessions that may still be written; they stay."""
+    damaged: tuple[DamagedFile, ...] = ()
+    """What was not sent, and why."""
+
+
+def push(spool: Path, place: Place, clock: Clock = SYSTEM_CLOCK, owner: int | None = None) -> PushReport:
+    """Send all finished sessions, measured runs and packs of a spool, and delete each when it is there.
+
+    After any interruption, the next call completes it: what is there is not sent again. Raises
+    SpoolUnavailable, and PlaceUnavailable; then what was not sent is still in the spool.
+    """
+
+    def send_all(opened: OwnedFolder) -> PushReport:
+        return _sum([_alone(opened, send) for send in _sends(opened, place, clock)])
+
+    return in_spool(spool, owner, send_all, PushReport())
+
+
+def _alone(spool: OwnedFolder, send: Callable[[], PushReport]) -> PushReport:
+    """Send one thing under the spool's lock, which others need in between; they may have taken it."""
+    with alone_in(spool):
+        try:
+            return send()
+        except DamagedFile as damage:
+            return PushReport(damaged=(damage,))
+        except FileNotFoundError:
+            return PushReport()
+
+
+def _sends(spool: OwnedFolder, place: Place, clock: Clock) -> Iterator[Callable[[], PushReport]]:
+    yield lambda: PushReport(damaged=finish_removing(spool))
+    names = session_names(spool)
+    newest = newest_of_processes(names)
+    for name in names:
+        yield partial(_send_session, spool, name, newest, place, clock)
+    for name in (*pack_names(spool), *measured_names(spool)):
+        yield partial(_send_file, spool, name, place)
+
+
+def _sum(reports: Sequence[PushReport]) -> PushReport:
+    return PushReport(
+        sent=sum(report.sent for report in reports),
+        known=sum(report.known for report in reports),
+        recording=sum(report.recording for report in reports),
+        damaged=tuple(damage for report in reports for damage in report.damaged),
+    )
+
+
+def _send_session(
+    spool: OwnedFolder, name: str, newest: Collection[str], place: Place, clock: Clock
+) -> PushReport:
+    with spool.folder(name) as folder:
+        if not _has_ended(folder, name in newest, clock):
+            return PushReport(recording=1)
+        others = [_set_aside(spool, entry, folder) for entry in folder.names() if not is_session_file(entry)]
+        packed = pack(folder)
+        is_known = place.size_of(packed.name) == packed.size_bytes
+        if not is_known:
+            place.write(packed.name, packed.chunks)
+        refused = remove_folder_in(spool, name, folder)
+    return PushReport(1, is_known, damaged=(*others, *refused))
+
+
+def _has_ended(folder: OwnedFolder, is_newest: bool, clock: Clock) -> bool:
+    try:
+        manifest = read_manifest_in(folder)
+    except DamagedFile:  # the receiver reads the samples without it
+        return not may_be_written(folder, clock)
+    return gets_no_more(manifest, folder, is_newest)
+
+
+def _set_aside(spool: OwnedFolder, entry: str, folder: OwnedFolder) -> DamagedFile:
+    kept = set_aside_in(spool, entry, folder)
+    return DamagedFile(folder.path / entry, "it is no file of a session", kept)
+
+
+def _send_file(spool: OwnedFolder, name: str, place: Place) -> PushReport:
+    if (refusal := spool.refusal(name)) is not None:
+        raise refusal
+    status = spool.status(name)
+    if status is None:
+        return PushReport()
+    is_known = place.size_of(name) == status.st_size
+    if not is_known:
+        place.write(name, spool.chunks(name, LARGEST_BYTES))
+    os.unlink(name, dir_fd=spool.descriptor)
+    return PushReport(1, is_known)
+
+
+def fetch(place: RemotePlace, spool: Path) -> None:
+    """Move what others have sent to a URL into a spool, from which `ingest` keeps it.
+
+    Raises PlaceUnavailable, and OSError and SpoolUnavailable if the spool cannot be written.
+    """
+    make_folder(spool)
+    check_unshared(spool)
+    with open_spool(spool, os.geteuid()) as opened:
+        for name in place.names():
+            if (place.size_of(name) or 0) > _LARGEST_BYTES:
+                raise PlaceUnavailable(
+                    place.name, f"{name} is larger than {_LARGEST_BYTES} bytes", "delete it there"
+                )
+            write_file(opened, name, place.chunks(name))
+            place.remove(name)
+
+
+def end_sessions_of(spool: Path, host: str, owner: int | None = None) -> int:
+    """End the unfinished sessions of a lost host in a spool, so that they are read at once; return how many.
+
+    What it was sending when it was lost becomes a session, too, as far as it has arrived.
+    """
+
+    def end_all(opened: OwnedFolder) -> int:
+        with alone_in(opened):
+            written = sum(_end(opened, name, host) for name in session_names(opened))
+            hidden = [name for name in opened.names() if name[0] == "." and name.endswith(PACKED + ARRIVING)]
+            return written + sum(_let_arrive(opened, name, host) for name in hidden)
+
+    return in_spool(spool, owner, end_all, 0)
+
+
+def _end(spool: OwnedFolder, name: str, host: str) -> bool:
+    with suppress(DamagedFile, FileNotFoundError), spool.folder(name) as folder:
+        manifest = read_manifest_in(folder)
+        if manifest.process.host == host and manifest.ended_ns is None:
+            write_manifest(folder.path.resolve(), ended(manifest, folder), sync=True)
+            return True
+    return False
+
+
+def _let_arrive(spool: OwnedFolder, hidden: str, host: str) -> bool:
+    name = hidden.removeprefix(".").removesuffix(ARRIVING)
+    if spool.status(name) is not None:
+        return False
+    with suppress(DamagedFile, ValueError, RecursionError, FileNotFoundError):
+        with spool.open(hidden) as file:
+            contents = read_contents(file)
+        if contents.host == host:
+            os.rename(hidden, name, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
+            return True
+    return False
