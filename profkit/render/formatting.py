@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
@@ -272,6 +272,17 @@ def range_of(numbers: Sequence[int], noun: str) -> str:
     least, most = min(numbers), max(numbers)
     plural = "" if most == 1 else _ending(noun)
     return f"{least:,}{'' if least == most else f'–{most:,}'} {noun}{plural}"
+
+
+def number_ranges(numbers: Iterable[int]) -> str:
+    """Format a set of numbers: `0–6, 8`."""
+    ranges: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{first:,}" if first == last else f"{first:,}–{last:,}" for first, last in ranges)
 
 
 def switches(number: int) -> str:
