@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.options import profiler_options, sampling_options
+from profkit.cli.options import profiler_options, rare_option, sampling_options
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.clock import SYSTEM_CLOCK
@@ -36,7 +36,7 @@ _AT_ONCE = 32
     "--job", is_flag=False, flag_value="", metavar="[JOB]",
     help="Show all ranks of a running job: of the newest one, or of this.",
 )  # fmt: skip
-@click.option(
+@rare_option(
     "--share", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="With --job: write this machine's stacks to DIR, and show those of all machines that did.",
 )  # fmt: skip
