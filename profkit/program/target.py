@@ -55,7 +55,7 @@ def find_target(pid: int) -> Target:
     if ticks is None:
         raise UsageError(f"there is no process {pid}", "`ps -ef` lists the processes")
     argv = [os.fsdecode(word) for word in procfs.command_line(pid)]
-    if not _runs_python(pid):
+    if not runs_python(pid):
         named = f" ({argv[0]})" if argv else ""
         raise UsageError(f"process {pid}{named} runs no Python", "give the pid of a Python process")
     cwd = _cwd(pid)
@@ -120,7 +120,7 @@ def live_stacks_of(target: Target) -> tuple[int, int, int]:
     return target.process.pid, threads, _FRAMES * threads
 
 
-def _runs_python(pid: int) -> bool:
+def runs_python(pid: int) -> bool:
     """Return whether an executable or a library of Python is mapped; True if that may not be read."""
     try:
         with open(f"{procfs.PROC}/{pid}/maps", encoding="utf-8", errors="replace") as maps:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from profkit.model.comparison import MeasuredComparison, SampledComparison
     from profkit.model.compilations import Compilations
     from profkit.model.history import History
+    from profkit.model.job_stacks import JobStacks
     from profkit.model.measurement import AnyInfo, MeasuredRun
     from profkit.model.memory_comparison import MemoryComparison
     from profkit.model.profiled_tests import ProfiledTests
@@ -111,6 +112,8 @@ GATE: Kind[GateReport] = Kind("gate", "views.gate:gate")
 CHECKUP: Kind[Checkup] = Kind("checkup", "views.checkup:checkup")
 STACKS: Kind[Run] = Kind("stacks", "views.stacks:stacks")
 """The stacks of a process at one moment, as a run of few samples."""
+JOB_STACKS: Kind[JobStacks] = Kind("job stacks", "views.job_stacks:job_stacks")
+"""The stacks of several processes at one moment."""
 PROFILED_TESTS: Kind[ProfiledTests] = Kind("profiled tests", "views.profiled_tests:profiled_tests")
 """The slowest and the measured tests of a test run, and their comparison."""
 COMPILATIONS: Kind[Compilations] = Kind("compilations", "views.compilations:compilations")
@@ -136,6 +139,7 @@ RENDERERS: Mapping[tuple[str, str], str] = {
     ("gate", "json"): "json.comparisons:gate_json",
     ("checkup", "json"): "json.small_reports:checkup_json",
     ("stacks", "json"): "json.small_reports:stacks_json",
+    ("job stacks", "json"): "json.small_reports:job_stacks_json",
     ("compilations", "json"): "json.small_reports:compilations_json",
 }
 

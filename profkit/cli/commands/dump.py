@@ -1,42 +1,108 @@
-"""`profkit dump`: show what a process does at this moment."""
+"""`profkit dump`: show what a process, or a job of several, does at this moment."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.options import profiler_options, sampling_options
+from profkit.cli.options import profiler_options, rare_option, sampling_options
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.clock import SYSTEM_CLOCK
-from profkit.errors import SamplerFailed
+from profkit.errors import ProfkitError, SamplerFailed, UsageError
 from profkit.render.options import DEFAULTS
-from profkit.render.registry import STACKS
+from profkit.render.registry import JOB_STACKS, STACKS
 
 if TYPE_CHECKING:
+    from profkit.model.job_stacks import JobStacks, ProcessStacks, Unread
     from profkit.model.run import Run
+    from profkit.program.jobs import JobProcess
 
-_DURATION_S = 0.2
+_DURATIONS_S = (0.2, 1.0, 5.0)
+"""Durations of sampling; a longer one follows if there was no stack, as on a busy machine."""
+_AT_ONCE = 32
+"""Most processes that are read at the same time."""
 
 
 @click.command("dump")
-@click.argument("pid", type=click.IntRange(1))
+@click.argument("pid", type=click.IntRange(1), nargs=-1)
+@click.option(
+    "--job", is_flag=False, flag_value="", metavar="[JOB]",
+    help="Show all ranks of a running job: of the newest one, or of this.",
+)  # fmt: skip
+@rare_option(
+    "--share", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="With --job: write this machine's stacks to DIR, and show those of all machines that did.",
+)  # fmt: skip
 @sampling_options(labelled=False)
 @showing_options(STACKS.formats)
-def dump_command(pid: int, **given: object) -> None:
+def dump_command(pid: tuple[int, ...], job: str | None, share: Path | None, **given: object) -> None:
     """Show the stacks of all threads of a running process.
 
     The process is sampled for a fifth of a second. The newest whole stack of each thread is shown, innermost
     call first, and whether the thread works or waits. Nothing is kept.
+
+    The stacks of several processes, or of all ranks of a job, are read at the same time and shown as one
+    tree with sets of ranks.
     """
+    _check(pid, job, share)
     showing = Showing.of(given, STACKS.formats)
-    run = _newest(pid, given, partial(STACKS.renderer, showing.format))
-    showing.show(STACKS.renderer(showing.format)(run, DEFAULTS, showing.terminal()), "stacks")
+    if job is None and len(pid) == 1:
+        render = partial(STACKS.renderer, showing.format)
+        run = _newest(pid[0], given, render)
+        showing.show(render()(run, DEFAULTS, showing.terminal()), "stacks")
+        return
+    from profkit.program.jobs import find_job, find_processes
+
+    stacks = _stacks(find_processes(pid) if job is None else find_job(job or None), given)
+    if share is not None:
+        from profkit.cli.shared_stacks import share_stacks
+
+        stacks = share_stacks(stacks, share)
+    showing.show(JOB_STACKS.renderer(showing.format)(stacks, DEFAULTS, showing.terminal()), "stacks")
+
+
+def _check(pids: tuple[int, ...], job: str | None, share: Path | None) -> None:
+    if job is None and not pids:
+        raise UsageError("PID is missing", "give the pid of a process, or --job for the ranks of a job")
+    if job is not None and pids:
+        raise UsageError("--job finds the processes itself", "leave out the pids, or --job")
+    if share is not None and job is None:
+        raise UsageError("--share is for the ranks of a job", "add --job")
+
+
+def _stacks(processes: tuple[JobProcess, ...], given: Mapping[str, object]) -> JobStacks:
+    """Read the stacks of processes at the same time; raises the error of the first if none can be read."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from profkit.model.job_stacks import JobStacks, ProcessStacks, Unread
+
+    job = processes[0].member.job if len({one.member.job for one in processes}) == 1 else ""
+    with ThreadPoolExecutor(min(len(processes), _AT_ONCE)) as pool:
+        found = list(pool.map(partial(_read, given=given), processes))
+    read = tuple(one for one in found if isinstance(one, ProcessStacks))
+    unread = tuple(one for one in found if isinstance(one, Unread))
+    if not read:
+        raise UsageError(f"no process could be read: {unread[0].reason}", "see `profkit doctor`")
+    return JobStacks(job, read, unread)
+
+
+def _read(one: JobProcess, given: Mapping[str, object]) -> ProcessStacks | Unread:
+    from profkit.model.job_stacks import Unread
+    from profkit.program.jobs import describe
+    from profkit.render.views.job_stacks import process_stacks
+
+    try:
+        stacks = process_stacks(_newest(one.pid, given, bool))
+    except ProfkitError as error:
+        return Unread(describe(one), str(error))
+    return replace(stacks, process=replace(stacks.process, member=one.member))
 
 
 def _newest(pid: int, given: Mapping[str, object], prepare: Callable[[], object]) -> Run:
@@ -49,20 +115,21 @@ def _newest(pid: int, given: Mapping[str, object], prepare: Callable[[], object]
 
     options = settings_over_defaults(profiler_options(given)).sampler
     target = find_target(pid)
-    with tempfile.TemporaryDirectory(prefix="profkit-") as folder:
-        source = LiveSource(
-            target, options, Path(folder), lambda text: say("warning", text), meanwhile=prepare
-        )
-        try:
-            source.begin()
-            started_ns = SYSTEM_CLOCK.unix_ns()
-            SYSTEM_CLOCK.sleep(_DURATION_S)
-        finally:
-            source.close()
-    batches = [batch for batch in source.take() if batch.profile.samples]
-    if not batches:
-        detail = f"it read no stack of process {pid} within {_DURATION_S:g} s"
-        raise SamplerFailed(source.plan.sampler, "sampling", detail, "try again")
-    region = region_of(target, options, None)
-    info = RunInfo("", "", region, SessionState.SUCCESS, started_ns, target.process, source.plan)
-    return Run(info, batches[-1].profile)
+    for duration_s in _DURATIONS_S:
+        with tempfile.TemporaryDirectory(prefix="profkit-") as folder:
+            source = LiveSource(
+                target, options, Path(folder), lambda text: say("warning", text), meanwhile=prepare
+            )
+            try:
+                source.begin()
+                started_ns = SYSTEM_CLOCK.unix_ns()
+                SYSTEM_CLOCK.sleep(duration_s)
+            finally:
+                source.close()
+        batches = [batch for batch in source.take() if batch.profile.samples]
+        if batches:
+            region = region_of(target, options, None)
+            info = RunInfo("", "", region, SessionState.SUCCESS, started_ns, target.process, source.plan)
+            return Run(info, batches[-1].profile)
+    detail = f"it read no stack of process {pid} within {_DURATIONS_S[-1]:g} s"
+    raise SamplerFailed(source.plan.sampler, "sampling", detail, "try again")

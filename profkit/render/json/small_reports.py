@@ -8,6 +8,8 @@ from profkit.comparing.history import is_beyond_noise
 from profkit.model.checkup import Check, Checkup
 from profkit.model.compilations import Compilations, CompiledFrame
 from profkit.model.history import History, Series
+from profkit.model.job_stacks import JobStacks, OneStack
+from profkit.model.profile import Frame
 from profkit.model.run import Run
 from profkit.render.formatting import iso_moment
 from profkit.render.json.measured_comparison import spread_object
@@ -16,7 +18,7 @@ from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.checkup import verdict
 from profkit.render.views.compilations import headline, sorted_passes
 from profkit.render.views.jobs import JobRow
-from profkit.render.views.stacks import newest_stacks
+from profkit.render.views.stacks import ThreadState, newest_stacks
 
 JOBS_SCHEMA = "profkit.jobs/1"
 STACKS_SCHEMA = "profkit.stacks/1"
@@ -42,6 +44,41 @@ def stacks_json(run: Run, _options: ReportOptions = DEFAULTS, _terminal: Termina
             ],
         },
     )
+
+
+JOB_STACKS_SCHEMA = "profkit.job-stacks/1"
+
+
+def job_stacks_json(stacks: JobStacks, _options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
+    """Return the stacks of each process of a job, innermost frame first, and what could not be read."""
+    return dumps(
+        JOB_STACKS_SCHEMA,
+        {
+            "job": stacks.job or None,
+            "processes": [
+                {
+                    "process": process_object(one.process),
+                    "at": iso_moment(one.at_ns),
+                    "threads": [_thread_object(stack) for stack in one.threads],
+                }
+                for one in stacks.processes
+            ],
+            "unread": [
+                {"process": process_object(one.process), "reason": one.reason} for one in stacks.unread
+            ],
+            "missing": list(stacks.missing),
+        },
+    )
+
+
+def _thread_object(stack: OneStack) -> dict[str, object]:
+    return {
+        "name": stack.name,
+        "tid": stack.tid,
+        "state": (ThreadState.WAITING if stack.is_waiting else ThreadState.WORKING).value,
+        "waits_for": stack.waits_for or None,
+        "frames": [Frame(*frame)._asdict() for frame in reversed(stack.frames)],
+    }
 
 
 CHECKUP_SCHEMA = "profkit.checkup/1"
