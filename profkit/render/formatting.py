@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
@@ -272,6 +272,17 @@ def range_of(numbers: Sequence[int], noun: str) -> str:
     least, most = min(numbers), max(numbers)
     plural = "" if most == 1 else _ending(noun)
     return f"{least:,}{'' if least == most else f'–{most:,}'} {noun}{plural}"
+
+
+def number_ranges(numbers: Iterable[int]) -> list[str]:
+    """Write a set of numbers as ranges: `0–3`, `7`."""
+    ends: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if ends and number == ends[-1][1] + 1:
+            ends[-1][1] = number
+        else:
+            ends.append([number, number])
+    return [str(first) if first == last else f"{first}–{last}" for first, last in ends]
 
 
 def switches(number: int) -> str:

@@ -10,7 +10,7 @@ from profkit.model.run import RunInfo
 from profkit.model.session import ProcessInfo
 from profkit.render.document import Cell, Column, Document, Role, Table, cells
 from profkit.render.escape import short, visible
-from profkit.render.formatting import Part, Tone, count, moment
+from profkit.render.formatting import Part, Tone, count, moment, number_ranges
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.merged import listed
 
@@ -45,14 +45,8 @@ def runs_of_jobs(infos: Sequence[RunInfo]) -> str:
 
 def ranks_text(ranks: Iterable[int]) -> str:
     """Name ranks as ranges: `rank 2`, `ranks 0–3 and 6`."""
-    spans: list[list[int]] = []
-    for rank in sorted(set(ranks)):
-        if spans and rank == spans[-1][-1] + 1:
-            spans[-1][1:] = [rank]
-        else:
-            spans.append([rank])
-    texts = ["–".join(map(str, span)) for span in spans]
-    noun = "rank" if len(spans) == 1 and len(spans[0]) == 1 else "ranks"
+    texts = number_ranges(ranks)
+    noun = "rank" if len(texts) == 1 and texts[0].isdigit() else "ranks"
     return f"{noun} {' and '.join(filter(None, (', '.join(texts[:-1]), texts[-1])))}"
 
 

@@ -9,7 +9,7 @@ from profkit.model.ranks import LateRanks, RankTimes
 from profkit.model.run import Merged
 from profkit.render.document import Block, Cell, Column, Role, Section, Table, cells, more_than, shares
 from profkit.render.escape import short
-from profkit.render.formatting import Tone, percent, place
+from profkit.render.formatting import Tone, number_ranges, percent, place
 from profkit.render.options import ReportOptions
 from profkit.transforms.waiting import SLEEP, wait_label
 
@@ -65,20 +65,9 @@ def _ids(merged: Merged, numbers: Sequence[int]) -> list[int]:
     return sorted(ranks if len(ranks) == len(parts) else (part.pid for part in parts))
 
 
-def _ranges(numbers: Sequence[int]) -> list[str]:
-    """Write numbers as ranges: `0–3`, `7`."""
-    ends: list[list[int]] = []
-    for number in numbers:
-        if ends and number == ends[-1][1] + 1:
-            ends[-1][1] = number
-        else:
-            ends.append([number, number])
-    return [str(first) if first == last else f"{first}–{last}" for first, last in ends]
-
-
 def _listed(numbers: Sequence[int], most: int = 3) -> str:
     """List numbers as ranges: `0–3, 7 and 9`."""
-    shown = _ranges(numbers)
+    shown = number_ranges(numbers)
     if len(shown) > most + 1:
         shown = [*shown[:most], f"{len(shown) - most} more"]
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
