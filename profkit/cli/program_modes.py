@@ -113,7 +113,7 @@ def measured_program_options() -> Callable[[Command], Command]:
         ),
         measuring_option("timeout", help="Timeout per execution.  [default: none]"),
         measuring_option("env", hidden=True, help="Environment variable of the program; may be repeated."),
-        click.option(
+        rare_option(
             "--input", "stdin", metavar="FILE",
             help="File that each execution reads as stdin; - is the stdin of profkit.  [default: /dev/null]",
         ),

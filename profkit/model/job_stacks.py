@@ -53,6 +53,7 @@ class JobStacks:
     @property
     def missing(self) -> tuple[int, ...]:
         """Ranks of the job that are not here: they run on other hosts, or have ended."""
-        here = {one.process.member.rank for one in (*self.processes, *self.unread)}
+        here = {one.process.member.rank for one in self.processes}
+        here |= {one.process.member.rank for one in self.unread}
         sizes = [one.process.member.world_size or 0 for one in self.processes]
         return tuple(rank for rank in range(max(sizes, default=0)) if rank not in here)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profkit.errors import UsageError
@@ -30,20 +30,23 @@ def find_job(name: str | None) -> tuple[JobProcess, ...]:
     Raises UsageError if there is none, or if the name fits several.
     """
     jobs = _jobs(_ranks())
-    fitting = [job for job in jobs if name is None or job == name] or [
-        job for job in jobs if job.startswith(name or "")
-    ]
+    if name is None:
+        fitting = list(jobs)
+    else:
+        fitting = [name] if name in jobs else [job for job in jobs if job.startswith(name)]
     if not fitting or (name is not None and len(fitting) > 1):
         running = ", ".join(f"{job} ({len(found)})" for job, found in jobs.items())
-        wanted = "job" if name is None else f"job {short_repr(name)}"
-        problem = (
-            f"several jobs begin with {short_repr(name)}" if fitting else f"no {wanted} runs on this machine"
-        )
-        raise UsageError(
-            problem, f"name one of these: {running}" if jobs else "give the pids of its processes instead"
-        )
+        fix = f"name one of these: {running}" if jobs else "give the pids of its processes instead"
+        raise UsageError(_problem(name, fitting), fix)
     newest = max(fitting, key=lambda job: max(one.start_ticks for one in jobs[job]))
     return tuple(sorted(jobs[newest], key=_by_rank))
+
+
+def _problem(name: str | None, fitting: Sequence[str]) -> str:
+    if name is None:
+        return "no job runs on this machine"
+    named = short_repr(name)
+    return f"several jobs begin with {named}" if fitting else f"no job {named} runs on this machine"
 
 
 def find_processes(pids: Iterable[int]) -> tuple[JobProcess, ...]:

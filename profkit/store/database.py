@@ -210,4 +210,6 @@ def _bring_up_to_date(database: Database) -> None:
 
 
 def _newer(name: str, steps: tuple[str, ...]) -> StoreUnavailable:
-    return StoreUnavailable(name, f"a newer profkit has changed it ({', '.join(steps)}); upgrade profkit")
+    return StoreUnavailable(
+        name, f"a newer profkit has changed it ({', '.join(map(str, steps))}); upgrade profkit"
+    )

@@ -95,7 +95,7 @@ def test_a_store_with_two_migrations_is_read(tmp_path: Path) -> None:
         assert store.load(sampled.info.id) == sampled
         assert store.load("5c1d0a77e2") == measured
         again = made_run(id="b200000000")
-        assert store.add([again]) == (again.info.id,)
+        assert store.add([again]) == (again.info,)
         assert store.load(again.info.id) == again, "written as columns"
         assert store.add([made_run(id="dead000000")]) == (), "it was removed"
         assert store.remove([sampled.info.id, "5c1d0a77e2"]) == 2

@@ -220,7 +220,8 @@ def test_damage_is_reported_after_the_page_was_written(profkit: Profkit, config:
 def test_another_region_that_is_damaged_is_left_out(profkit: Profkit, config: Config) -> None:
     keep(config, made_run(), labelled("aa", "broken"))
     with sqlite3.connect(config.store_url.removeprefix("sqlite:///")) as database:
-        database.execute("UPDATE profkit_profiles SET profile = x'00' WHERE run = 'aa'")
+        database.execute("INSERT INTO profkit_contents VALUES ('other', x'00')")
+        database.execute("UPDATE profkit_runs SET profile = 'other' WHERE id = 'aa'")
     said = profkit("report", "train_step", "--html", "-o", "a")
     assert (said.code, said.out) == (0, "")
     assert said.err.startswith("profkit: warning: the profile of run aa cannot be read")

@@ -206,7 +206,8 @@ def test_runs_without_samples_cannot_be_merged(profkit: Profkit, config: Config)
 def test_a_damaged_run_is_named_and_left_out(profkit: Profkit, config: Config) -> None:
     keep(config, *WORKERS)
     with open_store(config.store_url) as store, store._database.writing() as connection:
-        connection.execute("UPDATE profkit_profiles SET profile = ? WHERE run = ?", b"no", WORKERS[1].info.id)
+        connection.execute("INSERT INTO profkit_contents VALUES ('other', ?)", b"no")
+        connection.execute("UPDATE profkit_runs SET profile = 'other' WHERE id = ?", WORKERS[1].info.id)
     said = profkit("report", "handler", "--all")
     assert said.code == 0
     assert "2 runs, merged" in said.out
