@@ -179,8 +179,8 @@ def test_a_projects_file_sets_nothing_that_acts(
 
 HARMLESS = {
     "baseline", "job", "label", "max-bytes", "max-depth", "max-frames", "max-records", "max-seconds",
-    "max-slowdown", "max-time", "memory-limit", "min-run-time", "older-than", "precision", "sampler", "session", "simulate",
-    "since", "thread", "threads", "timeout", "value", "waiting", "working",
+    "max-slowdown", "max-time", "memory-limit", "min-run-time", "older-than", "precision", "sampler",
+    "session", "simulate", "since", "thread", "threads", "timeout", "value", "waiting", "working",
 }  # fmt: skip
 """Options with a text that neither write, run, read nor send anything."""
 
