@@ -56,7 +56,7 @@ _T = TypeVar("_T")
 _OWN_PACKAGES = frozenset(
     {
         "profkit", "psutil", "wrapt", "torch", "psycopg", "psycopg_binary", "memray",
-        "cloudpickle", "click", "rich", "textual", "IPython",
+        "cloudpickle", "click", "rich", "textual", "IPython", "distributed", "fsspec",
     }
 )  # fmt: skip
 """Packages whose exceptions profkit's own calls can raise, besides the standard library: all it imports."""

@@ -37,6 +37,7 @@ EACH = (
     ["gate", "train_step", "--baseline", "x.profkit.json"], ["gc", "--dry-run"],
     ["measure", "1 + 1", "--quick", "--runs", "10"], ["measure", "os:getcwd", "--quick", "--runs", "10"],
     ["run", "-q", "-c", "pass"], ["rm", "train_step"], ["config"], ["doctor"],
+    ["push"], ["store", "init"],
 )  # fmt: skip
 """A call of every command."""
 

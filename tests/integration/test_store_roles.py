@@ -99,8 +99,8 @@ FORBIDDEN = [
     "insert into profkit_removed values ('a1')",
     "insert into profkit_traces values ('a1', '', '')",
     "insert into profkit_contents values ('another', 'forged')",
-    "insert into profkit_runs select id || 'x', session, label, started_ns, schema, document, null, 'ann' "
-    "from profkit_runs",
+    "insert into profkit_runs (id, session, label, started_ns, schema, document, writer) "
+    "select id || 'x', session, label, started_ns, schema, document, 'ann' from profkit_runs",
     "alter table profkit_runs disable row level security",
 ]
 
