@@ -76,13 +76,16 @@ class Workspace:
         return live[0] if live else self.store.load(info.id, in_order=in_order, trace_file=trace_file)
 
     def load_sampled(self, infos: Sequence[AnyInfo]) -> Iterator[Run]:
-        """Load sampled runs; damaged ones are reported and omitted, unless all are damaged."""
+        """Load sampled runs; damaged ones are reported and omitted, unless all are damaged.
+
+        Samples of ranks are in their order, which shows whether a rank is late throughout.
+        """
         from profkit.model.run import Run
 
         damages: list[DamagedFile] = []
         for info in infos:
             try:
-                run = self.load(info, in_order=False)
+                run = self.load(info, in_order=info.process.member.rank is not None)
             except DamagedFile as error:
                 damages.append(error)
                 continue

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from profkit.model.run import RunInfo
+from profkit.model.run import Merged, RunInfo
 from profkit.model.session import ProcessInfo
 from profkit.render.document import Cell, Column, Document, Role, Table, cells
 from profkit.render.escape import short, visible
@@ -64,6 +64,13 @@ def place_names(processes: Sequence[ProcessInfo]) -> tuple[str, list[str]] | Non
             named = zip(processes, names, strict=True)
             return head, [f"{name} ({one.pid})" if often[name] > 1 else name for one, name in named]
     return None
+
+
+def ranks_by_pid(merged: Merged | None) -> Mapping[int, int]:
+    """Return the ranks of a merged run's processes, without pids that several of them have."""
+    members = [] if merged is None else [(part.process.pid, part.process.member) for part in merged.processes]
+    often = Counter(pid for pid, _ in members)
+    return {pid: one.rank for pid, one in members if one.rank is not None and often[pid] == 1}
 
 
 @dataclass(frozen=True, slots=True)

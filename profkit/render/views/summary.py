@@ -15,6 +15,7 @@ from profkit.render.formatting import count, percent, place
 from profkit.render.options import Activity
 from profkit.render.views.awaits import of_suspension, of_tasks
 from profkit.render.views.costs import Scale, plus_minus, scale_of
+from profkit.render.views.jobs import ranks_by_pid
 from profkit.render.views.memory import value_phrase
 from profkit.render.views.not_seen import cpu_contradiction, not_seen, of_contradiction, of_unsampled
 from profkit.render.views.ranks import of_late
@@ -84,6 +85,7 @@ class Summaries:
     ) -> None:
         """`profile` has the tables of all selections, and `waiting` its stacks that wait."""
         self._run, self._info, self._unit = run, run.info, profile.unit
+        self._ranks = ranks_by_pid(run.merged)
         self._contradiction = cpu_contradiction(run, profile, waiting)
         self._waiting = {stack for stack in waiting if profile.state_of(stack) is not ThreadState.GIL}
         """Stacks that wait for something else than the GIL: what wants the GIL has work."""
@@ -96,9 +98,9 @@ class Summaries:
         if self._info.memory is not None or not self._unit.is_time:
             return tuple(self._of_counts(profile))
         if self._divided is None or self._divided[0] is not profile:
-            main = main_timeline(profile, self._info, is_selected=is_thread)
+            main = main_timeline(profile, self._info, self._ranks, is_selected=is_thread)
             found = self._rules.charges(main.profile)
-            self._divided = profile, (main, found, other_timelines(profile, self._info, main))
+            self._divided = profile, (main, found, other_timelines(profile, self._info, main, self._ranks))
         main, found, others = self._divided[1]
         if activity is not Activity.ALL or is_thread:
             of_main = self._of_main(main, found, activity)
@@ -229,11 +231,12 @@ class Summaries:
         for number, part in enumerate(busy):
             alone = 0 if part.timeline.is_main_of_child else number + 1
             sentences.setdefault((self._where(part), alone), []).append(part)
-        is_first = True
+        is_first, noun = True, "ranks" if self._ranks else "child processes"
         for (where, alone), parts in list(sentences.items())[:_MOST_GROUPS]:
             part = parts[0]
             if len(parts) > 1:
-                part = self._shares(together([each.timeline for each in parts], is_first=is_first))
+                alike = [each.timeline for each in parts]
+                part = self._shares(together(alike, is_first=is_first and not self._ranks, noun=noun))
             is_first = is_first and bool(alone)
             yield self._other(part, where)
 

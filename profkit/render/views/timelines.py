@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from profkit.model.profile import Frame, Profile, Thread, ThreadState
 from profkit.model.region import RegionKind
@@ -44,7 +45,13 @@ class Timeline:
         return sum(s.weight for s in self.profile.samples if self.profile.state_of(s.stack) is state)
 
 
-def main_timeline(profile: Profile, info: RunInfo, *, is_selected: bool) -> Timeline:
+Ranks = Mapping[int, int]
+"""Ranks of a job's processes by pid."""
+
+
+def main_timeline(
+    profile: Profile, info: RunInfo, ranks: Ranks = MappingProxyType({}), *, is_selected: bool
+) -> Timeline:
     """Return the timeline that the user waits for; `is_selected`: the threads were chosen in the report."""
     present = sorted({sample.thread for sample in profile.samples})
     if is_selected or len(present) == 1:
@@ -59,6 +66,8 @@ def main_timeline(profile: Profile, info: RunInfo, *, is_selected: bool) -> Time
     chosen = _main_threads(profile, info, present)
     part = profile if len(chosen) == len(present) else of_threads(profile, chosen)
     if len(chosen) == 1 and profile.threads[chosen[0]].name == MAIN_THREAD:
+        if (rank := ranks.get(info.process.pid)) is not None:
+            return Timeline(f"Rank {rank}", f"rank {rank}'s time", part, 1)
         return Timeline("The main thread", "the main thread's time", part, 1)
     if len(chosen) == len(present) and info.region.kind is RegionKind.PROGRAM:
         return Timeline("The threads", "the threads' time", part, len(chosen))
@@ -125,7 +134,9 @@ def are_all_of_calls(profile: Profile, info: RunInfo) -> bool:
     )
 
 
-def other_timelines(profile: Profile, info: RunInfo, main: Timeline) -> list[Timeline]:
+def other_timelines(
+    profile: Profile, info: RunInfo, main: Timeline, ranks: Ranks = MappingProxyType({})
+) -> list[Timeline]:
     """Return the timelines of the other threads, in groups of alike ones, the heaviest first."""
     of_main = {sample.thread for sample in main.profile.samples}
     others = of_threads(profile, {sample.thread for sample in profile.samples} - of_main)
@@ -135,7 +146,8 @@ def other_timelines(profile: Profile, info: RunInfo, main: Timeline) -> list[Tim
         members = [number_of[Thread(row.pid, row.tid, row.name)] for row in group.threads]
         pid = group.threads[0].pid
         is_child = pid not in (0, info.process.pid)
-        part, subject = of_threads(profile, members), _subject(group.name, len(members), pid, is_child)
+        process = f"rank {ranks[pid]}" if pid in ranks else f"child process {pid}" if is_child else ""
+        part, subject = of_threads(profile, members), _subject(group.name, len(members), process)
         found.append(Timeline(subject, "", part, len(members), is_child and group.name == MAIN_THREAD))
     return found
 
@@ -144,21 +156,21 @@ def _row(thread: Thread, weight: int) -> ThreadRow:
     return ThreadRow(thread.name, thread.pid, thread.tid, weight, 0.0, None)
 
 
-def together(children: Sequence[Timeline], *, is_first: bool) -> Timeline:
-    """Return child processes as one timeline; if it is not the first one, others were spoken of."""
+def together(children: Sequence[Timeline], *, is_first: bool, noun: str = "child processes") -> Timeline:
+    """Return other processes as one timeline; if it is not the first one, others were spoken of."""
     samples = tuple(sample for child in children for sample in child.profile.samples)
     profile = replace(children[0].profile, samples=samples)
-    subject = f"{len(children)} {'' if is_first else 'other '}child processes"
+    subject = f"{len(children)} {'' if is_first else 'other '}{noun}"
     return Timeline(subject, "", profile, len(children), is_main_of_child=True)
 
 
-def _subject(name: str, threads: int, pid: int, is_child: bool) -> str:
+def _subject(name: str, threads: int, process: str) -> str:
     if threads > 1:
         return f"{threads} threads “{name}”" if name else f"{threads} threads without a name"
-    if is_child and name == MAIN_THREAD:
-        return f"child process {pid}"
+    if process and name == MAIN_THREAD:
+        return process
     thread = f"thread “{name}”" if name else "a thread without a name"
-    return f"{thread} of child process {pid}" if is_child else thread
+    return f"{thread} of {process}" if process else thread
 
 
 def of_threads(profile: Profile, numbers: Sequence[int] | set[int]) -> Profile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from profkit.model.session import Member
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_memory import memory_run
 from tests.support.example_worker_runs import READ, RENDER, worker_run
+from tests.support.simulated_job import Job, even, late
 
 ALIKE = {READ: 60, RENDER: 40}
 
@@ -177,3 +179,8 @@ def test_peaks_of_ranks_are_not_merged(profkit: Profkit, config: Config) -> None
     keep(config, replace(run, info=replace(run.info, process=process)))
     assert merged(profkit) is None
     assert "peaks of several processes do not add up" in profkit("report", "--job").err
+
+
+def test_the_report_of_a_job_begins_with_its_late_rank(profkit: Profkit, config: Config) -> None:
+    keep(config, *Job.of(4, 150, late(even(random.Random(1)), [2], "python", 0.06)).runs())
+    assert "\nRank 2 made the others wait 9." in profkit("report").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ import pytest
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.profile import Frame
 from profkit.model.ranks import LateRanks, RankTimes
+from profkit.model.region import RegionKind
 from profkit.model.run import Merged, ProcessPart, Run
 from profkit.model.session import Member
 from profkit.render.html.sampled import sampled_html
@@ -99,6 +101,18 @@ def test_the_report_begins_with_it() -> None:
     assert first.endswith(", in slow_augment (train.py:20).")
     assert not any("made the others wait" in other for other in others)
     assert "made the others wait" not in SAMPLED.text([job(4, [])])
+
+
+def test_sentences_on_programs_name_ranks() -> None:
+    runs = Job.of(4, 150, late(even(random.Random(1)), [2], "python", 0.06)).runs()
+    programs = [
+        replace(run, info=replace(run.info, region=replace(run.info.region, kind=RegionKind.PROGRAM)))
+        for run in runs
+    ]
+    said = "\n".join(summary(build_report(merge_runs(programs), ReportOptions())))
+    assert "of rank 2's time" in said or "\nRank 2 worked" in said
+    assert re.search(r"^3 ranks worked|^Rank [013] worked", said, re.MULTILINE), said
+    assert "child process" not in said
 
 
 def table(text: str) -> list[str]:
