@@ -103,16 +103,16 @@ def write_report(info: RunInfo, output: Output, workspace: Workspace) -> None:
     write_run(run, output, others)
 
 
-def write_run(run: AnyRun, output: Output, others: Sequence[Run] = ()) -> None:
+def write_run(run: AnyRun, output: Output, others: Sequence[Run] = (), *, quiet: bool = False) -> None:
     """Write a sampled run, with others of its session, or a measured one; raises as `write_report`.
 
-    If it goes to a file, the first sentence of the report is a message.
+    If it goes to a file, the first sentence of the report is a message, unless `quiet`.
     """
     if output.format not in SAMPLED.formats:
         export_runs([run], output.format, output.file)
     else:
         _write_rendered(run, output, others)
-    if output.file is not None:
+    if output.file is not None and not quiet:
         write_message([_headline(run), f"wrote {visible(str(output.file))}"])
 
 

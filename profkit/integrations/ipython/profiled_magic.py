@@ -70,7 +70,7 @@ class OpenCell(NamedTuple):
             if not self.reporting.quiet:
                 show_run(shell, run)
             if self.reporting.output is not None:
-                write_run(run, self.reporting.output)
+                write_run(run, self.reporting.output, quiet=self.reporting.quiet)
 
 
 def open_cell(context: Context, line: str, raw_cell: str) -> OpenCell | None:
