@@ -108,7 +108,8 @@ def count_case(measured: Runnable, baseline: Runnable, index: int, job: JobMessa
         executions.append(_counted_once(job["dump_prefix"], one, number))
         return executions[-1].instructions
 
-    policy = find_policy(measured, job["cases"][index].get("fresh", SHARED), cost, _EFFORT)
+    fresh = job["cases"][index].get("fresh", SHARED)
+    policy = measured.do(partial(find_policy, measured, fresh, cost, _EFFORT))
     if policy.starts_over:
         return {"fresh": policy.fresh}
     try:
@@ -129,14 +130,14 @@ def attribute_case(
     """
     from .trampoline import stubs_in
 
-    policy = given_policy(measured, job["cases"][index]["fresh"])
+    policy = measured.do(partial(given_policy, measured, job["cases"][index]["fresh"]))
     if policy.prepared is not None:
         measured, baseline = policy.prepared.full, policy.prepared.empty
     number = job["number"][index] or 1
     dumps = []
     for one in (baseline, measured):
-        _run(one, job["warm"])
-        dumped = valgrind.instrumented(partial(count_block, one, number))
+        one.do(partial(one.run, job["warm"], valgrind.no_toggle()))
+        dumped = one.do(partial(valgrind.instrumented, partial(count_block, one, number)))
         dumps.append(dump_path(job["dump_prefix"], dumped))
     return {
         "number": number,
@@ -160,18 +161,16 @@ def _count_with(
         measured, baseline, executions = other.full, other.empty, ()
     repetitions = repetitions_of(job["number"][index], job["repeats"], job["warm"], job["runs"])
     counted = partial(_counted_once, job["dump_prefix"], measured, 1)
-    number, settled = warm(measured, repetitions, counted, partial(_timed_once, measured), executions)
-    _run(baseline, job["warm"])
-    # Discard a block of each, the statement's if it is short: Callgrind counts calls even while it counts no
-    # instructions, and resets those of a function only when it dumps them.
-    baseline.run(number, valgrind.toggle())
-    if not settled:
-        valgrind.dump()
-    # The statement's also leaves the heap as every repeat does, so that the first repeat does not differ. One
-    # loop does all: its iterator may come from a free list.
+    number, settled = measured.do(partial(warm, measured, repetitions, counted, executions))
+    baseline.do(partial(_run, baseline, job["warm"]))
+    # Twice, discarding the first: Callgrind counts calls even while it counts no instructions, and resets
+    # those of a function only when it dumps them.
+    for _ in range(2):
+        base = baseline.do(partial(count_block, baseline, number))
+    # Discard the first one here too, if the statement is short. It also leaves the heap as every repeat does,
+    # so that the first repeat does not differ. One loop does all: its iterator may come from a free list.
     for block in [*[min(number, _OFTEN)] * settled, *[number] * repetitions.repeats]:
-        last = count_block(measured, block)
-    base = count_block(baseline, number)
+        last = measured.do(partial(count_block, measured, block))
     return {
         "number": number,
         "dumps": [dump_path(job["dump_prefix"], last - n) for n in reversed(range(repetitions.repeats))],
@@ -184,20 +183,17 @@ def warm(
     measured: Runnable,
     repetitions: Repetitions,
     counted: Callable[[], Execution],
-    timed: Callable[[int], Execution],
     before: Sequence[Execution] = (),
 ) -> tuple[int, bool]:
     """Execute a statement until it has settled, less often if it is long.
 
-    `counted` executes it once. So does `timed`, which only passes on a number of instructions, of a first
-    execution that is short already, since a dump takes longer. `before` has earlier executions. Returns the
-    number of executions per repeat, and whether the caller should end the warm-up with a block like a repeat.
-    Instruction counts decide, so that equal processes do the same under any load.
+    `counted` executes it once; `before` has earlier executions. Returns the number of executions per repeat,
+    and whether the caller should end the warm-up with a block like a repeat. Instruction counts decide, so
+    that equal processes do the same under any load.
     """
     executions = list(before)
     while len(executions) < min(repetitions.warm, _WATCHED) and _needs_another(executions):
-        known = len(executions) == 1 and executions[0].instructions <= _SHORT
-        executions.append(timed(executions[0].instructions) if known else counted())
+        executions.append(counted())
     settles = len(executions) > 1 and not _wait(executions)
     each = executions[-1].instructions if executions else 0
     short = settles and each <= _SHORT
@@ -224,18 +220,10 @@ def _wait(executions: Sequence[Execution]) -> bool:
 
 
 def _counted_once(prefix: str, measured: Runnable, number: int) -> Execution:
-    seconds, sleeps = _timed(measured, number, valgrind.toggle())
-    return Execution(_total(dump_path(prefix, valgrind.dump())), seconds, sleeps)
-
-
-def _timed_once(measured: Runnable, instructions: int) -> Execution:
-    return Execution(instructions, *_timed(measured, 1, valgrind.no_toggle()))
-
-
-def _timed(measured: Runnable, number: int, probe: valgrind.Request) -> tuple[float, int]:
     before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, time.perf_counter()
-    measured.run(number, probe)
-    return time.perf_counter() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before
+    measured.run(number, valgrind.toggle())
+    seconds, after = time.perf_counter() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+    return Execution(_total(dump_path(prefix, valgrind.dump())), seconds, after - before)
 
 
 def _total(dump: str) -> int:

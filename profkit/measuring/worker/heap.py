@@ -96,8 +96,8 @@ _WORDS = (ctypes.c_uint32 * (sys.maxsize // 8)).from_address(0)
 _POOL_WORDS, _UNTOUCHED = _POOL_BYTES // 4, 10
 """Words of a pool, and index of the word with the offset of the first never allocated block; word 0 is the
 number of allocated blocks (`struct pool_header`)."""
-_TEMPORARY, _LARGEST_TEMPORARY = 4, 64
-"""Maximum number of a pool's blocks in temporary objects while it is filled, and maximum size of these."""
+_TEMPORARY = 4
+"""Upper bound of a pool's blocks in temporary objects, such as integers, while it is filled."""
 _INTEGER_BYTES = 32
 _ARENA_POOLS = 64
 _LARGEST_BLOCK = 512
@@ -171,16 +171,20 @@ def fill_holes() -> int:
 
 def _fill_bins(malloc: Malloc) -> None:
     """Allocate free chunks from large to small: remainders of large ones are allocated as small ones."""
-    before = malloc.free()  # it takes longer than many allocations
-    size, number = min(_LARGEST, 1 << before.holes_bytes.bit_length()), 1
-    while size >= _SMALLEST and before.holes_bytes:
-        malloc.take(repeat(size - _HEADER_BYTES, number))
-        after = malloc.free()
-        if after.end_bytes == before.end_bytes and after.holes_bytes < before.holes_bytes:
-            number *= 2  # all of them filled holes, so there may be more
-        else:
-            size, number = size // 2, 1
-        before = after
+    size = _LARGEST
+    while size >= _SMALLEST and malloc.free().holes_bytes:
+        number = 1
+        while _only_holes(malloc, size, number):
+            number *= 2
+        size //= 2
+
+
+def _only_holes(malloc: Malloc, size: int, number: int) -> bool:
+    """Allocate chunks of a size; return whether all filled holes, so that there may be more."""
+    before = malloc.free()
+    malloc.take(repeat(size - _HEADER_BYTES, number))
+    after = malloc.free()
+    return after.end_bytes == before.end_bytes and after.holes_bytes < before.holes_bytes
 
 
 def _fill_cache(malloc: Malloc) -> bool:
@@ -213,7 +217,7 @@ def fill_arenas() -> None:
         _KEPT.extend(map(bytes, repeat(_LARGE[-1], blocks)))
         here = id(_KEPT[-1]) // _POOL_BYTES
         in_a_row, last = in_a_row + 1 if here == last + 1 else 0, here
-        if in_a_row == _ARENA_POOLS - 2:  # an arena that does not start at a pool has one pool less
+        if in_a_row == _ARENA_POOLS - 1:
             return
 
 
@@ -223,13 +227,12 @@ def _fill_pools(size: int) -> None:
     Keeps no integers between blocks, as they would be blocks, too.
     """
     make, argument = _maker(size)
-    temporary = _TEMPORARY if size <= _LARGEST_TEMPORARY else 0
     for _ in repeat(None, _MAX_POOLS):
         block = make(argument)
         if _is_in_new_pool(block, size):
             return
         _KEPT.append(block)
-        _KEPT.extend(map(make, repeat(argument, max(0, _free_blocks(block, size) - temporary))))
+        _KEPT.extend(map(make, repeat(argument, max(0, _free_blocks(block, size) - _TEMPORARY))))
 
 
 def _renew_pools() -> None:

@@ -61,7 +61,6 @@ def main(config_text: str) -> None:
 
 def _prepare(config: Message) -> Message:
     _extend_path(config["roots"])
-    gc.disable()  # collections take a part of the imports' time
     modules = [import_module(name) for name in config["imports"]]
     if config["complete"]:
         _import_unpickler()
@@ -70,7 +69,6 @@ def _prepare(config: Message) -> Message:
     faulthandler.enable()
     faulthandler.register(DUMP_SIGNAL)
     _freeze()
-    gc.enable()
     if config["valgrind"]:
         prepare_to_count()
         _freeze()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
@@ -20,12 +20,14 @@ class Scripted:
     seconds: list[float] = field(default_factory=lambda: [0.0])
     sleeps: int = 1
     runs: list[int] = field(default_factory=list)
-    """Executions of each step; 1 is one that was counted or timed."""
-    uncounted: int = 0
+    """Executions of each step; 1 is one that was counted."""
 
     def run(self, number: int, probe: Callable[[], object]) -> tuple[object, object]:
         self.runs.append(number)
         return probe(), probe()
+
+    def do(self, task: Callable[[], object]) -> object:
+        return task()
 
     def counted(self) -> Execution:
         self.runs.append(1)
@@ -34,12 +36,8 @@ class Scripted:
         )
         return Execution(*each, self.sleeps)
 
-    def timed(self, instructions: int) -> Execution:
-        self.uncounted += 1
-        return replace(self.counted(), instructions=instructions)
-
     def warmed(self, share: Repetitions) -> tuple[int, bool]:
-        return warm(self, share, self.counted, self.timed)  # type: ignore[arg-type]
+        return warm(self, share, self.counted)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -58,13 +56,6 @@ def test_long_statements_warm_up_less(instructions: list[int], number: int, runs
     scripted = Scripted(instructions.copy())
     assert scripted.warmed(repetitions_of(None, 2, 20, None)) == (number, number == 10)
     assert scripted.runs == runs
-
-
-def test_only_the_first_execution_of_a_short_statement_is_counted_alone() -> None:
-    short, long = Scripted([2_500_000]), Scripted([2_500_001, 500])
-    for scripted in (short, long):
-        assert scripted.warmed(repetitions_of(None, 2, 20, None)) == (10, True)
-    assert (short.uncounted, long.uncounted) == (1, 0)
 
 
 @given(st.integers(1, 2_000_000), st.lists(st.floats(0, 100), min_size=3, max_size=3))

@@ -65,20 +65,6 @@ def main():
 main()
 """
 """Prints where, in their pools and pages, small and large objects lie."""
-UNALIGNED = """
-import mmap
-from profkit.measuring.worker import heap
-
-page = mmap.mmap(-1, 4096)
-heap.fill_arenas()
-print(len(heap._KEPT) < 20_000)
-"""
-"""Prints whether filling ends early although no arena starts at a pool; at most 155,000 blocks are filled."""
-
-
-@pytest.mark.gil
-def test_arenas_that_do_not_start_at_a_pool_are_filled_once() -> None:
-    assert printed(UNALIGNED) == "True"
 
 
 @pytest.mark.gil
