@@ -59,7 +59,7 @@ def pack_columns(columns: Iterable[array[int]]) -> bytes:
 
 
 class ColumnReader:
-    """Reader of what `pack_columns` has written; the whole would take much memory.
+    """Read columns that `pack_columns` has packed, one at a time: all of them at once would take much memory.
 
     Its methods raise ValueError, zlib.error and OverflowError.
     """

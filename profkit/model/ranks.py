@@ -34,7 +34,7 @@ class LateRanks:
     function: Frame | None = None
     """The innermost function that has more than half of the difference; None if there is no such function."""
     waits_for: str | None = None
-    """Label of what these ranks mostly wait for in it, empty if it is not known; None if they work there."""
+    """What these ranks wait for in that function: None if they mostly work there, empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

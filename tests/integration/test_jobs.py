@@ -158,9 +158,9 @@ def test_attached_sessions_have_the_place_of_their_process(tmp_path: Path) -> No
     assert (job["job"], job["ranks"], job["world_size"]) == ("job-7:1", [3], 4)
 
 
+@pytest.mark.neighbours
 def test_memory_of_several_programs(tmp_path: Path) -> None:
     """Peaks do not add up, so the longest program is shown."""
-    pytest.importorskip("memray")
     (tmp_path / "work.py").write_text(WORK + "kept = bytearray(5_000_000)\n")
     script = '"$0" work.py & "$0" work.py; wait'
     options = ["--mode", "memory", "--each", "-o", "shown.json", "--", "sh", "-c", script, sys.executable]

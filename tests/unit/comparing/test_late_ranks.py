@@ -1,4 +1,4 @@
-"""Properties of the statistics on ranks, whatever their times are."""
+"""Properties that the statistics on ranks have for any times."""
 
 from __future__ import annotations
 

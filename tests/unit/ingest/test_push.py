@@ -1,4 +1,4 @@
-"""Sending sessions: each is in the other place once, whatever is interrupted, and then no longer here."""
+"""Sending sessions: each arrives exactly once, also after interruptions, and is then deleted here."""
 
 from __future__ import annotations
 
