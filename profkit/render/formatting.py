@@ -274,6 +274,11 @@ def range_of(numbers: Sequence[int], noun: str) -> str:
     return f"{least:,}{'' if least == most else f'–{most:,}'} {noun}{plural}"
 
 
+def join_words(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def number_ranges(numbers: Iterable[int]) -> list[str]:
     """Write a set of numbers as ranges: `0–3`, `7`."""
     ends: list[list[int]] = []

@@ -10,7 +10,7 @@ from profkit.model.run import Merged, RunInfo
 from profkit.model.session import ProcessInfo
 from profkit.render.document import Cell, Column, Document, Role, Table, cells
 from profkit.render.escape import short, visible
-from profkit.render.formatting import Part, Tone, count, moment, number_ranges
+from profkit.render.formatting import Part, Tone, count, join_words, moment, number_ranges
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.merged import listed
 
@@ -47,7 +47,7 @@ def ranks_text(ranks: Iterable[int]) -> str:
     """Name ranks as ranges: `rank 2`, `ranks 0–3 and 6`."""
     texts = number_ranges(ranks)
     noun = "rank" if len(texts) == 1 and texts[0].isdigit() else "ranks"
-    return f"{noun} {' and '.join(filter(None, (', '.join(texts[:-1]), texts[-1])))}"
+    return f"{noun} {join_words(texts)}"
 
 
 def place_names(processes: Sequence[ProcessInfo]) -> tuple[str, list[str]] | None:

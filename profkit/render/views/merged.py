@@ -20,7 +20,7 @@ from profkit.model.session import (
     SessionState,
 )
 from profkit.render.escape import short, visible
-from profkit.render.formatting import Part, Tone, count, moment, rate
+from profkit.render.formatting import Part, Tone, count, join_words, moment, rate
 from profkit.units import format_bytes, format_duration
 
 
@@ -192,7 +192,7 @@ def listed(values: Iterable[str]) -> str:
     shown, more = found[:_NAMED], len(found) - _NAMED
     if more > 0:
         return f"{', '.join(shown)} and {more} more"
-    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+    return join_words(shown)
 
 
 def _range(values: Sequence[float]) -> str:

@@ -9,7 +9,7 @@ from profkit.model.ranks import LateRanks, RankTimes
 from profkit.model.run import Merged
 from profkit.render.document import Block, Cell, Column, Role, Section, Table, cells, more_than, shares
 from profkit.render.escape import short
-from profkit.render.formatting import Tone, number_ranges, percent, place
+from profkit.render.formatting import Tone, join_words, number_ranges, percent, place
 from profkit.render.options import ReportOptions
 from profkit.transforms.waiting import SLEEP, wait_label
 
@@ -70,7 +70,7 @@ def _listed(numbers: Sequence[int], most: int = 3) -> str:
     shown = number_ranges(numbers)
     if len(shown) > most + 1:
         shown = [*shown[:most], f"{len(shown) - most} more"]
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return join_words(shown)
 
 
 def rank_blocks(merged: Merged, cwd: str, options: ReportOptions) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.model.run import Memory, Run, RunInfo
-from profkit.render.formatting import count, percent, place
+from profkit.render.formatting import count, join_words, percent, place
 from profkit.render.options import Activity
 from profkit.render.views.awaits import of_suspension, of_tasks
 from profkit.render.views.costs import Scale, plus_minus, scale_of
@@ -203,7 +203,7 @@ class Summaries:
         notable = {words: weight for words, weight in weights.items() if scale.share(weight) >= _NOTABLE}
         if len(notable) > 1:
             parts = (f"{words} {_share(weight, scale)}" for words, weight in notable.items())
-            yield f"{main.subject} {_listed(list(parts))} of the time."
+            yield f"{main.subject} {join_words(list(parts))} of the time."
 
     def _of_waiting(
         self, found: Sequence[Charge], main: Timeline, others: Sequence[Timeline]
@@ -256,7 +256,7 @@ class Summaries:
         }
         shown = {words: weight for words, weight in parts.items() if scale.share(weight) >= _NOTABLE}
         shown = shown or {"worked": part.works}
-        said = _listed([f"{words} {_share(weight, scale)}" for words, weight in shown.items()])
+        said = join_words([f"{words} {_share(weight, scale)}" for words, weight in shown.items()])
         each = " of their time" if timeline.threads > 1 else " of its time"
         return f"{timeline.subject[0].upper()}{timeline.subject[1:]} {said}{each}{where}."
 
@@ -372,10 +372,6 @@ def _share(weight: int, scale: Scale) -> str:
     if uncertainty.startswith("−"):
         return f"{share} (at least {percent(share_interval(weight, scale.total)[0], scale.total)})"
     return f"{share} {uncertainty}".rstrip()
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _memory(memory: Memory) -> str:
