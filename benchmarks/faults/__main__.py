@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.children import ROOT
-from benchmarks.faults.campaign import planned, run_campaign
+from benchmarks.faults.campaign import planned, repeat_failed, rows_of, run_campaign
 from benchmarks.faults.injections import HELD
 from benchmarks.faults.registry import FAULTS
 from benchmarks.faults.results import Identity, Results
 from benchmarks.faults.rows import failures_of, table_json, table_text
 from benchmarks.machine import load, machine_facts
+from tests.support.unsteady import record
 
 _SEED = 4
 
@@ -33,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "form": "full" if options.full else "short", "load before": load(),
     }  # fmt: skip
     plan = planned(chosen, options.seed, short=not options.full, numbers=options.iterations)
-    rows = run_campaign(plan, results, options.jobs)
+    run_campaign(plan, results, options.jobs)
+    # The short form runs beside tests, and is treated like them.
+    unsteady = [] if options.full else repeat_failed(plan, results)
+    rows = rows_of(plan, results)
     facts |= {"load after": load()}
     if options.json is not None:
         options.json.write_text(table_json(rows, facts) + "\n", "utf-8")
@@ -45,11 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         for failure in failures_of(row.name, options.seed, outcomes):
             print(failure)
+    names = [f"benchmarks.faults {each.fault} {each.number}" for each in unsteady]
+    record(ROOT, names)
+    for name in names:
+        print(f"UNSTEADY {name}")
     return 0 if all(row.verdict == HELD for row in rows) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.faults", description=(__doc__ or "").partition("\n")[0]
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--short", action="store_true", help="every fault, in three minutes (the default)")
     form.add_argument("--full", action="store_true", help="every injection, in two to four hours")

@@ -12,6 +12,7 @@ from benchmarks.faults.injections import HELD, Injection, NotPermitted, Outcome,
 from benchmarks.faults.registry import FAULTS, Fault
 from benchmarks.faults.results import Results
 from benchmarks.faults.rows import FaultRow, row_of
+from tests.support.unsteady import MOST_FAILED
 
 
 def planned(
@@ -28,14 +29,32 @@ def planned(
     }
 
 
-def run_campaign(plan: Mapping[str, Sequence[Injection]], results: Results, jobs: int) -> list[FaultRow]:
-    """Make the injections that have no outcome yet; return the rows of all planned ones."""
-    rows = []
+def run_campaign(plan: Mapping[str, Sequence[Injection]], results: Results, jobs: int) -> None:
+    """Make the injections that have no outcome yet."""
     for name, injections in plan.items():
         _inject_all(FAULTS[name], [each for each in injections if not results.known(each)], results, jobs)
-        outcomes = results.of(name)
-        rows.append(row_of(name, {each.number: outcomes[each.number] for each in injections}))
-    return rows
+
+
+def repeat_failed(plan: Mapping[str, Sequence[Injection]], results: Results) -> list[Injection]:
+    """Make each failed injection again, alone; return those that hold now, as their outcomes then say."""
+    failed = [
+        each for injections in plan.values() for each in injections
+        if results.of(each.fault)[each.number].verdict != HELD
+    ]  # fmt: skip
+    if len(failed) > MOST_FAILED or any(FAULTS[each.fault].searches for each in failed):
+        return []
+    for injection in failed:
+        _say(f"{injection.fault} {injection.number}: again, alone")
+        _inject_all(FAULTS[injection.fault], [injection], results, jobs=1)
+    return [each for each in failed if results.of(each.fault)[each.number].verdict == HELD]
+
+
+def rows_of(plan: Mapping[str, Sequence[Injection]], results: Results) -> list[FaultRow]:
+    """Return a row for each fault, of all its planned injections."""
+    return [
+        row_of(name, {each.number: results.of(name)[each.number] for each in injections})
+        for name, injections in plan.items()
+    ]
 
 
 def _inject_all(fault: Fault, injections: Sequence[Injection], results: Results, jobs: int) -> None:

@@ -29,6 +29,8 @@ class Fault:
     """Number of injections in the short form, which takes three minutes."""
     alone: bool = False
     """True if other injections at the same time would disturb its measurements."""
+    searches: bool = False
+    """True if it searches for inputs that break something: what it finds once counts."""
 
     def inject(self, injection: Injection) -> Outcome:
         """Inject the fault once."""
@@ -63,7 +65,7 @@ FAULTS: Mapping[str, Fault] = {
         "planted_files", "another user has planted links, folders and settings", planted_files.COUNT, 4
     ),
     "secrets": Fault("secrets_kept", "secrets are on the command line and in the environment", 8, 2),
-    "importers": Fault("fuzzing", "importers are fuzzed", len(IMPORTERS), 5),
+    "importers": Fault("fuzzing", "importers are fuzzed", len(IMPORTERS), 5, searches=True),
     "soak": Fault("soak", "all features, for a long time", 1, 1, alone=True),
 }
 """Faults by name, in the order of the table."""

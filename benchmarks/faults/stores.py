@@ -54,7 +54,7 @@ def _made_store(box: Sandbox, store: Path) -> None:
 
 
 def _labels(box: Sandbox) -> set[str]:
-    return {str(run["label"]) for run in box.command("list", "--json").runs() if run["samples"]}
+    return box.command("list", "--json").sampled_labels()
 
 
 def _flip(store: Path, rng: random.Random) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import profkit
 from benchmarks.faults import sampler_kills, target_kills
+from benchmarks.faults.campaign import planned, repeat_failed, rows_of, run_campaign
 from benchmarks.faults.injections import (
     BROKEN,
     HELD,
@@ -24,7 +25,7 @@ from benchmarks.faults.injections import (
     chosen_numbers,
     outcome_from,
 )
-from benchmarks.faults.registry import FAULTS
+from benchmarks.faults.registry import FAULTS, Fault
 from benchmarks.faults.results import Identity, Results, read_outcomes
 from benchmarks.faults.rows import failures_of, row_of, table_json, table_text
 from benchmarks.faults.same_programs import CASES, LOGGED
@@ -248,3 +249,26 @@ def test_the_table_has_a_line_for_each_fault() -> None:
 def test_the_campaign_allows_what_profkit_logs(words: str) -> None:
     package = Path(profkit.__file__).parent
     assert any(words in path.read_text("utf-8") for path in package.rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    ("failures", "searches", "unsteady", "verdict"),
+    [(0, False, [], HELD), (1, False, [2], HELD), (2, False, [], BROKEN), (1, True, [], BROKEN)],
+)
+def test_a_failed_injection_is_made_again_once(
+    monkeypatch: pytest.MonkeyPatch, failures: int, searches: bool, unsteady: list[int], verdict: str
+) -> None:
+    made: list[int] = []
+
+    class Scripted(Fault):
+        def inject(self, injection: Injection) -> Outcome:
+            made.append(injection.number)
+            return Outcome(changed=int(injection.number == 2 and made.count(2) <= failures))
+
+    faults = {"scripted": Scripted("none", "nothing happens", 4, 4, searches=searches)}
+    monkeypatch.setattr("benchmarks.faults.campaign.FAULTS", faults)
+    results, plan = Results(IDENTITY), planned(faults, 4, short=True)
+    run_campaign(plan, results, 1)
+    assert [each.number for each in repeat_failed(plan, results)] == unsteady
+    assert [row.verdict for row in rows_of(plan, results)] == [verdict]
+    assert made == [0, 1, 2, 3, *([2] if failures and not searches else [])]
