@@ -58,8 +58,11 @@ LOCK = threading.Lock()
 
 
 def guarded() -> None:
+    # Long enough that few samples see a thread with the stack of one moment and the state of another.
     with LOCK:
-        crunch()
+        for _ in range(20):
+            crunch()
+    time.sleep(0.001)  # else the same thread takes the lock again, before one that waits has woken
 
 
 def lock() -> None:
