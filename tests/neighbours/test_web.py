@@ -210,8 +210,8 @@ def test_each_worker_has_its_own_runs_which_merge(tmp_path: Path, name: str) -> 
         server.ask_all(["/reach"] * 40)
         server.await_ticks()
 
-    # How often workers are replaced depends on how the requests are spread over them. One that has not installed
-    # its handlers yet when the server is stopped ends by the signal, which gunicorn logs.
+    # How often workers are replaced depends on how the requests are spread over them. One without handlers
+    # yet, when the server is stopped, ends by the signal, which gunicorn logs.
     replaced = (
         ("Autorestarting worker", "Worker exiting", "Booting worker", "was sent SIGTERM")
         if workers.replaced
