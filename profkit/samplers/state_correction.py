@@ -94,6 +94,10 @@ def corrected(
         return
     part = sum(seen.values()) / number
     wanted_part = part if use is None else max(use.cpu, use.most_working(part, _WAKES if stops else 0))
+    if use is not None and not stops:
+        # A thread that was woken from a wait is ready for a processor, but has no work at that line.
+        woken = sum(found for leaf, found in seen.items() if 2 * found < total[leaf]) / number
+        wanted_part = max(use.cpu, min(wanted_part, part - min(use.late, woken)))
     if stops:
         wants_gil = sum(part for (_, state), part in counts.items() if state is ThreadState.GIL)
         is_known = use is not None and wants_gil <= _MOST_GIL * number

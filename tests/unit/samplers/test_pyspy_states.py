@@ -248,6 +248,21 @@ def test_states_are_corrected_by_the_time_on_processors(
 
 
 @pytest.mark.parametrize(
+    ("second", "cpu", "late", "working"),
+    [
+        ("wssss" * 10, 0.5, 0.0, 50), ("wssss" * 10, 0.4, 0.1, 50), ("wssss" * 10, 0.3, 0.4, 50),
+        ("wwwss" * 10, 0.5, 0.3, 80), ("wssss" * 10, 0.55, 0.3, 55),
+    ],
+    ids=["not late", "late", "later", "mostly works there", "at least its time on processors"],
+)  # fmt: skip
+def test_a_thread_that_waits_for_a_processor_where_it_mostly_waits_was_only_woken(
+    second: str, cpu: float, late: float, working: int
+) -> None:
+    _, states = measure("a" * 50 + "b" * 50, timed("w" * 50 + second, cpu, late))
+    assert states.count(WORKING) == pytest.approx(working, abs=1)
+
+
+@pytest.mark.parametrize(
     ("slices", "letters", "working"),
     [(1000, "wwwss" * 20, 0.91), (205, "s" * 100, 0.05), (1000, "wwwgg" * 20, 0.6)],
     ids=["waits often", "is woken to be stopped", "waits for the GIL"],
