@@ -37,6 +37,7 @@ _MODES_OF = {
         ("rate", "sampler", "nonblocking", "native", "gil", "async_stacks", "torch_compile"), _SAMPLING
     ),
     **dict.fromkeys(("each", "print_environment"), _SAMPLING | _TRACKING),
+    **dict.fromkeys(("windows", "keep", "push"), _SAMPLING),
     "python_allocators": _TRACKING,
     "subprocesses": _SAMPLING | _COUNTING,
     **dict.fromkeys(("precision", "min_run_time", "max_time"), _TIMING),
