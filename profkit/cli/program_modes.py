@@ -96,7 +96,7 @@ def measured_program_options() -> Callable[[Command], Command]:
             help="Number of measured executions.  "
             "[default: as many as --precision needs; 2 to 4 for counting]",
         ),
-        measuring_option("runs", hidden=False),
+        measuring_option("runs"),
         rare_option(
             "--warmups", type=click.IntRange(0), metavar="N", default=1, show_default=True,
             help="Number of executions that come first and are not measured.",

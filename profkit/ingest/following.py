@@ -13,7 +13,7 @@ from profkit.errors import DamagedFile, ProfkitError
 from profkit.samplers.base import Pauses
 from profkit.store.clearing import PUSHING, alone_in, newest_of_processes
 from profkit.store.files import OwnedFolder, open_spool
-from profkit.store.spool import in_spool, is_live, is_session_name, read_manifest_in, session_names
+from profkit.store.spool import PACKED, in_spool, is_live, read_manifest_in, session_names
 
 _PAUSE_S, _POLL_S = 1.0, 0.1
 _LONGEST_START_S, _LONGEST_END_S = 3.0, 20.0
@@ -57,13 +57,16 @@ def _follow(spool: Path, send: Callable[[], object], say: Callable[[str], None],
                 return
         busy_s = time.process_time() - began_s
         pause_s = _BACK_OFF.after_s(failures - 1) if failures else max(_PAUSE_S, busy_s / _SHARE)
-        _wait(spool, pause_s if goes_on else _PAUSE_S, clock)
+        if goes_on:
+            _wait(spool, pause_s, clock)
+        else:
+            clock.sleep(_PAUSE_S)
 
 
 def _wait(spool: Path, pause_s: float, clock: Clock) -> None:
     """Wait, but not longer than sessions are being recorded."""
-    end_s, recorded = clock.monotonic_s() + pause_s, is_recording(spool)
-    while (left_s := end_s - clock.monotonic_s()) > 0 and is_recording(spool) == recorded:
+    end_s = clock.monotonic_s() + pause_s
+    while (left_s := end_s - clock.monotonic_s()) > 0 and is_recording(spool):
         clock.sleep(min(_PAUSE_S, left_s))
 
 
@@ -91,7 +94,8 @@ def is_recording(spool: Path) -> bool:
 
 
 def _has_live(spool: OwnedFolder) -> bool:
-    return any(_is_live(spool, name) for name in newest_of_processes(filter(is_session_name, spool.names())))
+    names = [name for name in spool.names() if name[0] != "." and not name.endswith(PACKED)]
+    return any(_is_live(spool, name) for name in newest_of_processes(names))
 
 
 def _is_live(spool: OwnedFolder, name: str) -> bool:

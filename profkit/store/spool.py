@@ -15,7 +15,7 @@
     SPOOL/unprofiled.jsonl          processes that were not profiled, see `spool_files`
     SPOOL/dropped.jsonl             sessions that were dropped by the size limit, see `clearing`
     SPOOL/.lock, .checked, .sizes   lock, time of the last size check, and its sizes
-    SPOOL/.pushing, .push.log       lock and messages of the companion that sends sessions elsewhere
+    SPOOL/.pushing, .push.log       lock and messages of the process that sends sessions elsewhere
     SPOOL/damaged/SESSION/          files that could not be read, never deleted
 
 SESSION is the session's id, ID that of a run. The owner of the spool writes everything. Readers refuse
@@ -119,11 +119,6 @@ def new_session_id(pid: int) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%S', now)}-{pid}-{posix.urandom(4).hex()}"
 
 
-def is_session_name(name: str) -> bool:
-    """Return whether a folder with this name is that of a session."""
-    return _ID.fullmatch(name) is not None
-
-
 def pids_of_later_sessions(folder: Path) -> set[int]:
     """Return the pids of all processes with sessions that may have begun after that of this folder."""
     try:
@@ -184,7 +179,8 @@ def close_folder(folder: Path, manifest: Manifest) -> None:
             _sync(folder / name, 0)
     write_manifest(folder, manifest, sync=True)
     spool_files.release_reserve(folder)
-    _sync(folder, os.O_DIRECTORY)
+    with suppress(FileNotFoundError):  # a reader may already have taken the session
+        _sync(folder, os.O_DIRECTORY)
 
 
 def _sync(path: Path, flags: int) -> None:
@@ -318,7 +314,7 @@ def session_names(spool: OwnedFolder) -> tuple[str, ...]:
 
 def early_names(spool: OwnedFolder) -> tuple[str, ...]:
     """Return the names of folders of sessions that have no data yet, and may never have any."""
-    return tuple(name for name in spool.names() if is_session_name(name) and _is_early(spool, name))
+    return tuple(name for name in spool.names() if _ID.fullmatch(name) and _is_early(spool, name))
 
 
 def _is_early(spool: OwnedFolder, name: str) -> bool:

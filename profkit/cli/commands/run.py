@@ -104,6 +104,8 @@ def run_command(
     With --each, each Python that the command starts has a run, at any depth, as in
     `--each -- torchrun train.py`. The report is of all ranks together.
 
+    With --windows, the run is divided into windows, of which each is a run that can be read at once.
+
     With --mode memory, memray tracks the memory that the program allocates. It must be installed for the
     Python that runs the program.
 
