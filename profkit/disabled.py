@@ -17,7 +17,12 @@ _SAID: list[str] = []
 def substitute(name: str, why: str) -> Callable[..., object]:
     """Return the stand-in for one of these names, and log the reason once."""
     _say_once(f"nothing is profiled: {why}")
-    return {"profile": profile, "profiled": profiled, "continuous": continuous}[name]
+    stand_ins: dict[str, Callable[..., object]] = {
+        "profile": profile,
+        "profiled": profiled,
+        "continuous": continuous,
+    }
+    return stand_ins[name]
 
 
 def reason_of(error: Exception) -> str:

@@ -60,6 +60,15 @@ def _row(found: Sequence[AnyInfo]) -> AnyInfo:
     return WindowsInfo.of(windows) if len(windows) > 1 else found[0]
 
 
+def newest_windows(infos: Sequence[RunInfo]) -> tuple[RunInfo, ...]:
+    """Return those of the runs of a job that began in the time of the newest windows; all if it has none."""
+    newest = max(infos, key=lambda info: info.started_ns)
+    if newest.plan.window_s is None:
+        return tuple(infos)
+    since_ns = newest.started_ns - MOST_MERGED * newest.plan.window_s * 1e9
+    return tuple(info for info in infos if info.started_ns >= since_ns)
+
+
 def is_window(info: AnyInfo) -> bool:
     """Return whether a run is of a session that others follow."""
     return isinstance(info, RunInfo) and info.plan.window_s is not None

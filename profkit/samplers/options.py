@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from profkit.errors import InvalidOption, UsageError
 from profkit.model.region import MEMRAY
@@ -15,6 +15,7 @@ Blocking = bool | Literal["auto"]
 
 
 Scope = Literal["call", "process"]
+_Rate = TypeVar("_Rate", int, float)
 
 WINDOW_RATE_HZ = 19
 """Default rate in windows, which are sampled all the time; a prime, as programs often act 10 or 100 times a
@@ -120,7 +121,7 @@ def requested_rate(options: SamplerOptions) -> float | None:
     return cpu_frequency("sample_each", options.sample_each) / options.sample_each
 
 
-def usual_rate_hz(options: SamplerOptions, default_hz: int) -> int:
+def usual_rate_hz(options: SamplerOptions, default_hz: _Rate) -> _Rate | int:
     """Return the rate in Hz if the user sets none: a sampler's default, or a low one for windows."""
     return default_hz if options.window_s is None else min(default_hz, WINDOW_RATE_HZ)
 

@@ -10,11 +10,14 @@ from profkit.samplers.options import SamplerOptions
 from profkit.session import activity
 from profkit.session.session import Session
 
+_EARLY_S = 0.5
+"""How much earlier than its duration a window may end: sessions are looked at once a second."""
+
 
 def is_over(session: Session, now_s: float) -> bool:
     """Return whether another session is to follow this one now."""
     window_s = session.options.window_s
-    return window_s is not None and session.open and now_s - session.started_s >= window_s
+    return window_s is not None and session.open and now_s - session.started_s >= window_s - _EARLY_S
 
 
 def must_resume(session: Session) -> bool:
