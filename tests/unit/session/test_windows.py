@@ -33,10 +33,12 @@ class Service:
         config = read_config({}, folder)
         self.manager = SessionManager(config, self.clock, scripted_fallbacks(self.script))
         self.spool = config.spool
+        self.begun: list[Counters] = []
 
     def begin(self, counters: Counters, tid: int | None = None) -> None:
         """Enter a call, as its wrapper does."""
         counters.callers["a thread"] = None
+        self.begun.append(counters)
         if not counters.live:
             assert self.manager.enter(counters, 1, tid)
 
@@ -65,6 +67,8 @@ def service(tmp_path: Path) -> Iterator[Service]:
     made = Service(tmp_path)
     yield made
     made.manager.close()
+    for counters in made.begun:  # calls are known to the whole process
+        counters.callers.clear()
     assert all(session.manifest.ended_ns is not None for session in made.sessions)
 
 
