@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from profkit.model.run import Run
     from profkit.model.workorder import WorkOrder
     from profkit.profiler import FunctionProfiler
+    from profkit.program.continuous import continuous
 
 __all__ = [
     "FunctionProfiler",
@@ -35,6 +36,7 @@ __all__ = [
     "Variants",
     "WorkOrder",
     "__version__",
+    "continuous",
     "expand",
     "isolated",
     "measure",
@@ -56,6 +58,7 @@ _HOMES = {
     "Run": "profkit.model.run",
     "Variants": "profkit.measuring.definitions",
     "WorkOrder": "profkit.model.workorder",
+    "continuous": "profkit.program.continuous",
     "expand": "profkit.measuring.definitions",
     "measure": "profkit.measuring.api",
     "measure_all": "profkit.measuring.api",
@@ -67,7 +70,7 @@ _HOMES = {
     "work_order": "profkit.measuring.orders",
 }
 
-_DECORATORS = ("profile", "profiled")
+_DECORATORS = ("continuous", "profile", "profiled")
 
 
 def __getattr__(name: str) -> object:

@@ -40,6 +40,8 @@ DEFAULT = "default"
 """Source of a value that is set nowhere."""
 PREFIX = "PROFKIT_"
 """Beginning of the names of all variables."""
+WINDOWS = f"{PREFIX}WINDOWS"
+"""Variable with the default of the option `window`."""
 PROFILE = "profile"
 """Name of the table, and part of the names of variables, with default options of `profile()`."""
 
@@ -74,6 +76,8 @@ class Config:
     """PROFKIT_LAUNCH: id of the `profkit run` that started this process."""
     owner: int | None = None
     """Id of the user who must own the spool (`profkit --owner`); None is the user of this process."""
+    push: str = ""
+    """PROFKIT_PUSH: where finished sessions are sent while the program runs; empty for nowhere."""
     file: ProjectFile = NO_FILE
     """The project's file."""
     user_file: ProjectFile = NO_FILE
@@ -93,9 +97,10 @@ SETTINGS: Mapping[str, str] = {
     "children": "PROFKIT_CHILDREN",
     "disable": "PROFKIT_DISABLE",
     "exit-timeout": "PROFKIT_EXIT_TIMEOUT",
+    "push": "PROFKIT_PUSH",
 }
 """Names in the files, each with its variable."""
-_PLACES = ("store", "spool")
+_PLACES = ("store", "spool", "push")
 _SWITCHES = ("children", "disable")
 
 
@@ -118,6 +123,7 @@ def read_config(
         children=_is_on(text["children"], default=True),
         spool_limit=text["spool-limit"] or SPOOL_LIMIT,
         exit_timeout=text["exit-timeout"],
+        push=text["push"],
         launch=environ.get("PROFKIT_LAUNCH", ""),
         file=file,
         user_file=user_file,
@@ -247,6 +253,8 @@ def _profile_options(environ: Mapping[str, str], *files: ProjectFile) -> dict[st
         for file in files
         for name, value in file.tables.get(PROFILE, {}).items()
     }
+    if windows := environ.get(WINDOWS, "").strip():
+        found["window"] = Setting(windows, WINDOWS)
     for variable, value in environ.items():
         if variable.startswith(start) and value.strip():
             found[variable.removeprefix(start).lower()] = Setting(value.strip(), variable)

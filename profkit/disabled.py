@@ -1,4 +1,4 @@
-"""Stand-ins for `profile` and `profiled` that do nothing, for programs that cannot be profiled.
+"""Stand-ins for `profile`, `profiled` and `continuous` that do nothing, for programs that cannot be profiled.
 
 These are programs on other systems than Linux, and those whose folder has files that hide standard modules
 needed by profkit or wrapt, such as a `random.py`. This module imports neither package. It warns once.
@@ -15,9 +15,14 @@ _SAID: list[str] = []
 
 
 def substitute(name: str, why: str) -> Callable[..., object]:
-    """Return the stand-in for `profile` or `profiled`, and log the reason once."""
+    """Return the stand-in for one of these names, and log the reason once."""
     _say_once(f"nothing is profiled: {why}")
-    return profile if name == "profile" else profiled
+    stand_ins: dict[str, Callable[..., object]] = {
+        "profile": profile,
+        "profiled": profiled,
+        "continuous": continuous,
+    }
+    return stand_ins[name]
 
 
 def reason_of(error: Exception) -> str:
@@ -55,6 +60,22 @@ class profiled:
     def report(self) -> str:
         """Return an empty text: there is no run."""
         return ""
+
+
+class continuous:
+    """Program that is not profiled."""
+
+    running = False
+
+    def __init__(self, **options: object) -> None: ...
+
+    def __enter__(self) -> continuous:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def stop(self) -> None:
+        """Do nothing."""
 
 
 def _as_it_is(function: _F) -> _F:

@@ -58,7 +58,7 @@ LAYERS = {
         {"failures", "record", "resources"},
         {"fallbacks", "results"},
         {"owner", "session"},
-        {"joining", "tasks"},
+        {"joining", "pushing", "tasks", "windows"},
         {"ticker"},
         {"manager", "memory"},
     ),

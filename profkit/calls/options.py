@@ -27,6 +27,7 @@ from profkit.samplers.options import (
     check_positive,
 )
 from profkit.session.counters import ON_BUSY, OnBusy, Policy
+from profkit.units import parse_duration
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -61,6 +62,7 @@ class ProfilerOptions(TypedDict, total=False):
     async_stacks: bool
     allow_dumpable: bool
     scope: Scope
+    window: float | None
     on_busy: OnBusy
     enabled: bool
     every: int
@@ -288,6 +290,13 @@ def _on_busy(value: object) -> object:
     return value if value in get_args(OnBusy) else None
 
 
+def _duration(value: object) -> float | None:
+    try:
+        return None if isinstance(value, bool) else parse_duration(as_text(value) or "")
+    except ValueError:
+        return None
+
+
 _Reader = Callable[[object], object]
 _READERS: Mapping[str, _Reader] = {
     "stop_at_error": _switch, "max_profile_duration_sec": _number, "sample_each": _number,
@@ -296,12 +305,12 @@ _READERS: Mapping[str, _Reader] = {
     "async_stack_max_len": _whole, "sampler": _text, "rate": _number, "blocking": _blocking,
     "native": _switch, "threads": _switch, "idle": _switch, "gil": _switch, "subprocesses": _switch,
     "async_stacks": _switch, "allow_dumpable": _switch, "scope": _scope, "on_busy": _on_busy,
-    "every": _whole,
+    "every": _whole, "window": _duration,
 }  # fmt: skip
 """How each option is read. A label is of one function, and `disable` turns all off."""
 _WANTED: Mapping[_Reader, str] = {
     _switch: "true or false", _number: "a number", _whole: "a whole number", _text: "a text",
-    as_words: "a list of words", _blocking: "true, false or 'auto'",
+    as_words: "a list of words", _duration: "a duration such as 60s", _blocking: "true, false or 'auto'",
     _scope: " or ".join(map(repr, get_args(Scope))), _on_busy: ", ".join(map(repr, get_args(OnBusy))),
 }  # fmt: skip
 

@@ -54,7 +54,7 @@ _WRITES, _RUNS, _READS, _SENDS = "writes files", "runs code", "reads files", "se
 OF_USERS: Mapping[str, str] = {
     "output": _WRITES, "markdown": _WRITES, "open": _RUNS, "ab": _RUNS, "git": _RUNS, "setup": _RUNS,
     "global-setup": _RUNS, "imports": _RUNS, "env": _RUNS, "python": _RUNS, "source-cmd": _RUNS,
-    "source-root": _READS, "input": _READS, "to": _SENDS, "gone": _WRITES,
+    "source-root": _READS, "input": _READS, "to": _SENDS, "push": _SENDS, "gone": _WRITES,
     "share": _WRITES, "dask": _RUNS,
 }  # fmt: skip
 """Options that a project's file does not set, with what they do."""

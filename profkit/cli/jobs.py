@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from profkit.cli.output import say
+from profkit.cli.windows import newest_windows
 from profkit.cli.workspace import Workspace
 from profkit.errors import ProfkitError, RunNotFound, UsageError
 from profkit.model.measurement import AnyInfo
@@ -96,7 +97,7 @@ def chosen(infos: Iterable[RunInfo], like: RunInfo | None) -> JobRuns:
         problem = "the job has only runs of memory, and peaks of several processes do not add up"
         raise UsageError(problem, "`profkit list` shows each peak")
     region = max(groups, key=lambda key: weight(groups[key])) if like is None else _region(like)
-    return JobRuns(tuple(groups[region]), tuple(info for info in every if _region(info) != region))
+    return JobRuns(newest_windows(groups[region]), tuple(info for info in every if _region(info) != region))
 
 
 def _region(info: RunInfo) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import click
 
 from profkit.model.profile import Value
 from profkit.render.options import Activity
-from profkit.units import parse_percentage
+from profkit.units import parse_bytes, parse_duration, parse_percentage
 
 if TYPE_CHECKING:
     from profkit.calls.options import ProfilerOptions
@@ -119,6 +119,31 @@ def sampling_options(
     return together(options)
 
 
+def windows_options() -> Callable[[Command], Command]:
+    """Add --windows, --keep and --push to a command."""
+    return together(
+        [
+            click.option(
+                "--windows", metavar="TIME", callback=read_by(parse_duration),
+                help="Divide the run into windows of this duration, such as 60s; for services.",
+            ),
+            rare_option(
+                "--keep", metavar="SIZE", callback=read_by(_size),
+                help="Delete the oldest windows beyond this size.  [default: PROFKIT_SPOOL_LIMIT]",
+            ),
+            rare_option(
+                "--push", metavar="STORE|FOLDER",
+                help="Send each window elsewhere when it ends, as `profkit push --to` does.",
+            ),
+        ]
+    )  # fmt: skip
+
+
+def _size(text: str) -> str:
+    parse_bytes(text)
+    return text
+
+
 def activity_options() -> Callable[[Command], Command]:
     """Add --working and --waiting to a command, as `activity`."""
     return together(
@@ -154,6 +179,8 @@ def profiler_options(given: Mapping[str, object]) -> ProfilerOptions:
         options["blocking"] = False
     if given["rate"] is not None:
         options["rate"] = cast(float, given["rate"])
+    if given.get("windows") is not None:
+        options["window"] = cast(float, given["windows"])
     for name in ("sampler", "label"):
         if given.get(name) is not None:
             options[name] = str(given[name])

@@ -37,6 +37,7 @@ _MODES_OF = {
         ("rate", "sampler", "nonblocking", "native", "gil", "async_stacks", "torch_compile"), _SAMPLING
     ),
     **dict.fromkeys(("each", "print_environment"), _SAMPLING | _TRACKING),
+    **dict.fromkeys(("windows", "keep", "push"), _SAMPLING),
     "python_allocators": _TRACKING,
     "subprocesses": _SAMPLING | _COUNTING,
     **dict.fromkeys(("precision", "min_run_time", "max_time"), _TIMING),
@@ -95,7 +96,7 @@ def measured_program_options() -> Callable[[Command], Command]:
             help="Number of measured executions.  "
             "[default: as many as --precision needs; 2 to 4 for counting]",
         ),
-        measuring_option("runs", hidden=False),
+        measuring_option("runs"),
         rare_option(
             "--warmups", type=click.IntRange(0), metavar="N", default=1, show_default=True,
             help="Number of executions that come first and are not measured.",

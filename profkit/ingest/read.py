@@ -67,7 +67,7 @@ def run_notes(info: RunInfo) -> Iterator[Note]:
         yield Note.of(NoteCode.TORN, torn=info.torn, samples=info.samples + info.torn)
     if info.traced_away:
         yield Note.of(NoteCode.CALLS_COMPILED, label=info.label)
-    if info.samples and not info.calls:
+    if info.samples and not info.calls and info.plan.window_s is None:
         yield Note(NoteCode.NO_CALL_FINISHED)
 
 

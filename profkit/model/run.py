@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
-from profkit.model.histogram import NO_DURATIONS, Histogram
+from profkit.model.histogram import NO_DURATIONS, Histogram, merge_histograms
 from profkit.model.notes import Note, is_warning
 from profkit.model.profile import Profile
 from profkit.model.ranks import RankTimes
@@ -226,6 +227,25 @@ class Merged:
     """Heaviest first."""
     ranks: RankTimes | None = None
     """Set if all processes are ranks of one job that wait for one another."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WindowsInfo(RunInfo):
+    """The windows of one region of one process, as one run: the newest one's id, and sums."""
+
+    windows: int = 1
+
+    @classmethod
+    def of(cls, infos: Sequence[RunInfo]) -> WindowsInfo:
+        """Return the sums of windows, newest first."""
+        newest = {one.name: getattr(infos[0], one.name) for one in fields(RunInfo)}
+        return replace(
+            cls(**newest, windows=len(infos)),
+            started_ns=min(info.started_ns for info in infos),
+            durations=merge_histograms([info.durations for info in infos]),
+            samples=sum(info.samples for info in infos),
+            session_s=sum(info.session_s for info in infos),
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)

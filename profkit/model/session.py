@@ -91,6 +91,8 @@ class SamplerPlan:
     """True if only threads that hold the GIL are sampled; then `idle` is False."""
     async_stacks: bool = field(default=False, metadata={"later": True})
     """True if a stack has the asyncio tasks that await the running one."""
+    window_s: float | None = field(default=None, metadata={"later": True})
+    """Duration after which another session follows; None if a session may last."""
 
     @property
     def may_tear(self) -> bool:

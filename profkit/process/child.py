@@ -14,14 +14,16 @@ import contextlib
 import os
 import posix
 import re
+import shutil
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.errors import ToolMissing
 from profkit.originals import REAL
+from profkit.process import new_session
 from profkit.process.guard import suppressed
 
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
@@ -64,14 +66,25 @@ def plain_python(preferred: str | None = None) -> str | None:
     return executable if _PYTHON.search(executable) and not hasattr(sys, "frozen") else None
 
 
-def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | None = None) -> EndedChild:
+def detaching_command() -> list[str]:
+    """Return the words that detach the program after them; setsid of busybox has no --fork."""
+    setsid = shutil.which("setsid")
+    if setsid is not None and "busybox" not in os.path.realpath(setsid):
+        return [setsid, "--fork"]
+    return [own_python(), "-I", "-S", new_session.__file__]
+
+
+def run_child(
+    argv: Sequence[str], output: Path, timeout_s: float, stdin: int | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> EndedChild:  # fmt: skip
     """Run `argv` (an absolute path first) and append its stdout and stderr to `output`.
 
-    `stdin` is a descriptor of this process, by default /dev/null. Raises TimeoutError after ending the
-    process tree, OSError if the child cannot be started.
+    `stdin` is a descriptor of this process, by default /dev/null, and `environ` its own.
+    Raises TimeoutError after ending the process tree, OSError if the child cannot be started.
     """
     with _unheard() as children:
-        pid = _spawn(argv, output, stdin)
+        pid = _spawn(argv, output, stdin, os.environ if environ is None else environ)
         children.append(pid)
         try:
             in_time = _await_end(pid, timeout_s)
@@ -107,14 +120,14 @@ def capture(command: Sequence[str], timeout_s: float = _CAPTURE_TIMEOUT_S) -> Ca
     return Captured(process.returncode, output.strip(), errors.strip())
 
 
-def _spawn(argv: Sequence[str], output: Path, stdin: int | None) -> int:
+def _spawn(argv: Sequence[str], output: Path, stdin: int | None, environ: Mapping[str, str]) -> int:
     nothing = (posix.POSIX_SPAWN_OPEN, 0, os.devnull, posix.O_RDONLY, 0)
     # Not subprocess: its children inherit the calling thread's signal mask. A sampler started by a thread
     # that blocks SIGINT could not be stopped.
     return posix.posix_spawn(
         argv[0],
         list(argv),
-        os.environ,
+        environ,
         file_actions=[
             nothing if stdin is None else (posix.POSIX_SPAWN_DUP2, stdin, 0),
             (

@@ -13,8 +13,10 @@ from profkit.model.session import Cover, SessionState
 from profkit.process import procfs
 from profkit.program.target import Target, fallbacks_for, live_stacks_of, region_of
 from profkit.samplers.options import SamplerOptions
+from profkit.session import windows
 from profkit.session.counters import Counters, Policy
 from profkit.session.fallbacks import RecentFailures
+from profkit.session.pushing import keep_pushing
 from profkit.session.session import SEGMENT_S, Session
 from profkit.session.ticker import TICK_S
 from profkit.store.clearing import keep_within, remove_folder
@@ -45,16 +47,13 @@ class AttachedProgram:
     ) -> None:  # fmt: skip
         """Make the session's folder; raises UsageError, SamplerError and OSError."""
         self._target, self._how, self._clock = target, how, clock
+        self._config, self._say = config, say
         region = region_of(target, how.options, how.label)
         # Each segment's sampler ends by itself soon after its segment, if nobody is left who ends it.
         options = replace(how.options, max_duration_s=SEGMENT_S + _MARGIN_S)
         self._policy = Policy(strict=True)
         self._counters = Counters(region, options, self._policy)
-        keep_within(config.spool, config.spool_limit, say, clock)
-        self.session = Session(
-            config.spool, partial(fallbacks_for, target), RecentFailures(clock, say), options, self._policy,
-            target.process, clock, live_stacks_of(target),
-        )  # fmt: skip
+        self.session = self._new_session()
 
     def sample(self, wait: Wait, on_start: Callable[[str], None] = lambda sampler: None) -> None:
         """Sample until the process ends, the time is over, or `wait` says so; raises SamplerError.
@@ -79,6 +78,17 @@ class AttachedProgram:
             if all(segment.running_ns is None for segment in self.session.manifest.segments):
                 remove_folder(self.session.folder)
 
+    def _new_session(self) -> Session:
+        keep_within(self._config.spool, self._config.spool_limit, self._say, self._clock)
+        session = Session(
+            self._config.spool, partial(fallbacks_for, self._target), RecentFailures(self._clock, self._say),
+            self._counters.options, self._policy, self._target.process, self._clock,
+            live_stacks_of(self._target),
+        )  # fmt: skip
+        if self._config.push:
+            keep_pushing(self._config.spool, self._config.push, self._say)
+        return session
+
     def _goes_on(self, began_s: float) -> bool:
         process = self._target.process
         is_there = procfs.is_same_process(process.pid, process.start_ticks)
@@ -95,7 +105,10 @@ class AttachedProgram:
         attachment = session.attachment
         if attachment is None or attachment.poll() is not SessionState.RUNNING:
             return  # the process has ended, or ends
-        if now_s - session.segment_started_s >= SEGMENT_S:
+        if windows.is_over(session, now_s):
+            self.session = self._new_session()
+            windows.follow(self.session, session)
+        elif now_s - session.segment_started_s >= SEGMENT_S:
             session.rotate(self._policy)
             if self._how.duration_s is None:
                 session.thin_out()

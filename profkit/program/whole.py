@@ -67,15 +67,21 @@ def begin() -> None:
     if compilations:
         _profile_compilations(options)
     chosen = _settings(options)
+    enter_program(chosen, _manager(chosen))
+
+
+def enter_program(chosen: Settings, manager: SessionManager | MemoryRecorder) -> Program | None:
+    """Profile this process until it ends; return None if that cannot be."""
     counters = Counters(program_region(chosen, sys.argv, sys.orig_argv), chosen.sampler, chosen.policy)
     program = Program(counters)
     OPEN_BLOCKS[program] = None
-    if not _manager(chosen).enter(counters, own=1):
+    if not manager.enter(counters, own=1):
         OPEN_BLOCKS.pop(program)
-        return
+        return None
     program.start()
     # The program's own handlers are registered later, and run earlier.
     atexit.register(program.end)
+    return program
 
 
 def _settings(options: ProgramOptions) -> Settings:

@@ -29,7 +29,11 @@ class CallsOnlySampler:
         """Raise `InvalidOption` for each option about samples."""
         check_common(options)
         without = SamplerOptions(
-            CALLS_ONLY, scope=options.scope, max_duration_s=options.max_duration_s, tags=options.tags
+            CALLS_ONLY,
+            scope=options.scope,
+            max_duration_s=options.max_duration_s,
+            tags=options.tags,
+            window_s=options.window_s,
         )
         for name, option in OPTION_NAMES.items():
             value = getattr(options, name)

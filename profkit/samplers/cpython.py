@@ -39,7 +39,13 @@ from profkit.samplers.base import (
 )
 from profkit.samplers.helper.program import DENIED, ENDED, PREFIX, UNEXPECTED, UNREADABLE
 from profkit.samplers.helper.reader import ALL_THREADS, HOLDS_GIL, ON_CPU, TOO_DEEP
-from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
+from profkit.samplers.options import (
+    SamplerOptions,
+    check_common,
+    check_rate,
+    requested_rate,
+    usual_rate_hz,
+)
 from profkit.samplers.process_attachment import KILLED_BY_FILTER, START, ProcessAttachment, tail_of
 from profkit.samplers.stack_journal import (
     FEWEST_ROUNDS,
@@ -214,7 +220,8 @@ class CPythonSampler:
         if requested_hz is None:
             cost_s = round_cost_s(live) * (_TASKS_COST if options.async_stacks else 1)
             affordable_hz = max(SLOWEST_HZ, int(SAMPLER_CPU / cost_s))
-            rate_hz, notes = default_rate(DEFAULT_RATE_HZ, affordable_hz, live, cost_s)
+            usual_hz = usual_rate_hz(options, DEFAULT_RATE_HZ)
+            rate_hz, notes = default_rate(usual_hz, affordable_hz, live, cost_s)
             requested_hz = float(rate_hz)
         return replace(
             plain_plan(self.name, options, requested_hz),

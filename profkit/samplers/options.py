@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from profkit.errors import InvalidOption, UsageError
 from profkit.model.region import MEMRAY
@@ -15,7 +15,12 @@ Blocking = bool | Literal["auto"]
 
 
 Scope = Literal["call", "process"]
+_Rate = TypeVar("_Rate", int, float)
 
+WINDOW_RATE_HZ = 19
+"""Default rate in windows, which are sampled all the time; a prime, as programs often act 10 or 100 times a
+second."""
+SHORTEST_WINDOW_S = 1.0
 UNLIMITED_S = 1e8
 """Default of the longest duration, three years: sampling ends with the session."""
 
@@ -39,6 +44,8 @@ class SamplerOptions:
     tags: tuple[str, ...] = ()
     allow_dumpable: bool = False
     """True to let samplers read a process that is not dumpable, by making it dumpable meanwhile."""
+    window_s: float | None = None
+    """Duration of a session after which another one follows it; None if a session may last."""
     python_allocators: bool = False
     """True to track objects in Python's own arenas, too; only of memory."""
 
@@ -51,6 +58,7 @@ class SamplerOptions:
 OPTION_NAMES: Mapping[str, str] = {
     **{one.name: one.name for one in fields(SamplerOptions)},
     "rate_hz": "rate", "max_duration_s": "max_profile_duration_sec", "tags": "sample_tags",
+    "window_s": "window",
 }  # fmt: skip
 """Names of the options for users, by their names in `SamplerOptions`."""
 
@@ -61,6 +69,10 @@ def check_common(options: SamplerOptions) -> None:
         if value is not None:
             check_positive(name, value)
     check_positive("max_profile_duration_sec", options.max_duration_s)
+    if options.window_s is not None:
+        check_positive("window", options.window_s)
+        if options.window_s < SHORTEST_WINDOW_S:
+            raise InvalidOption("window", options.window_s, f"give at least {SHORTEST_WINDOW_S:g} s")
     for name, flag in (
         ("native", options.native), ("idle", options.idle), ("gil", options.gil),
         ("subprocesses", options.subprocesses), ("async_stacks", options.async_stacks),
@@ -107,6 +119,11 @@ def requested_rate(options: SamplerOptions) -> float | None:
     if options.sample_each is None:
         return options.rate_hz
     return cpu_frequency("sample_each", options.sample_each) / options.sample_each
+
+
+def usual_rate_hz(options: SamplerOptions, default_hz: _Rate) -> _Rate | int:
+    """Return the rate in Hz if the user sets none: a sampler's default, or a low one for windows."""
+    return default_hz if options.window_s is None else min(default_hz, WINDOW_RATE_HZ)
 
 
 def check_rate(options: SamplerOptions, fastest_hz: float, fix: str) -> None:

@@ -17,7 +17,7 @@ from profkit.errors import InvalidOption
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.samplers.base import SLOWEST_HZ, LiveStacks, default_rate, plain_plan
-from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
+from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency, usual_rate_hz
 
 DEFAULT_RATE_HZ = 100
 SLOWEST_BLOCKING_HZ = 50
@@ -57,7 +57,7 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     rate_hz, blocking, notes = _choose(options, live)
     if _requested_rate(options) is None:
         cpu_s = _CPU_PER_STOP * round_cost_s(live)
-        rate_hz, why = default_rate(DEFAULT_RATE_HZ, rate_hz, live, cpu_s)
+        rate_hz, why = default_rate(usual_rate_hz(options, DEFAULT_RATE_HZ), rate_hz, live, cpu_s)
         notes = (*notes, *why)
     if blocking and _on_cpu_only(options):
         # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.

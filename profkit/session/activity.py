@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import CodeType, FrameType
-from typing import Protocol
+from typing import Protocol, TypeVar
 from weakref import ref
 
 from profkit.originals import REAL
@@ -27,6 +27,9 @@ class Counted(Protocol):
 
     callers: dict[Caller, None]
     open_runs: list[None]
+
+
+CountedT = TypeVar("CountedT", bound=Counted)
 
 
 class OpenBlock(Protocol):
@@ -78,6 +81,12 @@ def calls_under_way() -> int:
     return len(OPEN_BLOCKS) + sum(
         len(counters.callers) + len(counters.open_runs) for counters in _alive(_COUNTERS)
     )
+
+
+def under_way(known: Iterable[CountedT]) -> list[CountedT]:
+    """Return those of counters that have a call, run or block in progress."""
+    blocks = {id(block.counters) for block in list(OPEN_BLOCKS)}
+    return [one for one in known if one.callers or one.open_runs or id(one) in blocks]
 
 
 def own_calls(frame: FrameType | None) -> int:

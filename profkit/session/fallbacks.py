@@ -104,8 +104,9 @@ class Fallbacks:
 
     def plan(self, live: LiveStacks) -> SamplerPlan:
         """Return the plan for the sampler in use, with a note for each step down."""
-        plan = self.sampler.plan(self._left[0].options, live)
-        return replace(plan, notes=(*self._steps, *plan.notes))
+        options = self._left[0].options
+        plan = self.sampler.plan(options, live)
+        return replace(plan, notes=(*self._steps, *plan.notes), window_s=options.window_s)
 
     def refuse(self, failure: SamplerError) -> None:
         """Remember that the sampler in use failed: the next session begins with another one."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.clock import SYSTEM_CLOCK, Clock
@@ -17,12 +18,15 @@ from profkit.model.session import Cover
 from profkit.process.guard import reraise_program_error, reraise_signal_error
 from profkit.process.manifest import process_info
 from profkit.samplers.inprocess import forks  # noqa: F401 - adds its hooks before those of this module
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import list_fallbacks
-from profkit.session import activity
-from profkit.session.counters import Counters
+from profkit.session import activity, windows
+from profkit.session.counters import Counters, Policy
+from profkit.session.failures import RETRY_AFTER_S
 from profkit.session.fallbacks import ListFallbacks, RecentFailures
 from profkit.session.joining import Separations, is_of_program
 from profkit.session.owner import SessionOwner
+from profkit.session.pushing import keep_pushing
 from profkit.session.results import LONGEST_PAUSE_S
 from profkit.session.session import Session
 from profkit.session.ticker import Ticker
@@ -47,7 +51,13 @@ class SessionManager(SessionOwner):
         self._recent = RecentFailures(clock, self._failures.say_once)
         self._ended: Session | None = None
         """Last session; calls that outlive it are still counted there."""
+        self._interrupted: Session | None = None
+        """Window that has failed, and is followed by another one later."""
         self._separations = Separations()
+
+    def configure(self, **changes: str) -> None:
+        """Change the limit of the spool, or where sessions are sent: members of `Config`."""
+        self._config = replace(self._config, **changes)  # type: ignore[arg-type]
 
     def must_wait(self, counters: Counters) -> bool:
         """Return whether `enter` may block longer than an event loop should."""
@@ -55,7 +65,7 @@ class SessionManager(SessionOwner):
             return True
         self.lock.release()
         session = self.session
-        joins = session is not None and session.options == counters.options and session.attachment
+        joins = session is not None and windows.fits(session, counters.options) and session.attachment
         return self._is_starting() or counters.owns_segments or not joins
 
     def leave(self, counters: Counters, tid: int | None = None) -> None:
@@ -66,10 +76,12 @@ class SessionManager(SessionOwner):
         if self.lock_is_mine():
             return
         with self.lock:
-            session = self.session
+            session, cover = self.session, Cover(counters.region.id, tid)
+            if self._interrupted is not None:
+                self._interrupted.leave(cover)
             if session is None:
                 return
-            session.leave(Cover(counters.region.id, tid))
+            session.leave(cover)
             is_last = session.options.scope == "process" and not session.active
             self._guarded(None, self._end_session if is_last else session.renew_covers)
 
@@ -103,12 +115,34 @@ class SessionManager(SessionOwner):
         if not self.lock.acquire(blocking=False):
             return True  # a sampler is being started or stopped: leave it to the next tick
         try:
-            if self.session is not None:
-                self._guarded(None, self.session.tick)
-                self._put_away()
-            return self.session is not None
+            self._guarded(None, self._tick_session)
+            return self.session is not None or self._interrupted is not None
         finally:
             self.lock.release()
+
+    def _tick_session(self) -> None:
+        session, now_s = self.session, self._clock.monotonic_s()
+        if session is None:
+            if self._interrupted is not None and now_s >= self._interrupted.last_used_s + RETRY_AFTER_S:
+                self._begin_window(self._interrupted)
+            return
+        if not windows.is_over(session, now_s):
+            session.tick()
+        if windows.is_over(session, now_s) or windows.must_resume(session):
+            self._begin_window(session)
+        self._put_away()
+
+    def _begin_window(self, session: Session) -> None:
+        """Start the session that follows one as long as a window, or one whose sampler has ended."""
+        session.last_used_s = self._clock.monotonic_s()
+        self.session, self._ended = self._new_session(session.options, session.policy), session
+        try:
+            windows.follow(self.session, session)
+            self._interrupted = None
+        finally:
+            # Its folder may be sent and deleted now. What is still counted is written by the next session.
+            self._ended = None
+            self.deliveries.add(session)
 
     def rotate(self) -> None:
         """End the segment and start another, with a short gap."""
@@ -127,7 +161,7 @@ class SessionManager(SessionOwner):
         for session in (self.session, self._ended):
             if session is not None:
                 session.forget()
-        self.session = self._ended = None
+        self.session = self._ended = self._interrupted = None
         self._recent.forget()
         activity.keep_own(sys._getframe(1))
 
@@ -142,6 +176,8 @@ class SessionManager(SessionOwner):
         except Exception as later:  # noqa: BLE001 - logged
             reraise_program_error(later)
             self._failures.of_session(None, later)
+        if session is not None and windows.must_resume(session):
+            self._interrupted = session
 
     def _is_starting(self) -> bool:
         """Return whether the lock is held while a sampler starts, which may take long."""
@@ -172,7 +208,7 @@ class SessionManager(SessionOwner):
             return self._start(counters, tid)
         options, policy = counters.options, counters.policy
         exclusive = "process" in (session.options.scope, options.scope)
-        fits = nested or (session.options == options and not (exclusive and busy))
+        fits = nested or (windows.fits(session, options) and not (exclusive and busy))
         if not fits and not busy:
             return self._start(counters, tid)
         if not fits and policy.on_busy == "wait":
@@ -227,7 +263,7 @@ class SessionManager(SessionOwner):
         if self._failures.refuse(counters):
             return False
         self._count_late_calls()
-        self.session = session = self._new_session(counters)
+        self.session = session = self._new_session(counters.options, counters.policy)
         try:
             session.join(counters, counters.policy, _cover_of(counters, tid))
         except BaseException as error:
@@ -236,13 +272,15 @@ class SessionManager(SessionOwner):
         self.on_start()
         return True
 
-    def _new_session(self, counters: Counters) -> Session:
+    def _new_session(self, options: SamplerOptions, policy: Policy) -> Session:
         """Return a session with a folder and no segment yet; raises as `Session` does."""
         keep_within(self.spool, self._config.spool_limit, self._failures.say_once, self._clock)
-        return Session(
-            self.spool, self._list_fallbacks, self._recent, counters.options, counters.policy,
-            process_info(), self._clock,
+        session = Session(
+            self.spool, self._list_fallbacks, self._recent, options, policy, process_info(), self._clock
         )  # fmt: skip
+        if self._config.push:
+            keep_pushing(self.spool, self._config.push, self._failures.say_once)
+        return session
 
     def _settle(self, counters: Counters) -> None:
         self._guarded(counters, lambda: self._write_all(counters))

@@ -34,6 +34,8 @@ class Ticker:
     ) -> None:
         self._tick, self._session, self._deliveries = tick, session, deliveries
         self._thread: BackgroundThread | None = None
+        self._due_s = 0.0
+        """Time of the next tick; a program that forks often must not put it off each time."""
         self._stop = REAL.allocate_lock()
         """Held while the thread should continue."""
 
@@ -41,6 +43,9 @@ class Ticker:
         """Start the thread unless it runs; do nothing at interpreter shutdown, when that fails."""
         if self._thread is not None and self._thread.is_alive():
             return
+        now_s = REAL.monotonic()
+        if self._due_s < now_s - TICK_S:
+            self._due_s = now_s + TICK_S
         stop = self._stop = REAL.allocate_lock()
         stop.acquire()
         # No `partial`: with it, Python 3.14's reader does not see that this is profkit's own thread.
@@ -69,14 +74,13 @@ class Ticker:
             self.start()
 
     def _run(self, stop: Lock) -> None:
-        looks, waited_s = TaskLooks(), 0.0
+        looks = TaskLooks()
         try:
-            while not stop.acquire(timeout=min(looks.pause_s, TICK_S - waited_s)):
-                waited_s += min(looks.pause_s, TICK_S - waited_s)
+            while not stop.acquire(timeout=max(0.0, min(looks.pause_s, self._due_s - REAL.monotonic()))):
                 _attempt(lambda: looks.look(self._session()), "looking at tasks")
-                if waited_s < TICK_S:
+                if REAL.monotonic() < self._due_s:
                     continue
-                waited_s = 0.0
+                self._due_s = REAL.monotonic() + TICK_S
                 has_session = _attempt(self._tick, "counting calls in the background")
                 _attempt(self._deliveries.call_in_background, "calling on_run")
                 if has_session is False:

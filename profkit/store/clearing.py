@@ -22,17 +22,18 @@ from profkit.store.records import load_json
 from profkit.store.spool import DAMAGED, PACKED, is_live, read_manifest_in
 from profkit.units import format_bytes, parse_bytes
 
-_LOCK = ".lock"
+_LOCK, PUSHING = ".lock", ".pushing"
+"""Locks: of the spool, and of the process that sends its sessions while they are being recorded."""
 _REMOVED = ".removed"
 
 
 @contextmanager
-def alone_in(spool: OwnedFolder, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the spool's lock, which the system releases when this process ends.
+def alone_in(spool: OwnedFolder, *, wait: bool = True, lock: str = _LOCK) -> Iterator[bool]:
+    """Hold the spool's lock, or another one in it, which the system releases when this process ends.
 
     Yields whether it is held: without `wait`, another process may hold it. Raises OSError.
     """
-    descriptor = _open_lock(spool)
+    descriptor = _open_lock(spool, lock)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -44,16 +45,16 @@ def alone_in(spool: OwnedFolder, *, wait: bool = True) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _open_lock(spool: OwnedFolder) -> int:
+def _open_lock(spool: OwnedFolder, lock: str) -> int:
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        descriptor = os.open(_LOCK, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=spool.descriptor)
+        descriptor = os.open(lock, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=spool.descriptor)
     except FileExistsError:
-        descriptor = os.open(_LOCK, flags, dir_fd=spool.descriptor)
+        descriptor = os.open(lock, flags, dir_fd=spool.descriptor)
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             return descriptor
         os.close(descriptor)
-        raise OSError(errno.EINVAL, f"{spool.path / _LOCK} is not a regular file") from None
+        raise OSError(errno.EINVAL, f"{spool.path / lock} is not a regular file") from None
     if spool.owner != os.geteuid():  # for a collector
         os.fchown(descriptor, spool.owner, -1)
     return descriptor
@@ -258,9 +259,12 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
     for name in sorted(sizes):  # ids of sessions begin with their time
         if total <= limit_bytes:
             break
-        if _is_finished(spool, name, name in newest) and not _drop(spool, name):
+        manifest = None if name.endswith(PACKED) else _finished(spool, name, name in newest)
+        if (manifest is None and not name.endswith(PACKED)) or _drop(spool, name):
+            continue
+        total -= sizes[name]
+        if manifest is None or manifest.plan.window_s is None:  # of windows, only the newest are to be kept
             dropped.append(Dropped(name.removesuffix(PACKED), clock.unix_ns(), sizes[name], limit_bytes))
-            total -= sizes[name]
     if dropped:
         append_records(spool.path.resolve() / DROPPED, dropped)
         say(dropped_message(spool.path, dropped))
@@ -347,15 +351,15 @@ def _keep_sizes(spool: OwnedFolder, sizes: Mapping[str, _Size]) -> None:
         file.write(json.dumps(sizes).encode("ascii"))
 
 
-def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
-    if name.endswith(PACKED):
-        return True
+def _finished(spool: OwnedFolder, name: str, is_newest: bool) -> Manifest | None:
+    """Return the manifest of a session that gets no more data; None of others."""
     try:
         with spool.folder(name) as folder:
-            return gets_no_more(read_manifest_in(folder), folder, is_newest)
+            manifest = read_manifest_in(folder)
+            return manifest if gets_no_more(manifest, folder, is_newest) else None
     except (FileNotFoundError, DamagedFile) as error:  # a command sets damaged files aside
         reraise_signal_error(error)
-        return False
+        return None
 
 
 def gets_no_more(manifest: Manifest, folder: OwnedFolder, is_newest: bool) -> bool:

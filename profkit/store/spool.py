@@ -15,6 +15,7 @@
     SPOOL/unprofiled.jsonl          processes that were not profiled, see `spool_files`
     SPOOL/dropped.jsonl             sessions that were dropped by the size limit, see `clearing`
     SPOOL/.lock, .checked, .sizes   lock, time of the last size check, and its sizes
+    SPOOL/.pushing, .push.log       lock and messages of the process that sends sessions elsewhere
     SPOOL/damaged/SESSION/          files that could not be read, never deleted
 
 SESSION is the session's id, ID that of a run. The owner of the spool writes everything. Readers refuse
@@ -178,7 +179,8 @@ def close_folder(folder: Path, manifest: Manifest) -> None:
             _sync(folder / name, 0)
     write_manifest(folder, manifest, sync=True)
     spool_files.release_reserve(folder)
-    _sync(folder, os.O_DIRECTORY)
+    with suppress(FileNotFoundError):  # a reader may already have taken the session
+        _sync(folder, os.O_DIRECTORY)
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -230,3 +230,11 @@ def test_default_options_of_profile() -> None:
         "stack_max_len": Setting(30, str(file.path)),
         "idle": Setting("off", "PROFKIT_PROFILE_IDLE"),
     }
+
+
+def test_windows_and_where_they_are_sent() -> None:
+    config = read_config({"PROFKIT_WINDOWS": "60s", "PROFKIT_PUSH": "s3://ours"}, HERE)
+    assert (config.profile["window"].value, config.push) == ("60s", "s3://ours")
+    theirs = read_config({}, HERE, in_file({"push": "s3://theirs"}))
+    assert theirs.push == ""
+    assert "push leads out of the project" in str(theirs.problems[0])

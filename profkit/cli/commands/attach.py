@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import click
 
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import profiler_options, sampling_options
 from profkit.cli.output import say
-from profkit.cli.program_reports import Output, report_options, write_report
+from profkit.cli.program_reports import Output, report_options, write_merged, write_report
+from profkit.cli.windows import MOST_MERGED, finish_pushing, of_series
 from profkit.cli.workspace import open_workspace
 from profkit.config import Config
 from profkit.model.run import RunInfo
@@ -50,8 +53,16 @@ def attach_command(
     limit = "press Ctrl-C to stop" if duration is None else f"for {duration:g} s; Ctrl-C stops it earlier"
     with interruptions() as wait:
         attached.sample(wait, lambda sampler: say("note", f"sampling process {pid} with {sampler}, {limit}"))
+    if config.push:
+        finish_pushing(config.push, config, quiet=quiet)
+        return
     if quiet:
         return
     with open_workspace(config) as workspace, for_large_profiles():
         found = (info for info in workspace.store.session(attached.session.id) if isinstance(info, RunInfo))
-        write_report(next(found), shown, workspace)
+        info = next(found)
+        merged = tuple(islice(of_series(workspace.each(info.label), info), MOST_MERGED))
+        if len(merged) > 1:
+            write_merged(merged, shown, workspace)
+        else:
+            write_report(info, shown, workspace)

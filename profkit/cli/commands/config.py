@@ -72,6 +72,7 @@ def _of_config(config: Config) -> Iterator[_Setting]:
         "children": config.children,
         "disable": config.disabled,
         "exit-timeout": config.exit_timeout or f"{EXIT_TIMEOUT_S:g}",
+        "push": hide_password(config.push),
     }
     for name in SETTINGS:
         yield _Setting("", name, values[name], config.sources.get(name, DEFAULT))

@@ -11,6 +11,7 @@ from profkit.cli.options import limit_option, rare_option
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
 from profkit.cli.versions import several_regions
+from profkit.cli.windows import folded
 from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
 from profkit.errors import SpoolUnavailable, UsageError
@@ -37,6 +38,8 @@ def list_command(
 
     Sessions that are still being recorded come first; `profkit report` shows their samples so far. Notes
     below the list say which processes of the last seven days were not profiled, and how to change that.
+
+    The windows of a process share a row, which has the id of the newest one. In JSON, each has its own.
 
     With --jobs, each job is one row: processes that torchrun, mpirun, srun, Dask or Ray started together.
     `profkit report --job` merges the runs of one.
@@ -94,16 +97,17 @@ def _list(
         first = next(found, None)
         if first is None:
             raise workspace.not_found(label)
-        infos = _noting(regions, islice(chain([first], found), shown))
+        infos: Iterable[AnyInfo] = _noting(regions, chain([first], found))
         if showing.format == "json":
             from profkit.render.json.sampled import runs_json_parts
 
-            showing.show_parts(runs_json_parts(infos, unprofiled), "runs")
+            showing.show_parts(runs_json_parts(islice(infos, shown), unprofiled), "runs")
+            has_more = next(found, None) is not None
         else:
             from profkit.render.registry import LISTED_RUNS
 
-            showing.show(LISTED_RUNS.text(tuple(infos), terminal=showing.terminal()), "runs")
-        has_more = next(found, None) is not None
+            rows, has_more = folded(infos, shown or _LIMIT)
+            showing.show(LISTED_RUNS.text(rows, terminal=showing.terminal()), "runs")
     if has_more:
         say("note", "there are older runs; raise --limit to list them")
     for name, phrase in several_regions(regions.values()).items():

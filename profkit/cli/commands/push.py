@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +21,19 @@ from profkit.errors import UsageError
 if TYPE_CHECKING:
     from profkit.ingest.push import PushReport
 
+_NICENESS = 10
+"""How much others come first while a program is followed."""
+
 
 @click.command("push")
 @click.option(
-    "--to", metavar="STORE|FOLDER", help="Store, folder or URL.  [default: the store of PROFKIT_STORE]"
+    "--to", metavar="STORE|FOLDER", help="Store, folder or URL.  [default: PROFKIT_PUSH, or the store]"
 )
 @rare_option("--json", "as_json", is_flag=True, help="Write the numbers as JSON.")
 @rare_option("--gone", metavar="HOST", help="First end the sessions of a host that was lost.")
+@rare_option("--follow", is_flag=True, help="Send each session when it ends, until none is being recorded.")
 @click.pass_obj
-def push_command(config: Config, to: str | None, gone: str | None, as_json: bool) -> None:
+def push_command(config: Config, to: str | None, gone: str | None, *, follow: bool, as_json: bool) -> None:
     """Send finished sessions and measured runs elsewhere.
 
     Each is deleted here when it is there, and is there once, however often this is interrupted. Sessions that
@@ -36,12 +42,26 @@ def push_command(config: Config, to: str | None, gone: str | None, as_json: bool
     """
     from profkit.store.places import as_folder, is_remote, is_store
 
-    place = to or config.store_url
+    place = to or config.push or config.store_url
     folder = None if is_store(place) or is_remote(place) else as_folder(place)
     if gone is not None:
         _end_sessions(config, folder or config.spool, gone)
-    report = _keep(config, place) if is_store(place) else _send(config, place, folder)
-    _show(config, place, report, as_json=as_json)
+    send = partial(_keep, config, place) if is_store(place) else partial(_send, config, place, folder)
+    if follow:
+        _follow(config, send)
+    else:
+        _show(config, place, send(), as_json=as_json)
+
+
+def _follow(config: Config, send: Callable[[], PushReport]) -> None:
+    from profkit.ingest.following import follow
+
+    def send_and_report() -> None:
+        for damage in send().damaged:
+            say("warning", str(damage))
+
+    os.nice(_NICENESS)
+    follow(config.spool, send_and_report, partial(say, "warning"))
 
 
 def _end_sessions(config: Config, spool: Path, host: str) -> None:

@@ -18,6 +18,7 @@ from profkit.cli.options import activity_options, limit_option, rare_option, val
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, merged_name, name_of, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
+from profkit.cli.windows import windows_of
 from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
 from profkit.config import Config
 from profkit.errors import NoRunsToMerge, UsageError
@@ -187,6 +188,9 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
     A run of a job with ranks, as torchrun, mpirun and srun start, is shown merged with those of the other
     ranks, unless RUN is an id. With --job, RUN is the beginning of a job's name, or a run of it.
 
+    Of a program that is profiled in windows, the newest 100 of its process are shown merged, unless RUN is an
+    id.
+
     With --all, --since or --session, the runs of a label are merged over all worker processes and sessions,
     including those still being recorded, if they ran the same version of the code. The report then has each
     process's share, and the functions whose shares differ between processes.
@@ -206,6 +210,9 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
         of_job = _of_job(workspace, run, wanted, asked)
         if of_job is not None or wanted is not None:
             parts = of_job.merged if of_job is not None else runs_to_merge(workspace, run, wanted or Wanted())
+        else:
+            parts = windows_of(workspace, run) or ()
+        if parts:
             with for_large_profiles():
                 showing.show_parts(_merged(parts, showing, asked, workspace), merged_name(parts))
             if of_job is not None:

@@ -14,7 +14,7 @@ import click
 
 from profkit.calls.options import MEMORY
 from profkit.cli.failures import FAILURES, report_failure
-from profkit.cli.options import rare_option, sampling_options
+from profkit.cli.options import rare_option, sampling_options, windows_options
 from profkit.cli.output import say, write, write_message
 from profkit.cli.program_arguments import CommandLine, ProgramCommand
 from profkit.cli.program_modes import (
@@ -37,6 +37,7 @@ from profkit.cli.program_reports import (
     write_report,
     write_run,
 )
+from profkit.cli.windows import PUSH, finish_pushing, is_window, keeping_variables, of_series
 from profkit.config import Config
 from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
@@ -62,6 +63,7 @@ _WHY_NOT_TRACKED = f"a message above says that memray is missing, or {_WHY_NOT}"
 @mode_option()
 @sampling_options(children="Sample child processes, or count their instructions, too.")
 @report_options()
+@windows_options()
 @memory_option()
 @measured_program_options()
 @click.option(
@@ -102,6 +104,8 @@ def run_command(
     With --each, each Python that the command starts has a run, at any depth, as in
     `--each -- torchrun train.py`. The report is of all ranks together.
 
+    With --windows, the run is divided into windows, of which each is a run that can be read at once.
+
     With --mode memory, memray tracks the memory that the program allocates. It must be installed for the
     Python that runs the program.
 
@@ -109,10 +113,12 @@ def run_command(
     --help-all has further options for these modes. The exit code is then 0, or 3 if an execution fails.
     """
     refuse_other_options(context, mode)
+    keeping = keeping_variables(given, os.environ)
     if print_environment:
         from profkit.program.environment import switch
 
-        variables = switch(os.environ, program_options(mode, given), compilations=torch_compile, each=True)
+        options = program_options(mode, given)
+        variables = keeping | switch(os.environ, options, compilations=torch_compile, each=True)
         write("\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items()))
         return 0
     line = cast(CommandLine, context.meta[ProgramCommand.COMMAND_LINE])
@@ -121,7 +127,7 @@ def run_command(
         if mode == MEMORY and line.command[0] == sys.executable:
             check_tracker()
         options = program_options(mode, given)
-        launch = _Launch(os.urandom(8).hex(), each, torch_compile)
+        launch = _Launch(os.urandom(8).hex(), each, torch_compile, keeping)
         return _profile(line, options, shown, config, launch, quiet=quiet)
     _measure(line, mode, given, shown, config, quiet=quiet)
     return 0
@@ -131,6 +137,8 @@ class _Launch(NamedTuple):
     id: str
     each: bool
     compilations: bool
+    keeping: Mapping[str, str]
+    """Variables that say which sessions are kept, and where they are sent."""
 
 
 def _read_once(name: str, mode: str, otherwise: str) -> UsageError:
@@ -183,10 +191,13 @@ def _profile(
     from profkit.process.foreground import run_command as run_in_terminal
     from profkit.program.environment import launching
 
-    environ = launching(os.environ, options, launch.id, compilations=launch.compilations, each=launch.each)
+    environ = {**os.environ, **launch.keeping}
+    environ = launching(environ, options, launch.id, compilations=launch.compilations, each=launch.each)
     shows = not quiet and not line.is_missing
     exit_code = run_in_terminal(line.command, environ, partial(_prepare, shown.format) if shows else None)
-    if shows:
+    if PUSH in launch.keeping:
+        finish_pushing(launch.keeping[PUSH], config, quiet=quiet)
+    elif shows:
         why_not = _WHY_NOT_TRACKED if options.get(MODE) == MEMORY else _WHY_NOT
         try:
             _show(launch, shown, config, why_not)
@@ -240,6 +251,8 @@ def _show_runs(
     shown = infos[:1]
     if launch.each and not any(info.memory for info in infos):
         shown = _main_job(infos)
+    elif is_window(infos[0]):
+        shown = sorted(of_series(infos, infos[0]), key=lambda info: -info.started_ns)
     if len(shown) > 1:
         write_merged(shown, output, workspace)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +15,7 @@ from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.worker.processes import is_stopped, kill
 from profkit.measuring.worker.protocol import send_descriptors
-from profkit.process import child, new_session
+from profkit.process import child
 
 POLL_S = 1.0
 """Polling interval for helpers. One that is stopped at two polls in a row counts as dead, so within 2 s:
@@ -146,17 +145,9 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
         send_descriptors(ours, [driver])
     finally:
         os.close(driver)
-    argv = [*_detaching_command(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
+    argv = [*child.detaching_command(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
     ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
     if ended.code not in (0, None):
         raise ZygoteFailed(
             "launcher", f"exited with status {ended.code}", "", f"run {' '.join(argv)!r} to see why"
         )
-
-
-def _detaching_command() -> list[str]:
-    """Return the words that detach the program after them; setsid of busybox has no --fork."""
-    setsid = shutil.which("setsid")
-    if setsid is not None and "busybox" not in os.path.realpath(setsid):
-        return [setsid, "--fork"]
-    return [child.own_python(), "-I", "-S", new_session.__file__]

@@ -81,7 +81,13 @@ def started_parts(merged: Merged) -> list[Part]:
     """Return the start times of the first and the last run."""
     moments = [info.started_ns for info in merged.infos]
     parts = [Part(moment(min(moments)))]
-    return [*parts, Part(f"latest {moment(max(moments))}")] if len(moments) > 1 else parts
+    parts += [Part(f"latest {moment(max(moments))}")] if len(moments) > 1 else []
+    windows_s = {info.plan.window_s for info in merged.infos}
+    if None in windows_s:
+        return parts
+    end_ns = max(max(info.last_ns, info.started_ns + round(info.session_s * 1e9)) for info in merged.infos)
+    lengths = " and ".join(format_duration(length_s) for length_s in sorted(filter(None, windows_s)))
+    return [parts[0], Part(f"to {moment(end_ns)}"), Part(f"in windows of {lengths}")]
 
 
 CALLS_ONLY_TEXT = "none: calls and wall times only"

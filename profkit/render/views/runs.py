@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from profkit.model.measurement import AnyInfo, MeasuredInfo, OrderInfo
-from profkit.model.run import RunInfo
+from profkit.model.run import RunInfo, WindowsInfo
 from profkit.model.session import SessionState
 from profkit.render.document import Cell, Column, Document, Role, Table, cells
 from profkit.render.escape import short
@@ -53,6 +53,7 @@ def listed_runs(infos: Sequence[AnyInfo], _options: ReportOptions = DEFAULTS) ->
             Column("started", _starts(infos, slice(5, 16)), Role.WORDS, below=_FOR_SECONDS, brief=False),
             Column("started", _starts(infos, slice(0, 19)), Role.WORDS, width=_FOR_SECONDS),
             Column("label", cells(short(info.label, _LONGEST_LABEL) for info in infos), Role.NAME),
+            *_windows_columns(infos),
             *(replace(column, width=widths.get(column.head, 0)) for column in figures),
             *_version_columns(infos),
             Column("state", [_state(info) for info in infos], Role.WORDS),
@@ -74,6 +75,12 @@ def _sampled_columns(infos: Sequence[RunInfo | None]) -> list[Column]:
     head = "samples" if all(info is None or _counts_samples(info) for info in infos) else "total"
     samples = Column(head, cells(_samples(info) if info else "" for info in infos))
     return [*columns, samples] if any(recorded) else [samples]
+
+
+def _windows_columns(infos: Sequence[AnyInfo]) -> list[Column]:
+    """Return a column with numbers of windows if a row stands for several, else no column."""
+    numbers = [count(info.windows) if isinstance(info, WindowsInfo) else "" for info in infos]
+    return [Column("windows", cells(numbers))] if any(numbers) else []
 
 
 def _version_columns(infos: Sequence[AnyInfo]) -> list[Column]:

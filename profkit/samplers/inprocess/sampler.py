@@ -32,7 +32,7 @@ from profkit.samplers.inprocess.frames import ThreadWay
 from profkit.samplers.inprocess.interpreter import InterpreterWay
 from profkit.samplers.inprocess.timer import TimerWay
 from profkit.samplers.inprocess.ways import FASTEST_HZ, NAMES, Kind, Request, Way, WayFailed
-from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate
+from profkit.samplers.options import SamplerOptions, check_common, check_rate, requested_rate, usual_rate_hz
 from profkit.samplers.process_attachment import SAMPLING, START, STOP, check_folder
 from profkit.samplers.stack_journal import (
     Inside,
@@ -227,7 +227,8 @@ class InProcessSampler:
         check_rate(options, fastest_hz, f"sampler='{NAME}' supports 1 to {fastest_hz:g} Hz with this Python")
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        return plain_plan(NAME, options, requested_rate(options) or DEFAULT_RATE_HZ)
+        usual_hz = usual_rate_hz(options, DEFAULT_RATE_HZ)
+        return plain_plan(NAME, options, requested_rate(options) or usual_hz)
 
     def attach(
         self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock

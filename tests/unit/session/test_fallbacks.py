@@ -25,7 +25,6 @@ from profkit.session.fallbacks import LONGEST_WAIT_S, Fallbacks, RecentFailures,
 from profkit.session.manager import SessionManager
 from profkit.session.session import Session
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler, scripted_fallbacks
-from tests.support.example_counters import counters_of
 from tests.unit.process.test_sockets import TIMEOUT, timed_socket
 
 AUTO = SamplerOptions()
@@ -259,7 +258,7 @@ def manager(tmp_path: Path, script: Script, said: list[str]) -> SessionManager:
 def opened(manager: SessionManager) -> Open:
     def open_it(blocking: Blocking = "auto", *, native: bool = False, strict: bool = True) -> Session:
         options = SamplerOptions(blocking=blocking, native=native)
-        return manager._new_session(counters_of(options=options, strict=strict))
+        return manager._new_session(options, Policy(strict=strict))
 
     return open_it
 

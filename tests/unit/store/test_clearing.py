@@ -165,3 +165,11 @@ def test_a_file_that_is_removed_meanwhile_has_no_size(tmp_path: Path) -> None:
             path.unlink()
         assert [entry.name for entry, _ in there] == []
     assert first.name in "abc"
+
+
+def test_windows_make_room_without_a_word(tmp_path: Path) -> None:
+    plan = replace(manifest().plan, window_s=60.0)
+    for number in (1, 2, 3, 4):
+        session(tmp_path, number, plan=plan)
+    assert kept(tmp_path) == (["03", "04"], [])
+    assert not (tmp_path / clearing.DROPPED).exists()

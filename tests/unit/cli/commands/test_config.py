@@ -163,6 +163,7 @@ def test_the_example_in_the_docs(called: Called) -> None:
         ("[tool.profkit.measure]\nsetup = 'import evil'", "measure.setup runs code"),
         ("[tool.profkit.compare]\nglobal_setup = 'x'", "compare.global-setup runs code"),
         ("[tool.profkit.report]\nsource-root = '/'", "report.source-root reads files"),
+        ("[tool.profkit.run]\npush = 's3://theirs'", "run.push sends runs elsewhere"),
     ],
 )
 def test_a_projects_file_sets_nothing_that_acts(
@@ -178,9 +179,10 @@ def test_a_projects_file_sets_nothing_that_acts(
 
 
 HARMLESS = {
-    "baseline", "job", "label", "max-bytes", "max-depth", "max-frames", "max-records", "max-seconds",
+    "baseline", "job", "keep", "label", "max-bytes", "max-depth", "max-frames", "max-records", "max-seconds",
     "max-slowdown", "max-time", "memory-limit", "min-run-time", "older-than", "precision", "sampler",
-    "session", "simulate", "since", "thread", "threads", "timeout", "value", "waiting", "working",
+    "session", "simulate", "since", "thread", "threads", "timeout", "value", "waiting", "windows",
+    "working",
 }  # fmt: skip
 """Options with a text that neither write, run, read nor send anything."""
 
