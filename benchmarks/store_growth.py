@@ -21,7 +21,6 @@ from benchmarks.faults.postgres import home_of
 from benchmarks.figures import Figure
 from benchmarks.large_stores import fill
 from benchmarks.made_sessions import make_job
-from benchmarks.pairs import median_figure
 from benchmarks.report_commands import taken_by
 from profkit.store.database import open_database
 from tests.integration.postgres_server import new_database, running_server
@@ -30,21 +29,19 @@ _RUNS = (1_000, 10_000, 100_000)
 _COMMANDS = ("list", "report step-5", "gc --dry-run")
 _WRITERS = (1, 8, 32)
 _RANKS, _SAMPLES = 10, 200
-_TIMES = 5
 
 
 def measure(quick: bool) -> list[Figure]:
     """Measure commands by the number of runs, then writers by their number."""
     with running_server() as server:
-        sizes, times = (_RUNS[:1], 1) if quick else (_RUNS, _TIMES)
-        writers = _WRITERS[:2] if quick else _WRITERS
+        sizes, writers = (_RUNS[:1], _WRITERS[:2]) if quick else (_RUNS, _WRITERS)
         return [
-            *(figure for number in sizes for figure in _of_runs(server, number, times)),
+            *(figure for number in sizes for figure in _of_runs(server, number)),
             *(figure for number in writers for figure in _of_writers(server, number)),
         ]
 
 
-def _of_runs(server: str, number: int, times: int) -> Iterator[Figure]:
+def _of_runs(server: str, number: int) -> Iterator[Figure]:
     for name, url in _stores(server, f"runs-{number}").items():
         open_database(url).close()
         empty = _size(url)
@@ -52,10 +49,8 @@ def _of_runs(server: str, number: int, times: int) -> Iterator[Figure]:
         size = (_size(url) - empty) / number
         yield Figure(f"{name}, {number} runs: bytes of each, without its profile", size, "B", certain=True)
         for command in _COMMANDS:
-            argv = [sys.executable, "-m", "profkit", *command.split()]
-            taken = [taken_by(argv, _environ(url)) for _ in range(times)]
-            what = f"{name}, {number} runs, {command}: processor time"
-            yield median_figure(what, [one.cpu_s for one in taken], "s", detail=f"{times} times")
+            taken = taken_by([sys.executable, "-m", "profkit", *command.split()], _environ(url))
+            yield Figure(f"{name}, {number} runs, {command}: processor time", taken.cpu_s, "s")
 
 
 def _of_writers(server: str, number: int) -> Iterator[Figure]:

@@ -59,8 +59,7 @@ def test_a_suite_on_dask(tmp_path: Path) -> None:
             commands += [line for line in commands_of(block.text) if not line.startswith("pip install ")]
     shell = shell_in(tmp_path)
     shell.run(commands)
-    listed = shell.printed().rpartition("
-run ")[2]
+    listed = shell.printed().rpartition("\nrun ")[2]
     assert all(f" {label} " in listed for label in ("sort / hundred", "sort / thousand", "join")), listed
 
 
