@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.guides import TERMINAL
 
-_PORT = "8000"
-"""The port in the guides, replaced by a free one."""
+_PORTS = ("8000", "8786")
+"""The ports in the guides, replaced by free ones."""
 _AUTHOR = {
     f"GIT_{role}_{part}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -41,7 +41,8 @@ class Shell:
         stamp = f'echo "$EPOCHREALTIME" >> {shlex.quote(str(stamps))}'
         stamps.write_text("", "utf-8")
         script = "\n".join(["set -e", stamp, *(line for command in commands for line in (command, stamp))])
-        script = re.sub(rf"\b{_PORT}\b", str(_free_port()), script)
+        for port in _PORTS:
+            script = re.sub(rf"\b{port}\b", str(_free_port()), script)
         status = self._run(script)
         times = [float(line) for line in stamps.read_text("utf-8").splitlines()]
         if status:

@@ -50,14 +50,15 @@ def measure(quick: bool) -> list[Figure]:
         urls = {"SQLite": f"sqlite:///{Path.cwd() / 'large.db'}", "PostgreSQL": new_database(server)}
         figures = []
         for name, url in urls.items():
-            _fill(url, number)
+            fill(url, number)
             figures += [figure for command in _COMMANDS for figure in _of_command(name, url, command, quick)]
         figures += _lookups(urls["PostgreSQL"])
         figures += [_writers(name, url) for name, url in urls.items()]
     return figures
 
 
-def _fill(url: str, number: int) -> None:
+def fill(url: str, number: int) -> None:
+    """Add runs of the last sixty days, a thousand of each label, to a store."""
     row = dict(zip(RUN_COLUMNS, rows_of(made_run(200, 20, 20))[RUNS], strict=True))
     insert = (
         f"INSERT INTO {RUNS} (id, session, label, started_ns, schema, document) VALUES (?, ?, ?, ?, ?, ?)"

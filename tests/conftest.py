@@ -9,6 +9,7 @@ from __future__ import annotations
 import compileall
 import fcntl
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -82,6 +83,22 @@ def playwright_is_not_in_the_program() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "_GREENLETS", others)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def programs_leave_nothing_in_the_temporary_folder() -> Iterator[None]:
+    """Give programs of tests a temporary folder that ends with the run: torchrun, Ray and Dask leave files.
+
+    Its path is short, for sockets, and other users may write to it, too. This process keeps its own.
+    """
+    folder = tempfile.mkdtemp(prefix="tests-", dir=tempfile.gettempdir())
+    os.chmod(folder, 0o1777)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TMPDIR", folder)
+            yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # a daemon of Ray may still write there
 
 
 @pytest.hookimpl(wrapper=True)

@@ -104,9 +104,10 @@ def _send_session(
             return PushReport(recording=1)
         others = [_set_aside(spool, entry, folder) for entry in folder.names() if not is_session_file(entry)]
         packed = pack(folder)
-        is_known = place.size_of(packed.name) == packed.size_bytes
+        there = place.size_of(packed.name)
+        is_known = there is not None and there == sum(map(len, packed.chunks))
         if not is_known:
-            place.write(packed.name, packed.chunks)
+            place.write(packed.name, pack(folder).chunks)
         refused = remove_folder_in(spool, name, folder)
     return PushReport(1, is_known, damaged=(*others, *refused))
 
@@ -184,7 +185,7 @@ def _let_arrive(spool: OwnedFolder, hidden: str, host: str) -> bool:
         return False
     with suppress(DamagedFile, ValueError, RecursionError, FileNotFoundError):
         with spool.open(hidden) as file:
-            contents = read_contents(file)
+            contents, _ = read_contents(file)
         if contents.host == host:
             os.rename(hidden, name, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
             return True

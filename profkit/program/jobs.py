@@ -10,9 +10,14 @@ from profkit.errors import UsageError
 from profkit.model.session import Member, ProcessInfo
 from profkit.process import procfs
 from profkit.process.membership import read_member
+from profkit.program.environment import program_of
 from profkit.program.target import runs_python
 from profkit.units import short_repr
 from profkit.version import VERSION
+
+_COMMAND = "profkit"
+_SAMPLING = ("/profkit/process/watchdog.py", "/profkit/samplers/helper/__main__.py")
+"""Ends of the paths of programs that are started for a sampler, also of another installation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def describe(one: JobProcess) -> ProcessInfo:
 def _ranks() -> dict[int, JobProcess]:
     """Return the processes that run Python with a rank, by pid.
 
-    Others have inherited it: the shell that starts a rank, and workers that it starts.
+    Others have inherited it: the shell or the `profkit run` that starts a rank, workers, and samplers.
     """
     found: dict[int, JobProcess] = {}
     for pid in filter(str.isdigit, os.listdir(procfs.PROC)):
@@ -74,8 +79,14 @@ def _ranks() -> dict[int, JobProcess]:
         ticks = procfs.start_ticks(int(pid)) if member.job and member.rank is not None else None
         if ticks is not None:
             found[int(pid)] = JobProcess(int(pid), ticks, member)
-    pythons = {pid: one for pid, one in found.items() if runs_python(pid)}
+    pythons = {pid: one for pid, one in found.items() if runs_python(pid) and not _is_own(pid)}
     return {pid: one for pid, one in pythons.items() if not _inherits(one, pythons)}
+
+
+def _is_own(pid: int) -> bool:
+    """Return whether a process is profkit's command, or runs a sampler."""
+    script, name = program_of([os.fsdecode(word) for word in procfs.command_line(pid)], "")
+    return name == _COMMAND or script.endswith(_SAMPLING)
 
 
 def _inherits(one: JobProcess, found: Mapping[int, JobProcess]) -> bool:

@@ -1,13 +1,14 @@
 """Packs: a finished session as one file, `SPOOL/SESSION.packed`, to send it to another spool.
 
-A pack is a line of JSON (`Contents` with `"schema": "profkit.packed-session/1"`), then the bytes of the files
-that it names, in that order. Its name appears when all of it is on the disk. A pack whose sender was lost
-ends early; what it has is a session still, and its runs say so.
+A pack is a line of JSON (`Contents` with `"schema": "profkit.packed-session/2"`), then the bytes of the files
+that it names, in that order, compressed by zlib. Its name appears when all of it is on the disk. A pack whose
+sender was lost ends early; what it has is a session still, and its runs say so.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,7 +32,9 @@ from profkit.store.spool import (
 from profkit.store.spool import SCHEMA as MANIFEST_SCHEMA
 from profkit.store.spool_files import is_trace_file
 
-SCHEMA = "profkit.packed-session/1"
+SCHEMA = "profkit.packed-session/2"
+_SCHEMA_1 = "profkit.packed-session/1"
+"""The files are not compressed."""
 ARRIVING = ".arriving"
 """End of the hidden name under which a file or folder is written."""
 
@@ -63,7 +66,6 @@ class Pack:
     """A pack to be written."""
 
     name: str
-    size_bytes: int
     chunks: Iterator[bytes]
     """The content, which can be read once while the folder is open; raises DamagedFile."""
 
@@ -100,13 +102,16 @@ def pack(folder: OwnedFolder) -> Pack:
     if head is not None:
         files.insert(0, replace(_packed(folder, MANIFEST), size_bytes=len(head)))
     line = document_bytes(SCHEMA, Contents(host, tuple(files))) + b"\n"
-    return Pack(
-        name=folder.path.name + PACKED,
-        size_bytes=len(line) + sum(file.size_bytes for file in files),
-        chunks=chain(
-            [line, head or b""], *(_content(folder, file) for file in files if file.name != MANIFEST)
-        ),
-    )
+    contents = (_content(folder, file) for file in files if file.name != MANIFEST)
+    return Pack(folder.path.name + PACKED, chain([line], _compressed(chain([head or b""], *contents))))
+
+
+def _compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield each chunk compressed, so that it can be read though the next is missing; then the end."""
+    compressor = zlib.compressobj()
+    for chunk in chunks:
+        yield compressor.compress(chunk) + compressor.flush(zlib.Z_SYNC_FLUSH)
+    yield compressor.flush()
 
 
 def _manifest(folder: OwnedFolder) -> tuple[str, bytes | None]:
@@ -164,18 +169,44 @@ def write_file(folder: OwnedFolder, name: str, chunks: Iterable[bytes]) -> None:
     os.fsync(folder.descriptor)
 
 
-def read_contents(file: BinaryIO) -> Contents:
-    """Return the contents of a pack, and leave the file at its first byte; raises ValueError."""
+class Source:
+    """Bytes of a pack's files, from behind its first line to its end, or to where it is damaged."""
+
+    def __init__(self, file: BinaryIO, *, is_compressed: bool) -> None:
+        self._file = file
+        self._inflate = zlib.decompressobj() if is_compressed else None
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most `size`; none at the end."""
+        if self._inflate is None or not size:
+            return self._file.read(size)
+        found, data = b"", b"more"
+        while data and not found and not self._inflate.eof:
+            data = self._inflate.unconsumed_tail or self._file.read(_CHUNK)
+            try:
+                found = self._inflate.decompress(data, size)
+            except zlib.error:
+                return b""
+        return found
+
+    def ends_early(self) -> bool:
+        """Return whether the pack lacks its end, after all files were read."""
+        return self._inflate is not None and not self.read(1) and not self._inflate.eof
+
+
+def read_contents(file: BinaryIO) -> tuple[Contents, Source]:
+    """Return the contents of a pack, and the source of its files; raises ValueError."""
     line = file.readline(_LONGEST_HEAD)
     if not line.endswith(b"\n"):
         raise ValueError("its first line has no end")
-    contents = parse_document(line, SCHEMA, Contents)
+    is_compressed = not line.startswith(f'{{"schema": "{_SCHEMA_1}"'.encode())
+    contents = parse_document(line, SCHEMA if is_compressed else _SCHEMA_1, Contents)
     names = [one.name for one in contents.files]
     if not all(map(is_session_file, names)) or len(set(names)) < len(names):
         raise ValueError("it names files that no session has")
     if any(not 0 <= one.size_bytes <= LARGEST_BYTES for one in contents.files):
         raise ValueError(f"it has a file of more than {LARGEST_BYTES} bytes")
-    return contents
+    return contents, Source(file, is_compressed=is_compressed)
 
 
 def unpack(spool: OwnedFolder, name: str) -> str:
@@ -188,28 +219,28 @@ def unpack(spool: OwnedFolder, name: str) -> str:
         raise FileExistsError(session)
     with spool.open(name) as file:
         try:
-            contents = read_contents(file)
+            contents, source = read_contents(file)
         except (ValueError, RecursionError) as error:
             raise DamagedFile(spool.path / name, str(error)) from error
-        _unpack(spool, session, contents, file)
+        _unpack(spool, session, contents, source)
     os.unlink(name, dir_fd=spool.descriptor)
     return session
 
 
-def _unpack(spool: OwnedFolder, session: str, contents: Contents, file: BinaryIO) -> None:
+def _unpack(spool: OwnedFolder, session: str, contents: Contents, source: Source) -> None:
     hidden = f".{session}{ARRIVING}"
     with suppress(FileExistsError):
         os.mkdir(hidden, 0o700, dir_fd=spool.descriptor)
         give_to_owner(spool, hidden)
     with spool.folder(hidden) as folder:
         folder.empty()  # of a reader that was killed
-        if not all(_extract(folder, one, file) for one in contents.files):
+        if not all(_extract(folder, one, source) for one in contents.files) or source.ends_early():
             _name_as_partial(folder, session + PACKED)
         os.fsync(folder.descriptor)
     os.rename(hidden, session, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
 
 
-def _extract(folder: OwnedFolder, packed: PackedFile, source: BinaryIO) -> bool:
+def _extract(folder: OwnedFolder, packed: PackedFile, source: Source) -> bool:
     """Write one file of a pack, and return whether the pack has all of it; one that it lacks is not made."""
     left = packed.size_bytes
     chunk = source.read(min(left, _CHUNK))

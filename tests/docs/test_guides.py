@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.first_picture import EXECUTE
 from benchmarks.guide_shell import Shell
-from benchmarks.guides import FOLDER, Guide, read_guides
+from benchmarks.guides import FOLDER, Guide, blocks_of, commands_of, read_guides
 from tests.integration.harness import environment
 
 GUIDES = read_guides()
@@ -25,6 +25,9 @@ MARKS = {
     "many-workers": [pytest.mark.torch, pytest.mark.full],
 }
 
+SAID = {"many-workers": ["Rank 1 made the other one wait ", "Rank 1 sleeps in load (hang.py:"]}
+"""Beginnings of sentences that the commands of a page print."""
+
 
 @pytest.mark.sampler
 @pytest.mark.parametrize(
@@ -33,11 +36,31 @@ MARKS = {
 @pytest.mark.slow
 def test_guide(guide: Guide, tmp_path: Path) -> None:
     guide.write(tmp_path)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    shell = Shell(tmp_path, environment(PATH=path), timeout_s=500)
+    shell = shell_in(tmp_path)
     shell.run([command for command in guide.given if not command.startswith("pip install ")])
     shell.run([*guide.path[1:], *([EXECUTE] if guide.cells else []), *guide.later])
     guide.check(tmp_path)
+    assert [words for words in SAID.get(guide.name, []) if words not in shell.printed()] == []
+
+
+def shell_in(folder: Path) -> Shell:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return Shell(folder, environment(PATH=path), timeout_s=500)
+
+
+@pytest.mark.neighbours
+@pytest.mark.slow
+def test_a_suite_on_dask(tmp_path: Path) -> None:
+    commands: list[str] = []
+    for block in blocks_of((FOLDER.parent / "fleet.md").read_text("utf-8")):
+        if block.name:
+            (tmp_path / block.name).write_text(block.text, "utf-8")
+        elif block.language == "console":
+            commands += [line for line in commands_of(block.text) if not line.startswith("pip install ")]
+    shell = shell_in(tmp_path)
+    shell.run(commands)
+    listed = shell.printed().rpartition("\nrun ")[2]
+    assert all(f" {label} " in listed for label in ("sort / hundred", "sort / thousand", "join")), listed
 
 
 def test_each_page_is_in_the_index() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import environment
+from tests.integration.harness import await_samplers_end, environment
 from tests.integration.test_dump import dump
 
 pytestmark = pytest.mark.sampler
@@ -85,6 +85,16 @@ def test_a_shell_that_starts_a_rank_is_none(tmp_path: Path) -> None:
     found = json.loads(done.stdout)["processes"]
     assert [one["process"]["member"]["rank"] for one in found] == [0, 1]
     assert all("train.py" in " ".join(one["process"]["argv"]) for one in found)
+
+
+def test_neither_profkit_nor_the_samplers_of_ranks_are_ranks(tmp_path: Path) -> None:
+    with ranks(tmp_path, "sampled", 2, sys.executable, "-m", "profkit", "run", "--quiet", "--"):
+        done = dump(tmp_path, "--job", "sampled", "--json")
+    await_samplers_end(tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [one["process"]["member"]["rank"] for one in document["processes"]] == [0, 1]
+    assert document["unread"] == []
 
 
 def test_other_machines_share_their_stacks(tmp_path: Path) -> None:

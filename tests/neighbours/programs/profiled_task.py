@@ -11,3 +11,8 @@ from profkit import profile
 def task(number: int) -> int:
     green(0.2)
     return number
+
+
+@profile(label="short task")
+def short_task(number: int) -> int:
+    return number

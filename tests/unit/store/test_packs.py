@@ -65,9 +65,7 @@ def sent(folder: Path, there: Path, size: int | None = None) -> Path:
     """Pack a folder into another spool; with a size, only that much of it."""
     with open_folder(folder) as opened, open_spool(there, None) as spool:
         packed = pack(opened)
-        data = b"".join(packed.chunks)
-        assert len(data) == packed.size_bytes
-        write_file(spool, packed.name, [data[:size]])
+        write_file(spool, packed.name, [b"".join(packed.chunks)[:size]])
         return there / packed.name
 
 
@@ -86,6 +84,42 @@ def test_a_killed_session_gives_the_same_runs_after_its_journey(spools: tuple[Pa
     assert after.runs[0].info.state is SessionState.ENDED_EARLY
     assert list(there.iterdir()) == [there / SESSION]
     assert (there / SESSION).stat().st_mode & 0o777 == 0o700
+
+
+def test_a_pack_of_an_earlier_version_is_read(spools: tuple[Path, Path]) -> None:
+    """Its files were not compressed."""
+    here, there = spools
+    folder = killed_session(here)
+    names = sorted(path.name for path in folder.iterdir())
+    contents = [(folder / name).read_bytes() for name in names]
+    files = [_file(name, len(content)) for name, content in zip(names, contents, strict=True)]
+    path = there / f"{SESSION}.packed"
+    path.write_bytes(_pack(*files, schema="profkit.packed-session/1") + b"".join(contents))
+    assert [run.info.samples for run in read_runs(unpacked(path)).runs] == [10]
+
+
+def test_a_pack_is_small(spools: tuple[Path, Path]) -> None:
+    folder = killed_session(spools[0])
+    write_speedscope(folder, 1, 2000)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    assert sent(folder, spools[1]).stat().st_size < size / 5
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bits=st.integers(1, 255))
+def test_a_damaged_pack_is_named(tmp_path_factory: pytest.TempPathFactory, place: float, bits: int) -> None:
+    root = tmp_path_factory.mktemp("spools")
+    there = root / "there"
+    there.mkdir()
+    path = sent(killed_session(root / "here"), there)
+    data = bytearray(path.read_bytes())
+    begin = data.index(b"\n") + 1
+    data[begin + int(place * (len(data) - begin))] ^= bits
+    path.write_bytes(data)
+    try:
+        found = read_runs(unpacked(path))
+    except DamagedFile:
+        return
+    assert all(NoteCode.FILE_UNREADABLE in {note.code for note in run.info.notes} for run in found.runs)
 
 
 def test_a_killed_session_of_another_host_is_not_live(spools: tuple[Path, Path]) -> None:
@@ -139,7 +173,7 @@ def _file(name: str, size_bytes: int = 1) -> dict[str, object]:
         b"no pack\n",
         b"[" * 100_000 + b"\n",
         _pack().removesuffix(b"\n"),
-        _pack(schema="profkit.packed-session/2"),
+        _pack(schema="profkit.packed-session/3"),
         _pack(_file("segment-/../../../escaped")) + b"x",
         _pack(_file("/etc/passwd")) + b"x",
         _pack(_file("notes.txt")) + b"x",
