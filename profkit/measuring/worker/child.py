@@ -117,11 +117,14 @@ def _measured_cases(job: JobMessage, payload_fd: int | None) -> Sequence[Times |
 def live(control: socket.socket) -> NoReturn:
     """Run the job that waits in `control`, and end without Python's shutdown.
 
-    Ends by SIGKILL, as Valgrind would write another dump at an exit.
+    Ends by SIGKILL to a process group of its own: Valgrind would write another dump at an exit, and also at
+    a signal to the process alone, which it handles itself.
     """
     die_with_parent()
     if work(control):
-        os.kill(os.getpid(), signal.SIGKILL)
+        with contextlib.suppress(PermissionError):  # the leader of a session has its own group already
+            os.setpgid(0, 0)
+        os.kill(-os.getpid(), signal.SIGKILL)
     os._exit(CANNOT_REPLY)
 
 
