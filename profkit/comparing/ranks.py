@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import median
@@ -14,6 +14,7 @@ from profkit.model.profile import Frame, Profile
 from profkit.model.ranks import LateRanks, RankFunction, RankTimes
 from profkit.model.run import Run
 from profkit.transforms.rank_times import Alone, Function, Included, RankStacks, Stretch
+from profkit.transforms.waiting import LineOf
 
 MOST_FUNCTIONS = 40
 _HALF = 0.5
@@ -21,14 +22,16 @@ _MOST_EXPLAINED = 16
 """Most late and other ranks whose functions are searched for an explanation."""
 Stretches = Mapping[tuple[str, str], Sequence[Stretch]]
 """By session and id of a run: the time of its main thread in its order."""
+LinesOf = Callable[[Run], LineOf]
+"""Returns what returns lines of the source that a run executed."""
 
 
-def stretches_of(run: Run) -> tuple[Stretch, ...]:
+def stretches_of(run: Run, lines_of: LinesOf) -> tuple[Stretch, ...]:
     """Return the time of a run's main thread in its order; nothing if it is no rank, or not known.
 
     A late rank may never be seen to wait for others; it is then known by its number.
     """
-    stacks = _stacks_of(run)
+    stacks = _stacks_of(run, lines_of)
     is_whole = run.info.plan.idle and (run.profile or Profile()).ordered
     is_rank = stacks.are_of_job or run.info.process.member.rank is not None
     return tuple(stacks.stretches()) if is_whole and is_rank else ()
@@ -54,7 +57,9 @@ def rank_of(runs: Sequence[Run], stretches: Stretches, cpu_s: float) -> Rank | N
     return Rank(RankTime.of(found), RankTime.of(found, Alone.BACKWARD), cpu_s)
 
 
-def ranks_of(processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None]) -> RankTimes | None:
+def ranks_of(
+    processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None], lines_of: LinesOf
+) -> RankTimes | None:
     """Return the times of the ranks of one job by function; None if they do not wait for one another."""
     known = [rank for rank in ranks if rank is not None]
     jobs = {run.info.process.member.job for runs in processes for run in runs}
@@ -62,7 +67,7 @@ def ranks_of(processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None]) -
         return None
     if not any(rank.at_most.waited_s for rank in known):
         return None
-    stacks = [[_stacks_of(run) for run in runs] for runs in processes]
+    stacks = [[_stacks_of(run, lines_of) for run in runs] for runs in processes]
     return RankTimes(
         total_s=tuple(rank.by_state.total_s for rank in known),
         waited_s=tuple(rank.by_state.waited_s for rank in known),
@@ -71,8 +76,9 @@ def ranks_of(processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None]) -
     )
 
 
-def _stacks_of(run: Run) -> RankStacks:
-    return RankStacks(run.profile or Profile(), run.info.process.pid, run.info.region.file)
+def _stacks_of(run: Run, lines_of: LinesOf) -> RankStacks:
+    process, file = run.info.process, run.info.region.file
+    return RankStacks(run.profile or Profile(), process.pid, file, lines_of(run))
 
 
 _Stacks = Sequence[RankStacks]

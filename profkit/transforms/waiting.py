@@ -153,6 +153,7 @@ _LABELS: dict[str, dict[str, str]] = {
         "torch/distributed/_functional_collectives": "*",
         "torch/distributed/algorithms/join": "*",
         "torch/distributed/rendezvous": "*",
+        "torch/futures": "wait wait_all value",
         "horovod/torch/mpi_ops": "*",
         "torch/nn/parallel/distributed": "_pre_forward _sync_buffers _sync_module_states _post_forward",
     },
@@ -243,6 +244,12 @@ _LINES = tuple(
 )
 """Calls in a line of the program, if no library function has a label."""
 _PARALLEL = re.compile(r"torch/(?:nn/parallel/distributed|distributed/)")
+_EXCHANGING = re.compile(
+    r"torch/(?:nn/parallel/distributed|distributed/(?!checkpoint|elastic|launcher|run\b))"
+)
+"""Files of torch that wait for nothing but other ranks."""
+_RANK_CALL = re.compile(r"\.wait\(|\b\w*[Ss]tore\w*\.(?:get|multi_get|queue_pop)\(")
+"""Calls in a line of a program with ranks that wait for them in C++: of an operation, or a store."""
 
 
 def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: bool = False) -> str:
@@ -254,11 +261,18 @@ def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: b
         label = _label_of(name, file)
         if label:
             return OTHER_RANKS if is_distributed and label == BACKWARD else label
+    if is_distributed and (_EXCHANGING.search(frames[-1].file) if frames else is_rank_call(source)):
+        return OTHER_RANKS
     if source is not None:
         for pattern, label in _LINES:
             if pattern.search(source):
                 return label
     return _NATIVE.get(frames[-1].name.lstrip("_"), "") if frames else ""
+
+
+def is_rank_call(source: str | None) -> bool:
+    """Return whether a line of a program with ranks, in which a stack ends, may wait for other ranks."""
+    return source is not None and _RANK_CALL.search(source) is not None
 
 
 def is_backward(frame: Frame) -> bool:

@@ -33,7 +33,7 @@ def stacks(profile: Profile) -> RankStacks:
 
 def waiting(profile: Profile) -> list[Alone]:
     found = stacks(profile)
-    return [found.alone(sample.stack) for sample in profile.samples]
+    return [found.alone[sample.stack] for sample in profile.samples]
 
 
 def test_backward_waits_for_ranks_if_it_is_blocked_and_runs_no_code_of_the_program() -> None:
