@@ -13,6 +13,7 @@ from profkit.ingest.read import read_runs
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions
 from profkit.render.views.sampled import build_report
+from profkit.render.views.source import lines_of
 from profkit.render.views.summary import summary
 from profkit.store.spool import session_folders
 
@@ -22,7 +23,7 @@ _LATE = re.compile(r"^Ranks? .* made the others? ")
 def said(folder: Path, job: Job) -> tuple[str, str]:
     """Return the first sentence of the report of a job, and what is known of its ranks."""
     runs = list(_runs(folder, job.label))
-    run = merge_runs(sorted(runs, key=lambda run: -run.info.started_ns))
+    run = merge_runs(sorted(runs, key=lambda run: -run.info.started_ns), lines_of)
     (first, *_) = summary(build_report(run, ReportOptions()))
     ranks = None if run.merged is None else run.merged.ranks
     samples = min(one.info.samples for one in runs)

@@ -14,7 +14,7 @@ from profkit.model.profile import Frame, Profile
 from profkit.model.ranks import LateRanks, RankFunction, RankTimes
 from profkit.model.run import Run
 from profkit.transforms.rank_times import Alone, Function, Included, RankStacks, Stretch
-from profkit.transforms.waiting import LineOf
+from profkit.transforms.waiting import OF_OTHER_PROCESSES, LineOf
 
 MOST_FUNCTIONS = 40
 _HALF = 0.5
@@ -72,13 +72,17 @@ def ranks_of(
         total_s=tuple(rank.by_state.total_s for rank in known),
         waited_s=tuple(rank.by_state.waited_s for rank in known),
         functions=_functions(stacks),
-        late=_late(known, stacks),
+        late=_late(known, stacks, lambda rank: _of_children(processes[rank], lines_of)),
     )
 
 
-def _stacks_of(run: Run, lines_of: LinesOf) -> RankStacks:
-    process, file = run.info.process, run.info.region.file
-    return RankStacks(run.profile or Profile(), process.pid, file, lines_of(run))
+def _stacks_of(run: Run, lines_of: LinesOf, *, are_of_children: bool = False) -> RankStacks:
+    pid, file = run.info.process.pid, run.info.region.file
+    return RankStacks(run.profile or Profile(), pid, file, lines_of(run), are_of_children=are_of_children)
+
+
+def _of_children(runs: Sequence[Run], lines_of: LinesOf) -> list[RankStacks]:
+    return [_stacks_of(run, lines_of, are_of_children=True) for run in runs]
 
 
 _Stacks = Sequence[RankStacks]
@@ -99,7 +103,9 @@ def _functions(ranks: Sequence[_Stacks]) -> tuple[RankFunction, ...]:
     return tuple(RankFunction(*one, _most(lines[one]), tuple(seconds[one])) for one in order[:MOST_FUNCTIONS])
 
 
-def _late(ranks: Sequence[Rank], stacks: Sequence[_Stacks]) -> LateRanks | None:
+def _late(
+    ranks: Sequence[Rank], stacks: Sequence[_Stacks], children_of: Callable[[int], _Stacks]
+) -> LateRanks | None:
     """Return the ranks that made the others wait, if it was not by chance.
 
     Ranks that are late within the machine code of the backward pass are only seen by their threads' states.
@@ -122,9 +128,26 @@ def _late(ranks: Sequence[Rank], stacks: Sequence[_Stacks]) -> LateRanks | None:
     lines = _summed(each.lines(function) for each in every)
     blocked = _summed(each.blocked(function) for each in every)
     is_blocked = sum(blocked.values()) > _HALF * sum(lines.values())
-    return replace(
-        found, function=Frame(*function, _most(lines)), waits_for=_most(blocked) if is_blocked else None
-    )
+    waits_for = _most(blocked) if is_blocked else None
+    found = replace(found, function=Frame(*function, _most(lines)), waits_for=waits_for)
+    if waits_for not in OF_OTHER_PROCESSES:
+        return found
+    children = list(chain.from_iterable(children_of(rank) for rank in _some(lateness.ranks)))
+    return replace(found, of_children=_innermost(children, function))
+
+
+def _innermost(stacks: _Stacks, caller: Function) -> Frame | None:
+    """Return the innermost function that has most of the time; None if that is what started the processes."""
+    total_s = sum(chain.from_iterable(one.own().values() for one in stacks))
+    heavy = {
+        function: included.depth
+        for function, included in _including(stacks).items()
+        if included.seconds > _HALF * total_s
+    }
+    function = max(heavy, key=lambda one: (heavy[one], one), default=caller)
+    if function == caller:
+        return None
+    return Frame(*function, _most(_summed(one.lines(function) for one in stacks)))
 
 
 def _more_cpu_s(ranks: Sequence[Rank], lateness: Lateness) -> float:

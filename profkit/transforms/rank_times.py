@@ -16,6 +16,8 @@ from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.transforms.origin import OWN_CODE, is_child_file, is_library_file
 from profkit.transforms.trees import number_functions
 from profkit.transforms.waiting import (
+    OF_OTHER_PROCESSES,
+    OF_OTHER_THREADS,
     OTHER_RANKS,
     LineOf,
     has_ranks,
@@ -71,17 +73,35 @@ class _Role(enum.IntEnum):
 _OWN_ROLES = (_Role.PROGRAM, _Role.COMPREHENSION)
 
 
+_IDLE = OF_OTHER_THREADS | OF_OTHER_PROCESSES
+"""What a worker waits for that has nothing to do."""
+
+
 class RankStacks:
     """Stacks of the main thread of a rank, and which of them wait for other ranks.
 
     A collective operation counts as waiting in any state: it transfers data, but does no work of the program.
     """
 
-    def __init__(self, profile: Profile, pid: int, own_file: str, line_of: LineOf | None = None) -> None:
-        """`own_file`, the region's, is the program's wherever it is; `line_of` returns lines of source."""
+    def __init__(
+        self,
+        profile: Profile,
+        pid: int,
+        own_file: str,
+        line_of: LineOf | None = None,
+        *,
+        are_of_children: bool = False,
+    ) -> None:
+        """`own_file`, the region's, is the program's wherever it is; `line_of` returns lines of source.
+
+        With `are_of_children`, they are those of all threads of child processes, except idle ones.
+        """
         self._profile, self._frames, self._stacks = profile, profile.frames, profile.stacks
         self._line_of = line_of or (lambda file, line: None)
-        self._thread = _main_thread(profile, pid)
+        self._are_of_children = are_of_children
+        self._threads = frozenset((_main_thread(profile, pid),))
+        if are_of_children:
+            self._threads = frozenset(n for n, one in enumerate(profile.threads) if one.pid not in (0, pid))
         self._weight_s = 1e-9 if profile.unit is Unit.NANOSECONDS else profile.period_ns / 1e9
         self._is_job = has_ranks(profile.frames)
         self._roles = _roles(profile.frames, own_file, is_job=self._is_job)
@@ -96,7 +116,7 @@ class RankStacks:
         """Yield the time of the thread, in its order."""
         weight, last, alone = 0, Alone.OWN, self.alone
         for stack, thread, more in self._profile.samples:
-            if thread == self._thread:
+            if thread in self._threads:
                 if weight and alone[stack] is not last:
                     yield Stretch(weight * self._weight_s, weight, last)
                     weight = 0
@@ -112,19 +132,18 @@ class RankStacks:
 
     def _alone(self, number: int, stack: Sequence[int]) -> Alone:
         role = next(filter(None, map(self._roles.__getitem__, reversed(stack))), _Role.NOTHING)
-        state = self._profile.state_of(number)
-        if role is _Role.COLLECTIVE or (state is not ThreadState.WORKING and self._waits(stack, state)):
+        if role is _Role.COLLECTIVE or self._waits(stack, self._profile.state_of(number)):
             return Alone.WAITS
         return Alone.BACKWARD if role is _Role.BACKWARD else Alone.OWN
 
     def _waits(self, stack: Sequence[int], state: ThreadState) -> bool:
-        """Return whether a stack that does not work waits for ranks; if its state is unknown, by its line."""
+        """Return whether a stack waits for ranks: by its line if that is the program's, else if it is blocked."""
         if not self._is_job or not stack:
             return False
-        is_own = self._roles[stack[-1]] in _OWN_ROLES
         frame = self._frames[stack[-1]]
-        if is_own:
-            return is_rank_call(self._line_of(frame.file, frame.line))
+        if self._roles[stack[-1]] in _OWN_ROLES:
+            works = state is ThreadState.WORKING
+            return is_rank_call(self._line_of(frame.file, frame.line), works=works)
         is_blocked = state is ThreadState.WAITING
         return is_blocked and wait_label(self._below(stack), None, is_distributed=True) == OTHER_RANKS
 
@@ -176,9 +195,14 @@ class RankStacks:
         """Return the weights of the stacks that do not wait for other ranks."""
         found: dict[int, int] = {}
         for stack, thread, weight in self._profile.samples:
-            if thread == self._thread and self._stacks[stack]:
+            if thread in self._threads and self._stacks[stack]:
                 found[stack] = found.get(stack, 0) + weight
-        return {stack: weight for stack, weight in found.items() if self.alone[stack] is not Alone.WAITS}
+        return {stack: weight for stack, weight in found.items() if self._counts(stack)}
+
+    def _counts(self, stack: int) -> bool:
+        if self._are_of_children and self._profile.state_of(stack) is ThreadState.WAITING:
+            return wait_label(self._below(self._stacks[stack]), None) not in _IDLE
+        return self.alone[stack] is not Alone.WAITS
 
     def _named(self, stack: int) -> Iterator[int]:
         """Return the functions of the program, the innermost one first."""

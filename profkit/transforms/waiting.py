@@ -145,6 +145,8 @@ SLEEP = "sleep"
 EVENTS, LOCK, OTHER_RANKS, BACKWARD = "events", "a lock", "other ranks", "the backward pass"
 OF_OTHER_THREADS = frozenset({"another thread", "a pool", "a queue", LOCK})
 """Labels of waiting for what other threads of the process may do."""
+OF_OTHER_PROCESSES = frozenset({"the data loader", "a child process", "a pool", "another process"})
+"""Labels of waiting for what child processes may do."""
 
 _LABELS: dict[str, dict[str, str]] = {
     "the data loader": {"torch/utils/data/dataloader": "*"},
@@ -248,8 +250,9 @@ _EXCHANGING = re.compile(
     r"torch/(?:nn/parallel/distributed|distributed/(?!checkpoint|elastic|launcher|run\b))"
 )
 """Files of torch that wait for nothing but other ranks."""
-_RANK_CALL = re.compile(r"\.wait\(|\b\w*[Ss]tore\w*\.(?:get|multi_get|queue_pop)\(")
-"""Calls in a line of a program with ranks that wait for them in C++: of an operation, or a store."""
+_OPERATION_WAIT = re.compile(r"\.wait\(")
+_STORE_WAIT = re.compile(r"\b\w*[Ss]tore\w*\.(?:get|multi_get|queue_pop)\(")
+"""Calls in a line of a program with ranks that wait for them in C++; those of a store may be of a dict."""
 
 
 def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: bool = False) -> str:
@@ -270,9 +273,14 @@ def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: b
     return _NATIVE.get(frames[-1].name.lstrip("_"), "") if frames else ""
 
 
-def is_rank_call(source: str | None) -> bool:
-    """Return whether a line of a program with ranks, in which a stack ends, may wait for other ranks."""
-    return source is not None and _RANK_CALL.search(source) is not None
+def is_rank_call(source: str | None, *, works: bool = False) -> bool:
+    """Return whether a line of a program with ranks, in which a stack ends, waits for other ranks.
+
+    A thread may seem to work there if it exchanges data, or has no processor.
+    """
+    if source is None:
+        return False
+    return bool(_OPERATION_WAIT.search(source) or (not works and _STORE_WAIT.search(source)))
 
 
 def is_backward(frame: Frame) -> bool:
