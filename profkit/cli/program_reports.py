@@ -87,12 +87,13 @@ def _format_of(file: Path | None) -> str:
 def write_merged(infos: Sequence[RunInfo], output: Output, workspace: Workspace) -> None:
     """Write the merged report of several processes; raises as `write_report`."""
     from profkit.comparing.merged_runs import merge_runs
+    from profkit.render.views.source import lines_of
 
     if output.format not in SAMPLED.formats:
         export_runs(list(workspace.load_sampled(infos)), output.format, output.file)
         write_message([f"wrote {visible(str(output.file))}"])
     else:
-        write_run(merge_runs(workspace.load_sampled(infos)), output)
+        write_run(merge_runs(workspace.load_sampled(infos), lines_of), output)
 
 
 def write_report(info: RunInfo, output: Output, workspace: Workspace) -> None:

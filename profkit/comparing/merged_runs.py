@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from profkit.comparing.comparability import match_functions
-from profkit.comparing.ranks import Rank, Stretches, rank_of, ranks_of, stretches_of
+from profkit.comparing.ranks import LinesOf, Rank, Stretches, rank_of, ranks_of, stretches_of
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
 from profkit.comparing.significance import LEVEL
 from profkit.model.histogram import merge_histograms
@@ -24,9 +24,10 @@ from profkit.stats.ranks import holm
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Stretch
-from profkit.transforms.simplify import fold_addresses, leave_out_libraries
-from profkit.transforms.trees import stack_weights, sum_samples
+from profkit.transforms.simplify import fold_addresses
+from profkit.transforms.trees import number_functions, stack_weights, sum_samples
 from profkit.transforms.unsampled_time import add_awaits, sampled_points
+from profkit.transforms.waiting import LineOf
 from profkit.units import Unit
 
 MERGED_ID = "merged"
@@ -37,14 +38,21 @@ _Process = tuple[str, int, int]
 """Host, pid and start time, since pids are reused."""
 
 
-def merge_runs(runs: Iterable[Run]) -> Run:
+def _without_lines(run: Run) -> LineOf:
+    return lambda file, line: None
+
+
+def merge_runs(runs: Iterable[Run], lines_of: LinesOf = _without_lines) -> Run:
     """Merge sampled runs, newest first, in time linear in their samples.
+
+    `lines_of` returns what returns lines of a run's source: some calls that wait for other ranks are only
+    known by their line.
 
     If they were sampled at different rates, weights are times instead of samples. Raises ValueError if there
     are no runs, and UsageError for profiles in different units.
     """
     stretches: dict[tuple[str, str], tuple[Stretch, ...]] = {}
-    summed = tuple(_summed(run, stretches) for run in runs)
+    summed = tuple(_summed(run, stretches, lines_of) for run in runs)
     if not summed:
         raise ValueError("there are no runs to merge")
     if _rates_differ(summed):
@@ -63,7 +71,9 @@ def merge_runs(runs: Iterable[Run]) -> Run:
             infos=infos,
             processes=tuple(process.part() for process in processes),
             functions=_functions(processes, infos[0].region.file),
-            ranks=ranks_of([process.runs for process in processes], [process.rank for process in processes]),
+            ranks=ranks_of(
+                [process.runs for process in processes], [process.rank for process in processes], lines_of
+            ),
         ),
     )
 
@@ -118,9 +128,9 @@ class _ProcessRuns:
         )
 
 
-def _summed(run: Run, stretches: dict[tuple[str, str], tuple[Stretch, ...]]) -> Run:
+def _summed(run: Run, stretches: dict[tuple[str, str], tuple[Stretch, ...]], lines_of: LinesOf) -> Run:
     """Return the run without the order of its samples; add what that says of waiting for other ranks."""
-    stretches[run.info.session, run.info.id] = stretches_of(run)
+    stretches[run.info.session, run.info.id] = stretches_of(run, lines_of)
     return run if run.profile is None else replace(run, profile=sum_samples(fold_addresses(run.profile)))
 
 
@@ -294,12 +304,17 @@ def _weights(
     """Return the weight of each function with its library calls; add that of each line to `lines`."""
     functions: Counter[Function] = Counter()
     for run in process.runs:
-        profile = leave_out_libraries(run.profile or Profile(), is_library)
-        for stack, weight in stack_weights(profile).items():
-            if profile.stacks[stack]:
-                frame = profile.frames[profile.stacks[stack][-1]]
-                functions[frame.name, frame.file] += weight
-                lines.setdefault((frame.name, frame.file), Counter())[frame.line] += weight
+        profile = run.profile or Profile()
+        numbered = number_functions(profile.frames)
+        of_users = [not is_library(file) for _, file in numbered.keys]
+        is_users = list(map(of_users.__getitem__, numbered.of))
+        for number, weight in stack_weights(profile).items():
+            stack = profile.stacks[number]
+            if stack:
+                end = next(filter(is_users.__getitem__, reversed(stack)), stack[-1])
+                name, file, line = profile.frames[end]
+                functions[name, file] += weight
+                lines.setdefault((name, file), Counter())[line] += weight
     samples = sum(run.info.samples for run in process.runs)
     return ProcessWeights(samples, process.weight, functions)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import median
@@ -14,6 +14,7 @@ from profkit.model.profile import Frame, Profile
 from profkit.model.ranks import LateRanks, RankFunction, RankTimes
 from profkit.model.run import Run
 from profkit.transforms.rank_times import Alone, Function, Included, RankStacks, Stretch
+from profkit.transforms.waiting import OF_OTHER_PROCESSES, LineOf
 
 MOST_FUNCTIONS = 40
 _HALF = 0.5
@@ -21,14 +22,16 @@ _MOST_EXPLAINED = 16
 """Most late and other ranks whose functions are searched for an explanation."""
 Stretches = Mapping[tuple[str, str], Sequence[Stretch]]
 """By session and id of a run: the time of its main thread in its order."""
+LinesOf = Callable[[Run], LineOf]
+"""Returns what returns lines of the source that a run executed."""
 
 
-def stretches_of(run: Run) -> tuple[Stretch, ...]:
+def stretches_of(run: Run, lines_of: LinesOf) -> tuple[Stretch, ...]:
     """Return the time of a run's main thread in its order; nothing if it is no rank, or not known.
 
     A late rank may never be seen to wait for others; it is then known by its number.
     """
-    stacks = _stacks_of(run)
+    stacks = _stacks_of(run, lines_of)
     is_whole = run.info.plan.idle and (run.profile or Profile()).ordered
     is_rank = stacks.are_of_job or run.info.process.member.rank is not None
     return tuple(stacks.stretches()) if is_whole and is_rank else ()
@@ -54,7 +57,9 @@ def rank_of(runs: Sequence[Run], stretches: Stretches, cpu_s: float) -> Rank | N
     return Rank(RankTime.of(found), RankTime.of(found, Alone.BACKWARD), cpu_s)
 
 
-def ranks_of(processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None]) -> RankTimes | None:
+def ranks_of(
+    processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None], lines_of: LinesOf
+) -> RankTimes | None:
     """Return the times of the ranks of one job by function; None if they do not wait for one another."""
     known = [rank for rank in ranks if rank is not None]
     jobs = {run.info.process.member.job for runs in processes for run in runs}
@@ -62,17 +67,22 @@ def ranks_of(processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None]) -
         return None
     if not any(rank.at_most.waited_s for rank in known):
         return None
-    stacks = [[_stacks_of(run) for run in runs] for runs in processes]
+    stacks = [[_stacks_of(run, lines_of) for run in runs] for runs in processes]
     return RankTimes(
         total_s=tuple(rank.by_state.total_s for rank in known),
         waited_s=tuple(rank.by_state.waited_s for rank in known),
         functions=_functions(stacks),
-        late=_late(known, stacks),
+        late=_late(known, stacks, lambda rank: _of_children(processes[rank], lines_of)),
     )
 
 
-def _stacks_of(run: Run) -> RankStacks:
-    return RankStacks(run.profile or Profile(), run.info.process.pid, run.info.region.file)
+def _stacks_of(run: Run, lines_of: LinesOf, *, are_of_children: bool = False) -> RankStacks:
+    pid, file = run.info.process.pid, run.info.region.file
+    return RankStacks(run.profile or Profile(), pid, file, lines_of(run), are_of_children=are_of_children)
+
+
+def _of_children(runs: Sequence[Run], lines_of: LinesOf) -> list[RankStacks]:
+    return [_stacks_of(run, lines_of, are_of_children=True) for run in runs]
 
 
 _Stacks = Sequence[RankStacks]
@@ -93,7 +103,9 @@ def _functions(ranks: Sequence[_Stacks]) -> tuple[RankFunction, ...]:
     return tuple(RankFunction(*one, _most(lines[one]), tuple(seconds[one])) for one in order[:MOST_FUNCTIONS])
 
 
-def _late(ranks: Sequence[Rank], stacks: Sequence[_Stacks]) -> LateRanks | None:
+def _late(
+    ranks: Sequence[Rank], stacks: Sequence[_Stacks], children_of: Callable[[int], _Stacks]
+) -> LateRanks | None:
     """Return the ranks that made the others wait, if it was not by chance.
 
     Ranks that are late within the machine code of the backward pass are only seen by their threads' states.
@@ -116,9 +128,26 @@ def _late(ranks: Sequence[Rank], stacks: Sequence[_Stacks]) -> LateRanks | None:
     lines = _summed(each.lines(function) for each in every)
     blocked = _summed(each.blocked(function) for each in every)
     is_blocked = sum(blocked.values()) > _HALF * sum(lines.values())
-    return replace(
-        found, function=Frame(*function, _most(lines)), waits_for=_most(blocked) if is_blocked else None
-    )
+    waits_for = _most(blocked) if is_blocked else None
+    found = replace(found, function=Frame(*function, _most(lines)), waits_for=waits_for)
+    if waits_for not in OF_OTHER_PROCESSES:
+        return found
+    children = list(chain.from_iterable(children_of(rank) for rank in _some(lateness.ranks)))
+    return replace(found, of_children=_innermost(children, function))
+
+
+def _innermost(stacks: _Stacks, caller: Function) -> Frame | None:
+    """Return the innermost function that has most of the time; None if that is what started the processes."""
+    total_s = sum(chain.from_iterable(one.own().values() for one in stacks))
+    heavy = {
+        function: included.depth
+        for function, included in _including(stacks).items()
+        if included.seconds > _HALF * total_s
+    }
+    function = max(heavy, key=lambda one: (heavy[one], one), default=caller)
+    if function == caller:
+        return None
+    return Frame(*function, _most(_summed(one.lines(function) for one in stacks)))
 
 
 def _more_cpu_s(ranks: Sequence[Rank], lateness: Lateness) -> float:

@@ -35,6 +35,8 @@ class LateRanks:
     """The innermost function that has more than half of the difference; None if there is no such function."""
     waits_for: str | None = None
     """What these ranks wait for in that function: None if they mostly work there, empty if unknown."""
+    of_children: Frame | None = None
+    """If they wait for their child processes, the function that has most of the time of these, if known."""
 
 
 @dataclass(frozen=True, slots=True)

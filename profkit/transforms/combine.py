@@ -12,7 +12,7 @@ from profkit.errors import UsageError
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread, ThreadState
 from profkit.transforms.identity import file_identity, with_identities
 from profkit.transforms.origin import from_import_root
-from profkit.transforms.simplify import Reindexer, fold_addresses
+from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.trees import Stack, picked, stack_weights
 from profkit.units import Unit
 
@@ -31,11 +31,12 @@ def merge_profiles(profiles: Iterable[Profile], *, same_clock: bool = False) -> 
     unit = _common_unit(counted)
     builder = ProfileBuilder()
     for profile in counted:
-        reindexer = Reindexer(profile, builder)
+        frames = [builder.frame(frame) for frame in profile.frames]
+        threads = [builder.thread(thread) for thread in profile.threads]
+        stacks = [picked(stack, frames) for stack in profile.stacks]
         starts = profile.known_starts() if same_clock else repeat(None)
-        for sample, start in zip(profile.samples, starts, strict=False):
-            stack, state = profile.stacks[sample.stack], profile.state_of(sample.stack)
-            reindexer.add(stack, sample.thread, sample.weight, start, state=state)
+        for (stack, thread, weight), start in zip(profile.samples, starts, strict=False):
+            builder.add_indexed(stacks[stack], threads[thread], weight, start, state=profile.state_of(stack))
     return builder.build(
         unit=unit,
         period_ns=_mean_period_ns(counted),

@@ -8,13 +8,23 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.transforms.origin import OWN_CODE, is_child_file, is_library_file
-from profkit.transforms.waiting import OTHER_RANKS, has_ranks, is_backward, wait_label
+from profkit.transforms.trees import number_functions
+from profkit.transforms.waiting import (
+    OF_OTHER_PROCESSES,
+    OF_OTHER_THREADS,
+    OTHER_RANKS,
+    LineOf,
+    has_ranks,
+    is_backward,
+    is_rank_call,
+    wait_label,
+)
 from profkit.units import Unit
 
 Function = tuple[str, str]
@@ -60,20 +70,42 @@ class _Role(enum.IntEnum):
     BACKWARD = 4
 
 
+_OWN_ROLES = (_Role.PROGRAM, _Role.COMPREHENSION)
+
+
+_IDLE = OF_OTHER_THREADS | OF_OTHER_PROCESSES
+"""What a worker waits for that has nothing to do."""
+
+
 class RankStacks:
     """Stacks of the main thread of a rank, and which of them wait for other ranks.
 
     A collective operation counts as waiting in any state: it transfers data, but does no work of the program.
     """
 
-    def __init__(self, profile: Profile, pid: int, own_file: str) -> None:
-        """`own_file`, the region's, is the program's wherever it is."""
+    def __init__(
+        self,
+        profile: Profile,
+        pid: int,
+        own_file: str,
+        line_of: LineOf | None = None,
+        *,
+        are_of_children: bool = False,
+    ) -> None:
+        """`own_file`, the region's, is the program's wherever it is; `line_of` returns lines of source.
+
+        With `are_of_children`, they are those of all threads of child processes, except idle ones.
+        """
         self._profile, self._frames, self._stacks = profile, profile.frames, profile.stacks
-        self._thread = _main_thread(profile, pid)
+        self._line_of = line_of or (lambda file, line: None)
+        self._are_of_children = are_of_children
+        self._threads = frozenset((_main_thread(profile, pid),))
+        if are_of_children:
+            self._threads = frozenset(n for n, one in enumerate(profile.threads) if one.pid not in (0, pid))
         self._weight_s = 1e-9 if profile.unit is Unit.NANOSECONDS else profile.period_ns / 1e9
-        self._roles = _roles(profile.frames, own_file)
+        self._is_job = has_ranks(profile.frames)
+        self._roles = _roles(profile.frames, own_file, is_job=self._is_job)
         self._is_named = [role is _Role.PROGRAM for role in self._roles]
-        self._alone: dict[int, Alone] = {}
 
     @property
     def are_of_job(self) -> bool:
@@ -82,30 +114,38 @@ class RankStacks:
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield the time of the thread, in its order."""
-        weight, last = 0, Alone.OWN
+        weight, last, alone = 0, Alone.OWN, self.alone
         for stack, thread, more in self._profile.samples:
-            if thread == self._thread:
-                alone = self.alone(stack)
-                if weight and alone is not last:
+            if thread in self._threads:
+                if weight and alone[stack] is not last:
                     yield Stretch(weight * self._weight_s, weight, last)
                     weight = 0
-                last = alone
+                last = alone[stack]
                 weight += more
         if weight:
             yield Stretch(weight * self._weight_s, weight, last)
 
-    def alone(self, stack: int) -> Alone:
-        """Return whether a stack is of something that the rank does by itself."""
-        found = self._alone.get(stack)
-        if found is None:
-            role = next(filter(None, map(self._roles.__getitem__, reversed(self._stacks[stack]))), None)
-            is_blocked = self._profile.state_of(stack) is ThreadState.WAITING
-            if role is _Role.COLLECTIVE or (role is _Role.BACKWARD and is_blocked):
-                found = Alone.WAITS
-            else:
-                found = Alone.BACKWARD if role is _Role.BACKWARD else Alone.OWN
-            self._alone[stack] = found
-        return found
+    @cached_property
+    def alone(self) -> Sequence[Alone]:
+        """By stack: whether it is of something that the rank does by itself."""
+        return [self._alone(number, stack) for number, stack in enumerate(self._stacks)]
+
+    def _alone(self, number: int, stack: Sequence[int]) -> Alone:
+        role = next(filter(None, map(self._roles.__getitem__, reversed(stack))), _Role.NOTHING)
+        if role is _Role.COLLECTIVE or self._waits(stack, self._profile.state_of(number)):
+            return Alone.WAITS
+        return Alone.BACKWARD if role is _Role.BACKWARD else Alone.OWN
+
+    def _waits(self, stack: Sequence[int], state: ThreadState) -> bool:
+        """Return whether a stack waits for ranks: by its line in the program, or if it is blocked in torch."""
+        if not self._is_job or not stack:
+            return False
+        frame = self._frames[stack[-1]]
+        if self._roles[stack[-1]] in _OWN_ROLES:
+            works = state is ThreadState.WORKING
+            return is_rank_call(self._line_of(frame.file, frame.line), works=works)
+        is_blocked = state is ThreadState.WAITING
+        return is_blocked and wait_label(self._below(stack), None, is_distributed=True) == OTHER_RANKS
 
     def own(self) -> dict[Frame, float]:
         """Return the time that is not waiting for other ranks, by line of the function that spends it.
@@ -147,7 +187,7 @@ class RankStacks:
         for stack, weight in self._own_weights.items():
             is_blocked = self._profile.state_of(stack) is ThreadState.WAITING
             if is_blocked and any(self._of_function(function, stack)):
-                found[wait_label(self._below(stack), None)] += weight
+                found[wait_label(self._below(self._stacks[stack]), None)] += weight
         return {label: weight * self._weight_s for label, weight in found.items()}
 
     @cached_property
@@ -155,9 +195,14 @@ class RankStacks:
         """Return the weights of the stacks that do not wait for other ranks."""
         found: dict[int, int] = {}
         for stack, thread, weight in self._profile.samples:
-            if thread == self._thread and self._stacks[stack]:
+            if thread in self._threads and self._stacks[stack]:
                 found[stack] = found.get(stack, 0) + weight
-        return {stack: weight for stack, weight in found.items() if self.alone(stack) is not Alone.WAITS}
+        return {stack: weight for stack, weight in found.items() if self._counts(stack)}
+
+    def _counts(self, stack: int) -> bool:
+        if self._are_of_children and self._profile.state_of(stack) is ThreadState.WAITING:
+            return wait_label(self._below(self._stacks[stack]), None) not in _IDLE
+        return self.alone[stack] is not Alone.WAITS
 
     def _named(self, stack: int) -> Iterator[int]:
         """Return the functions of the program, the innermost one first."""
@@ -167,30 +212,32 @@ class RankStacks:
         frames = map(self._frames.__getitem__, self._named(stack))
         return (frame for frame in frames if frame[:2] == function)
 
-    def _below(self, stack: int) -> list[Frame]:
+    def _below(self, stack: Sequence[int]) -> list[Frame]:
         """Return the library frames below the innermost function of the program."""
-        own = (_Role.PROGRAM, _Role.COMPREHENSION)
-        below = list(takewhile(lambda n: self._roles[n] not in own, reversed(self._stacks[stack])))
+        below = list(takewhile(lambda n: self._roles[n] not in _OWN_ROLES, reversed(stack)))
         return [self._frames[number] for number in reversed(below)]
 
 
-def _roles(frames: Sequence[Frame], own_file: str) -> list[_Role]:
-    is_job = has_ranks(frames)
+def _roles(frames: Sequence[Frame], own_file: str, *, is_job: bool) -> list[_Role]:
+    functions = number_functions(frames)
+    files = {file for _, file in functions.keys}
+    programs = {file for file in files if file == own_file or not _is_foreign(file)}
 
-    @cache
-    def is_program(file: str) -> bool:
-        is_library = file != own_file and is_library_file(file)
-        return not (is_library or OWN_CODE.holds(file) or is_child_file(file))
-
-    def role(frame: Frame) -> _Role:
-        if is_program(frame.file):
-            is_inner = frame.name.endswith(_COMPREHENSIONS)
+    def role(function: Function) -> _Role:
+        name, file = function
+        if file in programs:
+            is_inner = name.endswith(_COMPREHENSIONS)
             return _Role.COMPREHENSION if is_inner else _Role.PROGRAM
+        frame = Frame(name, file)
         if wait_label((frame,), None) == OTHER_RANKS:
             return _Role.COLLECTIVE
         return _Role.BACKWARD if is_job and is_backward(frame) else _Role.NOTHING
 
-    return list(map(role, frames))
+    return list(map(list(map(role, functions.keys)).__getitem__, functions.of))
+
+
+def _is_foreign(file: str) -> bool:
+    return is_library_file(file) or OWN_CODE.holds(file) or is_child_file(file)
 
 
 def _main_thread(profile: Profile, pid: int) -> int:

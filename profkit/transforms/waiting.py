@@ -145,6 +145,8 @@ SLEEP = "sleep"
 EVENTS, LOCK, OTHER_RANKS, BACKWARD = "events", "a lock", "other ranks", "the backward pass"
 OF_OTHER_THREADS = frozenset({"another thread", "a pool", "a queue", LOCK})
 """Labels of waiting for what other threads of the process may do."""
+OF_OTHER_PROCESSES = frozenset({"the data loader", "a child process", "a pool", "another process"})
+"""Labels of waiting for what child processes may do."""
 
 _LABELS: dict[str, dict[str, str]] = {
     "the data loader": {"torch/utils/data/dataloader": "*"},
@@ -153,6 +155,7 @@ _LABELS: dict[str, dict[str, str]] = {
         "torch/distributed/_functional_collectives": "*",
         "torch/distributed/algorithms/join": "*",
         "torch/distributed/rendezvous": "*",
+        "torch/futures": "wait wait_all value",
         "horovod/torch/mpi_ops": "*",
         "torch/nn/parallel/distributed": "_pre_forward _sync_buffers _sync_module_states _post_forward",
     },
@@ -243,6 +246,13 @@ _LINES = tuple(
 )
 """Calls in a line of the program, if no library function has a label."""
 _PARALLEL = re.compile(r"torch/(?:nn/parallel/distributed|distributed/)")
+_EXCHANGING = re.compile(
+    r"torch/(?:nn/parallel/distributed|distributed/(?!checkpoint|elastic|launcher|run\b))"
+)
+"""Files of torch that wait for nothing but other ranks."""
+_OPERATION_WAIT = re.compile(r"\.wait\(")
+_STORE_WAIT = re.compile(r"\b\w*[Ss]tore\w*\.(?:get|multi_get|queue_pop)\(")
+"""Calls in a line of a program with ranks that wait for them in C++; those of a store may be of a dict."""
 
 
 def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: bool = False) -> str:
@@ -254,11 +264,23 @@ def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: b
         label = _label_of(name, file)
         if label:
             return OTHER_RANKS if is_distributed and label == BACKWARD else label
+    if is_distributed and (_EXCHANGING.search(frames[-1].file) if frames else is_rank_call(source)):
+        return OTHER_RANKS
     if source is not None:
         for pattern, label in _LINES:
             if pattern.search(source):
                 return label
     return _NATIVE.get(frames[-1].name.lstrip("_"), "") if frames else ""
+
+
+def is_rank_call(source: str | None, *, works: bool = False) -> bool:
+    """Return whether a line of a program with ranks, in which a stack ends, waits for other ranks.
+
+    A thread may seem to work there if it exchanges data, or has no processor.
+    """
+    if source is None:
+        return False
+    return bool(_OPERATION_WAIT.search(source) or (not works and _STORE_WAIT.search(source)))
 
 
 def is_backward(frame: Frame) -> bool:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -289,9 +290,11 @@ def _of_job(workspace: Workspace, run: str | None, wanted: Wanted | None, given:
 def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace: Workspace) -> Iterator[str]:
     """Render several sampled runs as one report."""
     from profkit.comparing.merged_runs import merge_runs
+    from profkit.render.views.source import lines_of
 
-    run = merge_runs(workspace.load_sampled(infos))
-    return SAMPLED.parts(showing.format, [run], _options(given), showing.terminal())
+    options = _options(given)
+    run = merge_runs(workspace.load_sampled(infos), partial(lines_of, root=options.source_root))
+    return SAMPLED.parts(showing.format, [run], options, showing.terminal())
 
 
 def _options(given: _Given) -> ReportOptions:

@@ -64,9 +64,11 @@ def merged_object(merged: Merged) -> dict[str, object]:
 
 def _ranks(ranks: RankTimes) -> dict[str, object]:
     late = ranks.late
-    function = None if late is None or late.function is None else late.function._asdict()
-    found = None if late is None else {**dataclasses.asdict(late), "function": function}
-    return {**dataclasses.asdict(ranks), "late": found}
+    if late is None:
+        return dataclasses.asdict(ranks)
+    functions = {"function": late.function, "of_children": late.of_children}
+    named = {key: None if frame is None else frame._asdict() for key, frame in functions.items()}
+    return {**dataclasses.asdict(ranks), "late": {**dataclasses.asdict(late), **named}}
 
 
 def _process(row: ProcessRow) -> dict[str, object]:

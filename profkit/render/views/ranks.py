@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
+from profkit.model.profile import Frame
 from profkit.model.ranks import LateRanks, RankTimes
 from profkit.model.run import Merged
 from profkit.render.document import Block, Cell, Column, Role, Section, Table, cells, more_than, shares
@@ -36,14 +37,20 @@ def of_late(merged: Merged, cwd: str, line_of: Callable[[str, int], str | None])
 def _where(late: LateRanks, cwd: str, line_of: Callable[[str, int], str | None]) -> str:
     if late.function is None:
         return "; no function alone explains it"
-    name, file, line = late.function
-    at = place(file, line, cwd)
-    named = f"in {name} ({at})" if at else f"in {name}"
+    named = _named(late.function, cwd)
     if late.waits_for is None:
-        return f", {named}"
-    label = late.waits_for or wait_label((), line_of(file, line))
+        return f", in {named}"
+    label = late.waits_for or wait_label((), line_of(late.function.file, late.function.line))
     doing = "sleeping" if label == SLEEP else f"waiting for {label}" if label else "waiting"
-    return f", {doing} {named}"
+    children = ""
+    if late.of_children is not None:
+        children = f"; its child processes are mostly in {_named(late.of_children, cwd)}"
+    return f", {doing} in {named}{children}"
+
+
+def _named(function: Frame, cwd: str) -> str:
+    at = place(function.file, function.line, cwd)
+    return f"{function.name} ({at})" if at else function.name
 
 
 def _who(merged: Merged, numbers: Sequence[int]) -> str:

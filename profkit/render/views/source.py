@@ -11,12 +11,14 @@ import os
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from profkit.model.run import Run, RunInfo
 from profkit.process.manifest import is_sealed_here, key_file
 from profkit.regular_files import open_regular
 from profkit.transforms.origin import from_import_root, lines_of_cell
+from profkit.transforms.waiting import LineOf
 
 _LARGEST_BYTES = 8 * 2**20
 _MAX_FOLDERS = 20
@@ -136,6 +138,13 @@ def source_of(infos: Sequence[RunInfo], root: Path | None = None) -> SourceLines
     own = local and all(is_sealed_here(info.process, file) for info in infos)
     here = own and all(info.process.pid == os.getpid() for info in infos)
     return SourceLines(started_ns, infos[0].process.cwd, trusted=own, root=root, local=local, here=here)
+
+
+def lines_of(run: Run, root: Path | None = None) -> LineOf:
+    """Return what returns lines of a run's source, which is looked for when one is first asked for."""
+    infos = infos_of([run])
+    source = cache(lambda: source_of(infos, root))
+    return lambda file, number: source().line(file, number)
 
 
 def infos_of(runs: Iterable[Run]) -> list[RunInfo]:

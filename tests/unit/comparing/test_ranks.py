@@ -8,8 +8,11 @@ from dataclasses import replace
 import pytest
 
 from profkit.comparing.merged_runs import merge_runs
+from profkit.model.profile import Frame, ProfileBuilder, Thread, ThreadState
 from profkit.model.ranks import LateRanks, RankTimes
 from profkit.model.run import Merged, Run
+from profkit.transforms.combine import merge_profiles
+from tests.support.example_runs import APP
 from tests.support.simulated_job import BACKWARD, PLANTED, Job, Part, crowded, even, late
 
 FUNCTIONS = {
@@ -53,6 +56,23 @@ def test_a_late_rank_is_named_with_its_time_and_function(kind: str, rank: int) -
     assert (said.function.name, said.waits_for) == FUNCTIONS[kind]
     assert said.waited_s == pytest.approx(STEPS * 0.06, abs=said.error_s)
     assert 0 < said.error_s < 0.1 * said.waited_s
+
+
+@pytest.mark.parametrize("is_sampled", [True, False])
+def test_the_function_of_a_slow_loaders_workers_is_named(is_sampled: bool) -> None:
+    runs = Job.of(4, STEPS, late(even(random.Random(1)), [1], "loader", 0.06)).runs()
+    item = Frame("Images.__getitem__", APP, 60)
+    for number, run in enumerate(runs if is_sampled else ()):
+        builder = ProfileBuilder()
+        builder.add(
+            (Frame("train", APP, 41), item), Thread(9, 9, "MainThread"), 500, state=ThreadState.WORKING
+        )
+        assert run.profile is not None
+        children = builder.build(period_ns=run.profile.period_ns)
+        runs[number] = replace(run, profile=merge_profiles([run.profile, children]))
+    said, ranks = late_ranks(runs)
+    assert said is not None
+    assert (ranks, said.of_children) == ([1], item if is_sampled else None)
 
 
 def test_the_interval_has_the_planted_time() -> None:

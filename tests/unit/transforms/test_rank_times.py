@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
@@ -33,7 +34,7 @@ def stacks(profile: Profile) -> RankStacks:
 
 def waiting(profile: Profile) -> list[Alone]:
     found = stacks(profile)
-    return [found.alone(sample.stack) for sample in profile.samples]
+    return [found.alone[sample.stack] for sample in profile.samples]
 
 
 def test_backward_waits_for_ranks_if_it_is_blocked_and_runs_no_code_of_the_program() -> None:
@@ -48,6 +49,57 @@ def test_backward_waits_for_ranks_if_it_is_blocked_and_runs_no_code_of_the_progr
 def test_collectives_wait_in_any_state() -> None:
     stack = (TRAIN, frame_of("wrapper@lib:8"), frame_of("all_reduce@ranks:4"))
     assert waiting(rank((stack, WORKS), (stack, WAITS), (stack, ThreadState.UNKNOWN))) == [Alone.WAITS] * 3
+
+
+@pytest.mark.parametrize(
+    ("source", "state", "alone"),
+    [
+        ("handle.wait()", WAITS, Alone.WAITS),
+        ("handle.wait()", WORKS, Alone.WAITS),
+        ("[work.wait() for work in works]", ThreadState.UNKNOWN, Alone.WAITS),
+        ("address = store.get('address')", WAITS, Alone.WAITS),
+        ("total += store.get(key, 0)", WORKS, OWN),
+        ("value = cache.get(key)", WAITS, OWN),
+        (None, WAITS, OWN),
+    ],
+)
+def test_a_call_of_an_operation_or_a_store_is_known_by_its_line(
+    source: str | None, state: ThreadState, alone: Alone
+) -> None:
+    exchange = ((TRAIN, frame_of("all_reduce@ranks:4")), WAITS)
+    for others, expected in (([exchange], alone), ([], OWN)):
+        profile = rank(((TRAIN,), state), *others)
+        assert RankStacks(profile, 7, "", lambda file, line: source).alone[0] is expected
+
+
+@pytest.mark.parametrize(
+    ("folder", "state", "alone"),
+    [
+        ("fsdp/_fully_shard", WAITS, Alone.WAITS),
+        ("pipelining", WAITS, Alone.WAITS),
+        ("fsdp/_fully_shard", WORKS, OWN),
+        ("checkpoint", WAITS, OWN),
+    ],
+)
+def test_torch_waits_for_ranks_where_it_exchanges_data(folder: str, state: ThreadState, alone: Alone) -> None:
+    package = FORWARD[1].file.replace("nn/parallel/distributed.py", f"distributed/{folder}/module.py")
+    assert waiting(rank(((TRAIN, Frame("step", package, 3)), state))) == [alone]
+
+
+def test_child_processes_count_without_their_idle_time() -> None:
+    builder = ProfileBuilder()
+    item, queue = (
+        frame_of("__getitem__:9"),
+        Frame("Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", 103),
+    )
+    builder.add((TRAIN,), MAIN, 10, state=WAITS)
+    for worker in (8, 9):
+        thread = Thread(worker, worker, "MainThread")
+        builder.add((TRAIN, item), thread, 6, state=WORKS)
+        builder.add((TRAIN, queue), thread, 30, state=WAITS)
+    found = RankStacks(builder.build(period_ns=1e8), 7, "", are_of_children=True)
+    assert found.own() == {item: pytest.approx(1.2)}
+    assert found.including()["__getitem__", item.file].depth == 1.0
 
 
 def test_other_waiting_is_a_ranks_own() -> None:

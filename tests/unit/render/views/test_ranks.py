@@ -72,6 +72,14 @@ def test_a_rank_that_waits_itself(waits_for: str, line: str, words: str) -> None
     )
 
 
+def test_what_the_child_processes_of_a_waiting_rank_do() -> None:
+    found = LateRanks((2,), 18.0, 2.0, 60.0, SLOW, "the data loader", Frame("Images.__getitem__", APP, 60))
+    assert said(found).endswith(
+        ", waiting for the data loader in slow_augment (train.py:9);"
+        " its child processes are mostly in Images.__getitem__ (train.py:60)."
+    )
+
+
 @pytest.mark.parametrize(
     ("numbers", "ranks", "hosts", "words"),
     [
