@@ -203,6 +203,10 @@ def _is_never_read(_: bytes) -> bool:
     return False
 
 
+def _no_origin(_: bytes) -> Origin:
+    return Origin()
+
+
 _TOTALS = "the exact totals of functions; readers add them up from stacks, which approximate the call graph"
 
 _STATES = "which samples are of waiting threads; readers recognize waiting only by functions and lines"
@@ -239,6 +243,7 @@ FORMATS: Mapping[str, Format] = {
             ),
             decode=None,
             sniff=_is_never_read,
+            origin=_no_origin,
             encode_timed=cast(_Codec, _Module("otlp")).encode_timed,
             binary=True,
         ),
