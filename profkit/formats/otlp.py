@@ -106,7 +106,7 @@ def encode_profiles(profiles: Iterable[DescribedProfile], resource: Attributes |
         wire.blob(_InScopeProfiles.PROFILES, message) for message in messages
     )
     of_resource = b"".join(
-        wire.blob(_RESOURCE_ATTRIBUTES, _text(_ATTRIBUTE_KEY, key) + _value(value))
+        wire.blob(_RESOURCE_ATTRIBUTES, (_text(_ATTRIBUTE_KEY, key) if key else b"") + _value(value))
         for key, value in (resource or {}).items()
     )
     of_process = wire.blob(_InResourceProfiles.RESOURCE, of_resource) + wire.blob(
