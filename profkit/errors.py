@@ -34,9 +34,9 @@
     └── DamagedFile                    7
         └── RefusedFile
 
-More are in `measuring.errors`, `samplers.memray.tracker`, `store.places`, `pytorch.errors` and, with code
-127, in `process.foreground`. A class builds its message from its fields; `exit_code` is the exit status of
-the command line.
+More are in `measuring.errors`, `samplers.memray.tracker`, `store.places`, `ingest.servers.profile_server`,
+`pytorch.errors` and, with code 127, in `process.foreground`. A class builds its message from its fields;
+`exit_code` is the exit status of the command line.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from profkit.cli.output import save, say, write_bytes
 from profkit.errors import UsageError
-from profkit.formats.registry import FORMATS, TimeSpan, lost_in
+from profkit.formats.registry import FORMATS, lost_in, span_of
 
 if TYPE_CHECKING:
     from profkit.model.measurement import AnyRun
@@ -50,7 +50,7 @@ def export_runs(
     profile = None if name == WHOLE else _profile(runs[0], native_functions=native_functions)
     if profile is not None and isinstance(run := runs[0], Run) and (value is not None or name != _ALL_VALUES):
         profile = run_with_value(run, value).profile or profile
-    data = _whole(runs) if profile is None else _encoded(profile, name, _span(runs[0]))
+    data = _whole(runs) if profile is None else _encoded(runs[0], profile, name)
     _write(data, file)
     for lost in () if profile is None else lost_in(FORMATS[name], profile):
         say("note", f"{name} does not keep {lost}")
@@ -111,22 +111,13 @@ def _whole(runs: Sequence[AnyRun]) -> bytes:
     return encode_runs(runs)
 
 
-def _encoded(profile: Profile, name: str, span: TimeSpan) -> bytes:
+def _encoded(run: AnyRun, profile: Profile, name: str) -> bytes:
     known = FORMATS[name]
     if known.encode_timed is not None:
-        return known.encode_timed(profile, span)
+        return known.encode_timed(profile, span_of(run.info))
     if known.encode is None:
         raise UsageError(f"{name} cannot be exported", f"supported formats: {', '.join(EXPORTS)}")
     return known.encode(profile)
-
-
-def _span(run: AnyRun) -> TimeSpan:
-    """Return when a run was recorded, and for how long it was sampled or measured."""
-    from profkit.model.run import RunInfo
-
-    info = run.info
-    duration_s = info.session_s or info.wall_s if isinstance(info, RunInfo) else info.duration_s
-    return TimeSpan(info.started_ns, round(1e9 * duration_s))
 
 
 def has_python_functions(run: AnyRun) -> bool:

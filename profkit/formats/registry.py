@@ -14,12 +14,15 @@ from functools import partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.limits import SHORTENED_DEPTH, Budget, ImportLimits, enough_memory
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
+
+if TYPE_CHECKING:
+    from profkit.model.measurement import AnyInfo
 
 Encode = Callable[[Profile], bytes]
 EncodeTimed = Callable[[Profile, "TimeSpan"], bytes]
@@ -40,6 +43,14 @@ class TimeSpan(NamedTuple):
     """Unix time; 0 if unknown."""
     duration_ns: int = 0
     """0 if unknown."""
+
+
+def span_of(info: AnyInfo) -> TimeSpan:
+    """Return when a run was recorded, and for how long it was sampled or measured."""
+    from profkit.model.run import RunInfo
+
+    duration_s = info.session_s or info.wall_s if isinstance(info, RunInfo) else info.duration_s
+    return TimeSpan(info.started_ns, round(1e9 * duration_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +128,7 @@ class Format:
 
     `encode` raises UsageError for a profile that the format cannot hold; it is None for formats that are only
     read. `decode` raises DamagedFile, naming its second argument, and LimitExceeded for what its third does
-    not allow; None allows everything.
+    not allow; None allows everything. It is None itself for formats that are only written.
     `decode`, `sniff` and `origin` get the content without any gzip around it; the last two never raise.
     """
 
@@ -125,7 +136,7 @@ class Format:
     endings: tuple[str, ...]
     """Endings of file names, with the dot, the usual one first."""
     encode: Encode | None
-    decode: Decode
+    decode: Decode | None
     sniff: Callable[[bytes], bool]
     """Return whether content looks like this format; called in the order of `FORMATS`."""
     loses: str
@@ -188,6 +199,14 @@ def _format(
     )
 
 
+def _is_never_read(_: bytes) -> bool:
+    return False
+
+
+def _no_origin(_: bytes) -> Origin:
+    return Origin()
+
+
 _TOTALS = "the exact totals of functions; readers add them up from stacks, which approximate the call graph"
 
 _STATES = "which samples are of waiting threads; readers recognize waiting only by functions and lines"
@@ -213,6 +232,20 @@ FORMATS: Mapping[str, Format] = {
             written=True,
             loses="empty stacks, line changes within a call, and times below a microsecond; samples are "
             "placed one after the other",
+        ),
+        replace(
+            _format(
+                "otlp",
+                (".otlp.pb",),
+                written=True,
+                loses="the order of samples and the exact totals of functions; it is experimental, since the "
+                "messages of OpenTelemetry's profiles still change",
+            ),
+            decode=None,
+            sniff=_is_never_read,
+            origin=_no_origin,
+            encode_timed=cast(_Codec, _Module("otlp")).encode_timed,
+            binary=True,
         ),
         _format("cpuprofile", (".cpuprofile",)),
         _format("pstats", (".prof", ".pstats")),
@@ -254,7 +287,7 @@ def lost_in(known: Format, profile: Profile) -> Iterator[str]:
 
 def importable() -> tuple[str, ...]:
     """Return the names of the formats that profkit imports."""
-    return tuple(FORMATS)
+    return tuple(name for name, known in FORMATS.items() if known.decode is not None)
 
 
 def format_of(data: bytes) -> Format | None:
@@ -279,7 +312,7 @@ def read_any(
     """
     budget = budget or Budget(limits or ImportLimits(), source)
     known = FORMATS.get(name) if name is not None else format_of(data)
-    if known is None:
+    if known is None or known.decode is None:
         problem = f"the format of {source} is not known" if name is None else f"{name!r} cannot be imported"
         raise UsageError(problem, f"supported formats: {', '.join(importable())}")
     with enough_memory(source):

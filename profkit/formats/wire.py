@@ -47,6 +47,16 @@ def integer(field: int, number: int) -> bytes:
     return varint(field << 3 | _VARINT) + varint(number) if number else b""
 
 
+def present_integer(field: int, number: int) -> bytes:
+    """Encode an integer field that is there even if it is 0, as a member of a oneof."""
+    return varint(field << 3 | _VARINT) + varint(number)
+
+
+def fixed64(field: int, number: int) -> bytes:
+    """Encode a field of a fixed size for an integer that is not negative; empty for 0."""
+    return varint(field << 3 | _FIXED64) + number.to_bytes(8, "little") if number else b""
+
+
 def packed(field: int, numbers: Iterable[int]) -> bytes:
     """Encode a repeated integer field; empty for no integers."""
     data = b"".join(map(varint, numbers))

@@ -1,4 +1,8 @@
-"""Sending of finished sessions and measured runs to another place, each exactly once."""
+"""Sending of finished sessions and measured runs to another place, each exactly once.
+
+A server of profiles gets the samples of sessions. It cannot be asked what it has, so a session whose answer
+was lost is sent again, with the same ids.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,10 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile
 from profkit.ingest.keep import may_be_written
+from profkit.ingest.read import read_runs_in
+from profkit.ingest.servers.profile_server import ProfileServer, RunsRefused
+from profkit.model.region import MEMRAY
+from profkit.model.run import Run
 from profkit.store.clearing import (
     alone_in,
     finish_removing,
@@ -29,6 +37,7 @@ from profkit.store.packs import (
     pack,
     pack_names,
     read_contents,
+    unpack,
     write_file,
 )
 from profkit.store.places import Place, PlaceUnavailable, RemotePlace
@@ -51,9 +60,15 @@ class PushReport:
     """Number of sessions that may still be written; they stay."""
     damaged: tuple[DamagedFile, ...] = ()
     """What was not sent, and why."""
+    unsuitable: int = 0
+    """Number of sessions and measured runs that stay, as they have no samples of time, which servers want."""
+    refused: tuple[RunsRefused, ...] = ()
+    """Sessions that a server does not take; they stay."""
 
 
-def push(spool: Path, place: Place, clock: Clock = SYSTEM_CLOCK, owner: int | None = None) -> PushReport:
+def push(
+    spool: Path, place: Place | ProfileServer, clock: Clock = SYSTEM_CLOCK, owner: int | None = None
+) -> PushReport:
     """Send all finished sessions, measured runs and packs of a spool, and delete each when it is there.
 
     After any interruption, the next call completes it: what is there is not sent again. Raises
@@ -73,14 +88,25 @@ def _alone(spool: OwnedFolder, send: Callable[[], PushReport]) -> PushReport:
             return send()
         except DamagedFile as damage:
             return PushReport(damaged=(damage,))
+        except RunsRefused as refusal:
+            return PushReport(refused=(refusal,))
         except FileNotFoundError:
             return PushReport()
 
 
-def _sends(spool: OwnedFolder, place: Place, clock: Clock) -> Iterator[Callable[[], PushReport]]:
+def _sends(
+    spool: OwnedFolder, place: Place | ProfileServer, clock: Clock
+) -> Iterator[Callable[[], PushReport]]:
     yield lambda: PushReport(damaged=finish_removing(spool))
     names = session_names(spool)
     newest = newest_of_processes(names)
+    if isinstance(place, ProfileServer):
+        for name in names:
+            yield partial(_send_profiles, spool, name, newest, place, clock)
+        for name in pack_names(spool):
+            yield partial(_send_pack, spool, name, place, clock)
+        yield lambda: PushReport(unsuitable=len(measured_names(spool)))
+        return
     for name in names:
         yield partial(_send_session, spool, name, newest, place, clock)
     for name in (*pack_names(spool), *measured_names(spool)):
@@ -93,6 +119,8 @@ def _sum(reports: Sequence[PushReport]) -> PushReport:
         known=sum(report.known for report in reports),
         recording=sum(report.recording for report in reports),
         damaged=tuple(damage for report in reports for damage in report.damaged),
+        unsuitable=sum(report.unsuitable for report in reports),
+        refused=tuple(refusal for report in reports for refusal in report.refused),
     )
 
 
@@ -110,6 +138,39 @@ def _send_session(
             place.write(packed.name, pack(folder).chunks)
         refused = remove_folder_in(spool, name, folder)
     return PushReport(1, is_known, damaged=(*others, *refused))
+
+
+def _send_profiles(
+    spool: OwnedFolder, name: str, newest: Collection[str], server: ProfileServer, clock: Clock
+) -> PushReport:
+    with spool.folder(name) as folder:
+        if not _has_ended(folder, name in newest, clock):
+            return PushReport(recording=1)
+        if read_manifest_in(folder).plan.sampler == MEMRAY:
+            return PushReport(unsuitable=1)
+        contents = read_runs_in(folder)
+        runs = tuple(filter(_has_time, contents.runs))
+        if not runs:
+            return PushReport(unsuitable=1, damaged=contents.damaged)
+        for refusal in filter(None, map(folder.refusal, folder.names())):
+            raise refusal  # it keeps the folder here, which would be sent again and again
+        server.send(name, runs)
+        damaged = {damage.path.name for damage in contents.damaged}
+        others = [entry for entry in folder.names() if entry in damaged or not is_session_file(entry)]
+        aside = [_set_aside(spool, entry, folder) for entry in others]
+        refused = remove_folder_in(spool, name, folder)
+    return PushReport(1, damaged=(*aside, *refused))
+
+
+def _has_time(run: Run) -> bool:
+    profile = run.profile
+    return profile is not None and profile.unit.is_time and bool(profile.samples)
+
+
+def _send_pack(spool: OwnedFolder, name: str, server: ProfileServer, clock: Clock) -> PushReport:
+    with suppress(FileExistsError):  # its session has a folder here, which was sent before
+        return _send_profiles(spool, unpack(spool, name), (), server, clock)
+    return PushReport()
 
 
 def _has_ended(folder: OwnedFolder, is_newest: bool, clock: Clock) -> bool:

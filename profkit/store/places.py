@@ -18,6 +18,7 @@ from profkit.store.urls import hide_password
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _STORES = ("sqlite", "postgres")
+_SERVERS = re.compile(r"(pyroscope|otlp)\+https?://", re.IGNORECASE)
 _FILE = "file://"
 _CHUNK = 2**20
 
@@ -49,9 +50,15 @@ def is_store(to: str) -> bool:
     return scheme is not None and scheme[1].lower().startswith(_STORES)
 
 
+def is_profile_server(to: str) -> bool:
+    """Return whether a place is a server of profiles, such as Pyroscope, which nothing is fetched from."""
+    return _SERVERS.match(to) is not None
+
+
 def is_remote(to: str) -> bool:
     """Return whether a place is a URL that fsspec opens."""
-    return _URL.match(to) is not None and not is_store(to) and not to.startswith(_FILE)
+    is_url = _URL.match(to) is not None and not to.startswith(_FILE)
+    return is_url and not is_store(to) and not is_profile_server(to)
 
 
 def as_folder(to: str) -> Path:

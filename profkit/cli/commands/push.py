@@ -40,10 +40,11 @@ def push_command(config: Config, to: str | None, gone: str | None, *, follow: bo
     are being recorded stay. Another machine reads FOLDER with PROFKIT_SPOOL=FOLDER, and a URL such as
     s3://bucket/runs with `profkit import`.
     """
-    from profkit.store.places import as_folder, is_remote, is_store
+    from profkit.store.places import as_folder, is_profile_server, is_remote, is_store
 
     place = to or config.push or config.store_url
-    folder = None if is_store(place) or is_remote(place) else as_folder(place)
+    is_url = is_store(place) or is_remote(place) or is_profile_server(place)
+    folder = None if is_url else as_folder(place)
     if gone is not None:
         _end_sessions(config, folder or config.spool, gone)
     send = partial(_keep, config, place) if is_store(place) else partial(_send, config, place, folder)
@@ -93,11 +94,16 @@ def _keep(config: Config, url: str) -> PushReport:
 def _send(config: Config, url: str, folder: Path | None) -> PushReport:
     from profkit.ingest.keep import clear_unfinished
     from profkit.ingest.push import push
-    from profkit.store.places import FolderPlace, RemotePlace
+    from profkit.ingest.servers.profile_server import ProfileServer
+    from profkit.store.places import FolderPlace, RemotePlace, is_profile_server
 
     if folder is not None and folder.exists() and config.spool.exists() and config.spool.samefile(folder):
         raise UsageError(f"{folder} is the spool of this machine itself", "give another folder with --to")
-    with closing(RemotePlace(url) if folder is None else FolderPlace(folder)) as place:
+    if folder is not None:
+        opened: FolderPlace | RemotePlace | ProfileServer = FolderPlace(folder)
+    else:
+        opened = ProfileServer(url) if is_profile_server(url) else RemotePlace(url)
+    with closing(opened) as place:
         report = push(config.spool, place, owner=config.owner)
     return replace(report, damaged=(*report.damaged, *clear_unfinished(config.spool, owner=config.owner)))
 
@@ -117,8 +123,15 @@ def _show(config: Config, place: str, report: PushReport, *, as_json: bool) -> N
         say("note", f"there is nothing to send in {config.spool}; runs that a command has kept are not there")
     if report.recording:
         say("note", f"{_number(report.recording, 'session')} may still be written to: not sent")
+    if report.unsuitable:
+        kept = _number(report.unsuitable, "session or run")
+        say("note", f"{kept} without samples of time, which {name} does not take: not sent")
     for damage in report.damaged:
         say("warning", str(damage))
+    for refusal in report.refused[1:]:
+        say("warning", str(refusal))
+    if report.refused:
+        raise report.refused[0]
 
 
 def _number(number: int, what: str) -> str:

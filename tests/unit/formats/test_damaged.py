@@ -19,7 +19,7 @@ from profkit.cli.files import import_formats, runs_of_file
 from profkit.errors import DamagedFile, ProfkitError, UsageError
 from profkit.formats import wire
 from profkit.formats.limits import ImportLimits
-from profkit.formats.registry import FORMATS, read_any
+from profkit.formats.registry import FORMATS, importable, read_any
 from profkit.model.run import Run
 from profkit.store.rows import rows_of
 from profkit.store.run_files import decode_runs, encode_runs
@@ -60,7 +60,7 @@ WORDS = st.sampled_from(
 EDITS = st.lists(
     st.tuples(st.floats(0, 1), st.integers(0, 6), WORDS | st.binary(max_size=3)), min_size=1, max_size=4
 )
-NAMES = list(FORMATS)
+NAMES = list(importable())
 WHOLE_RUNS = {"profkit": encode_runs([made_run()]), "profkit measured": encode_runs([measured_run()])}
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from profkit.clock import ManualClock
 from profkit.ingest import push as pushing
 from profkit.ingest.keep import ingest
 from profkit.ingest.push import PushReport, end_sessions_of, push
+from profkit.ingest.servers.profile_server import ProfileServer
 from profkit.model.notes import NoteCode
 from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
@@ -32,6 +34,7 @@ from tests.support.example_sessions import (
     session_folder,
     write_speedscope,
 )
+from tests.support.profile_receiver import Receiver, answer, receiving
 
 OTHER = 65534
 """A user that is not this one."""
@@ -282,3 +285,92 @@ def test_a_url_is_written_and_read(spool: Path, tmp_path: Path) -> None:
     assert place.names() == ()
     with pytest.raises(PlaceUnavailable, match="nosuch"):
         RemotePlace("nosuch://bucket")
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as made:
+        yield made
+
+
+def push_to(spool: Path, receiver: Receiver) -> PushReport:
+    return push(spool, ProfileServer(f"pyroscope+http://{receiver.host}", {}))
+
+
+def test_a_server_gets_sessions_once(spool: Path, receiver: Receiver) -> None:
+    written(spool)
+    assert (push_to(spool, receiver).sent, visible(spool), len(receiver.requests)) == (1, [], 1)
+    assert push_to(spool, receiver) == PushReport()
+    assert len(receiver.requests) == 1
+
+
+def test_a_server_gets_packs(spool: Path, there: Path, receiver: Receiver) -> None:
+    written(spool)
+    pushed(spool, there)
+    assert (push_to(there, receiver).sent, visible(there), len(receiver.requests)) == (1, [], 1)
+
+
+def test_what_has_no_samples_of_time_stays(spool: Path, receiver: Receiver) -> None:
+    session_folder(spool, manifest(segment(0), plan=replace(PLAN, sampler="none")), deltas=(calls(F, 7),))
+    written(spool, "20261121T114904-4194305-9c1f", plan=replace(PLAN, sampler="memray"))
+    keep_measured(spool, measured_run(id="a1"))
+    before = visible(spool)
+    report = push_to(spool, receiver)
+    assert (report.sent, report.unsuitable, visible(spool), receiver.requests) == (0, 3, before, [])
+
+
+def test_what_a_server_refuses_stays_and_others_are_sent(spool: Path, receiver: Receiver) -> None:
+    names = [f"20261121T11490{number}-4194305-9c1f" for number in range(3)]
+    for name in names:
+        written(spool, name)
+
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        answer(400 if len(receiver.requests) == 2 else 200)(handler)
+
+    receiver.respond = respond
+    report = push_to(spool, receiver)
+    assert (report.sent, [error.name for error in report.refused]) == (2, [names[1]])
+    assert visible(spool) == [names[1]]
+    receiver.respond = answer(200)
+    assert (push_to(spool, receiver).sent, visible(spool)) == (1, [])
+
+
+def test_nothing_more_is_sent_to_a_server_that_takes_nothing(spool: Path, receiver: Receiver) -> None:
+    for number in range(3):
+        written(spool, f"20261121T11490{number}-4194305-9c1f")
+    receiver.respond = answer(503)
+    with pytest.raises(PlaceUnavailable):
+        push_to(spool, receiver)
+    assert (len(receiver.requests), len(visible(spool))) == (1, 3)
+
+
+def test_a_session_whose_answer_was_lost_is_sent_again_with_its_id(spool: Path, receiver: Receiver) -> None:
+    written(spool)
+
+    def lose(handler: BaseHTTPRequestHandler) -> None:
+        handler.close_connection = True
+
+    receiver.respond = lose
+    with pytest.raises(PlaceUnavailable):
+        push_to(spool, receiver)
+    receiver.respond = answer(200)
+    push_to(spool, receiver)
+    first, second = receiver.requests
+    assert first.body == second.body
+
+
+def test_a_server_gets_nothing_of_a_folder_that_cannot_be_removed(spool: Path, receiver: Receiver) -> None:
+    folder = written(spool)
+    (folder / "cells.jsonl").symlink_to("/etc/passwd")
+    report = push_to(spool, receiver)
+    assert (report.sent, len(report.damaged), folder.exists(), receiver.requests) == (0, 1, True, [])
+
+
+def test_a_server_gets_what_of_a_damaged_session_can_be_read(spool: Path, receiver: Receiver) -> None:
+    folder = written(spool)
+    with (folder / "resources.jsonl").open("a") as file:
+        file.write("{\n")
+    (folder / "notes.txt").write_text("mine")
+    report = push_to(spool, receiver)
+    assert (report.sent, len(receiver.requests), visible(spool)) == (1, 1, ["damaged"])
+    assert {damage.path.name for damage in report.damaged} == {"resources.jsonl", "notes.txt"}

@@ -1,4 +1,4 @@
-"""pprof's profile.proto as classes of protobuf's own library: the referee of our encoder and decoder."""
+"""pprof's profile.proto and Pyroscope's push.proto as classes of protobuf's own library: referees of ours."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _SCALARS = {
     "uint64": _FIELD.TYPE_UINT64,
     "string": _FIELD.TYPE_STRING,
     "bool": _FIELD.TYPE_BOOL,
+    "bytes": _FIELD.TYPE_BYTES,
 }
 
 # Message: fields, each "[*]type name = number", where * stands for repeated.
@@ -36,10 +37,14 @@ _MESSAGES = {
     "Function": """
         uint64 id = 1; int64 name = 2; int64 system_name = 3; int64 filename = 4; int64 start_line = 5
     """,
+    "PushRequest": "*RawProfileSeries series = 1",
+    "RawProfileSeries": "*LabelPair labels = 1; *RawSample samples = 2",
+    "LabelPair": "string name = 1; string value = 2",
+    "RawSample": "bytes raw_profile = 1; string ID = 2",
 }
 
 
-def _profile_class() -> type[Message]:
+def _classes() -> tuple[type[Message], type[Message]]:
     file = descriptor_pb2.FileDescriptorProto(name="profile.proto", package="pprof", syntax="proto3")
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
@@ -53,7 +58,8 @@ def _profile_class() -> type[Message]:
                 added.type_name = f".pprof.{kind}"
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("pprof.Profile"))
+    profile, request = map(pool.FindMessageTypeByName, ("pprof.Profile", "pprof.PushRequest"))
+    return message_factory.GetMessageClass(profile), message_factory.GetMessageClass(request)
 
 
-PprofProfile = _profile_class()
+PprofProfile, PushRequest = _classes()
