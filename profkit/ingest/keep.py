@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile
-from profkit.model.measurement import AnyInfo, MeasuredRun
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
@@ -23,6 +24,7 @@ from profkit.store.spool_files import RESERVE, read_ending
 
 if TYPE_CHECKING:
     from profkit.ingest.read import FolderRuns
+    from profkit.store.known import IdTaken
     from profkit.store.runs import Store
 
 _YOUNG_S = 60.0
@@ -112,10 +114,37 @@ def _ingest_folders(
             yield from _read_batch(spool, names, clock, opened, batch)
             if not batch:
                 return
-            yield IngestReport(added=store.add([run for _, contents in batch for run in contents.runs]))
+            added, refused = _add(store, {folder.path.name: contents.runs for folder, contents in batch})
+            yield IngestReport(added, damaged=_set_all_aside(spool, refused))
             for folder, contents in batch:
                 with suppress(FileNotFoundError):  # removed by a process that ignores the lock
-                    yield IngestReport(damaged=_clear(spool, folder, contents))
+                    if folder.path.name not in refused:
+                        yield IngestReport(damaged=_clear(spool, folder, contents))
+
+
+def _add(
+    store: Store, given: Mapping[str, Sequence[AnyRun]]
+) -> tuple[tuple[AnyInfo, ...], dict[str, IdTaken]]:
+    """Store the runs in these files; return the new ones, and the files whose runs have ids of others."""
+    from profkit.store.known import IdTaken
+
+    refused: dict[str, IdTaken] = {}
+    while True:
+        left = {name: runs for name, runs in given.items() if name not in refused}
+        try:
+            return store.add(chain.from_iterable(left.values())), refused
+        except IdTaken as taken:
+            with_id = (
+                name for name, runs in left.items() if any(run.info.id == taken.run_id for run in runs)
+            )
+            refused |= dict.fromkeys(with_id, taken)
+
+
+def _set_all_aside(spool: OwnedFolder, refused: Mapping[str, IdTaken]) -> tuple[DamagedFile, ...]:
+    return tuple(
+        _set_aside(spool, DamagedFile(spool.path / name, taken.detail), name)
+        for name, taken in refused.items()
+    )
 
 
 def _read_batch(
@@ -235,12 +264,11 @@ def _ingest_files(spool: OwnedFolder, names: Sequence[str], store: Store) -> Ing
             runs[name] = read_measured(spool, name)
         except DamagedFile as damage:
             damages.append(damage)
-    added = store.add(runs.values())
-    for name in runs:
+    added, refused = _add(store, {name: (run,) for name, run in runs.items()})
+    for name in runs.keys() - refused.keys():
         os.unlink(name, dir_fd=spool.descriptor)
-    return IngestReport(
-        added=added, damaged=tuple(_set_aside(spool, damage, damage.path.name) for damage in damages)
-    )
+    damaged = (_set_aside(spool, damage, damage.path.name) for damage in damages)
+    return IngestReport(added=added, damaged=(*damaged, *_set_all_aside(spool, refused)))
 
 
 def _clear_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from profkit.store.connections import Connection, Row, Value
 from profkit.store.database import RUNS
-from profkit.store.rows import searchable
+from profkit.store.rows import earlier_id, searchable
 
 MOST_AT_ONCE = 500
 """Maximum number of runs in a page, and of ids in a statement, since databases limit its parameters."""
@@ -71,7 +71,8 @@ def matching(connection: Connection, wanted: str | None) -> list[Row]:
     for column in ("id", "label"):
         if exact := rows_where(connection, f"{column} = ?", text, limit=1):
             return exact
-    return rows_where(connection, *_beginning(connection, text), limit=SHOWN)
+    found = rows_where(connection, *_beginning(connection, text), limit=SHOWN)
+    return found or rows_where(connection, "id = ?", earlier_id(text), limit=1)
 
 
 def ids_beginning(connection: Connection, text: str, limit: int) -> list[str]:

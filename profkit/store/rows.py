@@ -11,7 +11,7 @@ from typing import TypeVar
 from profkit.errors import DamagedFile
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, Measurement
 from profkit.model.profile import Profile
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import EARLIER_ID_DIGITS, ID_DIGITS, Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.model.trace import Trace
 from profkit.store import profiles
@@ -46,6 +46,11 @@ def rows_of(run: AnyRun) -> dict[str, Values]:
     if run.trace is not None:
         rows[TRACES] = (run.info.id, _compressed(run.trace), run.trace_file or b"")
     return rows
+
+
+def earlier_id(text: str) -> str:
+    """Return the id that an earlier version gave the run of an id; the text itself if it is none."""
+    return text[:EARLIER_ID_DIGITS] if len(text) == ID_DIGITS else text
 
 
 def searchable(text: str) -> str:

@@ -16,10 +16,11 @@ from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailabl
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
-from profkit.model.run import Run
+from profkit.model.run import Run, derived_id
 from profkit.model.session import Member
 from profkit.store import database
 from profkit.store.database import CONTENTS, MEASUREMENTS, MIGRATIONS, RESOURCES, RUNS
+from profkit.store.known import IdTaken
 from profkit.store.rows import rows_of, searchable
 from profkit.store.runs import Store, open_store
 from tests.support.example_measured_runs import failed_run, measured_run
@@ -113,6 +114,29 @@ class StoreSuite:
         assert store.load(run.info.id) == run
         store.remove([run.info.id])
         assert store.add([run]) == (), "it was removed"
+
+    def test_a_run_with_the_id_of_another_is_refused(self, store: Store, made: Made) -> None:
+        first, other = made("a1", "train", 100, "s1"), made("a1", "eval", 100, "s2")
+        with pytest.raises(
+            IdTaken, match=r"\(eval of s2\) has the id of another one, train of s1; .* rm a1"
+        ):
+            store.add([first, other])
+        store.add([first])
+        with pytest.raises(IdTaken):
+            store.add([made("b1"), other])
+        assert ids(store.runs()) == ["a1"], "all or none"
+
+    def test_a_run_that_an_earlier_version_has_stored_is_known(self, store: Store, made: Made) -> None:
+        run_id = derived_id(b"train")
+        earlier, again = made(run_id[:10]), made(run_id)
+        store.add([earlier])
+        assert store.add([again]) == ()
+        assert store.find(run_id) == store.find(run_id[:4]) == earlier.info
+        other = made(run_id, "eval", 100, "s2")
+        assert store.add([other]) == (other.info,)
+        assert store.find(run_id) == other.info
+        assert store.find(run_id[:10]) == earlier.info
+        assert store.find(run_id[:11]) == other.info
 
     def test_a_run_without_samples_or_resources_comes_back(self, store: Store) -> None:
         run = Run(INFO)
