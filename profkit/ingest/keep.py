@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile
-from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
+from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
 from profkit.store.files import OwnedFolder
-from profkit.store.measured import measured_names, read_measured, unfinished_names
+from profkit.store.measured import SENT_SUFFIX, read_measured, run_names, unfinished_names
 from profkit.store.packs import is_session_file, pack_names, unpack
+from profkit.store.records import LARGEST_BYTES
 from profkit.store.spool import MANIFEST, early_names, in_spool, session_names
 from profkit.store.spool_files import RESERVE, read_ending
 
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
 _YOUNG_S = 60.0
 """Age below which an unfinished file, or a folder without a readable manifest, may still be written."""
-_AT_ONCE = 16
+AT_ONCE = 16
 """Maximum number of sessions or measured runs that are put into the store together, which limits memory."""
-_SAMPLES_AT_ONCE = 50_000
+SAMPLES_AT_ONCE = 50_000
 """Number of samples after which no other session is put into the store together with these."""
 
 
@@ -114,7 +115,7 @@ def _ingest_folders(
             yield from _read_batch(spool, names, clock, opened, batch)
             if not batch:
                 return
-            added, refused = _add(store, {folder.path.name: contents.runs for folder, contents in batch})
+            added, refused = add_each(store, {folder.path.name: contents.runs for folder, contents in batch})
             yield IngestReport(added, damaged=_set_all_aside(spool, refused))
             for folder, contents in batch:
                 with suppress(FileNotFoundError):  # removed by a process that ignores the lock
@@ -122,7 +123,7 @@ def _ingest_folders(
                         yield IngestReport(damaged=_clear(spool, folder, contents))
 
 
-def _add(
+def add_each(
     store: Store, given: Mapping[str, Sequence[AnyRun]]
 ) -> tuple[tuple[AnyInfo, ...], dict[str, IdTaken]]:
     """Store the runs in these files; return the new ones, and the files whose runs have ids of others."""
@@ -171,7 +172,7 @@ def _read_batch(
                 opened.push(stays_open.pop_all())
             batch.append((folder, found))
             samples += sum(run.info.samples for run in found.runs)
-        if len(batch) >= _AT_ONCE or samples >= _SAMPLES_AT_ONCE:
+        if len(batch) >= AT_ONCE or samples >= SAMPLES_AT_ONCE:
             return
 
 
@@ -251,24 +252,32 @@ def _clear(spool: OwnedFolder, folder: OwnedFolder, contents: FolderRuns) -> tup
 
 
 def _ingest_measured(spool: OwnedFolder, store: Store) -> Iterator[IngestReport]:
-    names = measured_names(spool)
-    for start in range(0, len(names), _AT_ONCE):
-        yield _ingest_files(spool, names[start : start + _AT_ONCE], store)
+    names = run_names(spool)
+    for start in range(0, len(names), AT_ONCE):
+        yield _ingest_files(spool, names[start : start + AT_ONCE], store)
 
 
 def _ingest_files(spool: OwnedFolder, names: Sequence[str], store: Store) -> IngestReport:
-    runs: dict[str, MeasuredRun] = {}
+    runs: dict[str, tuple[AnyRun, ...]] = {}
     damages = []
     for name in names:
         try:
-            runs[name] = read_measured(spool, name)
+            runs[name] = _runs_in(spool, name)
         except DamagedFile as damage:
             damages.append(damage)
-    added, refused = _add(store, {name: (run,) for name, run in runs.items()})
+    added, refused = add_each(store, runs)
     for name in runs.keys() - refused.keys():
         os.unlink(name, dir_fd=spool.descriptor)
     damaged = (_set_aside(spool, damage, damage.path.name) for damage in damages)
     return IngestReport(added=added, damaged=(*damaged, *_set_all_aside(spool, refused)))
+
+
+def _runs_in(spool: OwnedFolder, name: str) -> tuple[AnyRun, ...]:
+    if not name.endswith(SENT_SUFFIX):
+        return (read_measured(spool, name),)
+    from profkit.store.run_files import decode_runs
+
+    return decode_runs(spool.read(name, LARGEST_BYTES), spool.path / name)
 
 
 def _clear_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import DamagedFile
+from profkit.errors import DamagedFile, ProfkitError
 from profkit.ingest.keep import may_be_written
 from profkit.store.clearing import (
     alone_in,
@@ -21,7 +21,7 @@ from profkit.store.clearing import (
     set_aside_in,
 )
 from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_spool
-from profkit.store.measured import measured_names
+from profkit.store.measured import run_names
 from profkit.store.packs import (
     ARRIVING,
     ended,
@@ -44,12 +44,12 @@ class PushReport:
     """Result of sending what is in a spool."""
 
     sent: int = 0
-    """Number of sessions and measured runs that are in the other place now, and no longer here."""
+    """Number of sessions and runs that are in the other place now."""
     known: int = 0
     """Number of those that were there already."""
     recording: int = 0
     """Number of sessions that may still be written; they stay."""
-    damaged: tuple[DamagedFile, ...] = ()
+    damaged: tuple[ProfkitError, ...] = ()
     """What was not sent, and why."""
 
 
@@ -61,7 +61,7 @@ def push(spool: Path, place: Place, clock: Clock = SYSTEM_CLOCK, owner: int | No
     """
 
     def send_all(opened: OwnedFolder) -> PushReport:
-        return _sum([_alone(opened, send) for send in _sends(opened, place, clock)])
+        return sum_of([_alone(opened, send) for send in _sends(opened, place, clock)])
 
     return in_spool(spool, owner, send_all, PushReport())
 
@@ -83,11 +83,12 @@ def _sends(spool: OwnedFolder, place: Place, clock: Clock) -> Iterator[Callable[
     newest = newest_of_processes(names)
     for name in names:
         yield partial(_send_session, spool, name, newest, place, clock)
-    for name in (*pack_names(spool), *measured_names(spool)):
+    for name in (*pack_names(spool), *run_names(spool)):
         yield partial(_send_file, spool, name, place)
 
 
-def _sum(reports: Sequence[PushReport]) -> PushReport:
+def sum_of(reports: Sequence[PushReport]) -> PushReport:
+    """Return the sums of reports."""
     return PushReport(
         sent=sum(report.sent for report in reports),
         known=sum(report.known for report in reports),

@@ -21,6 +21,7 @@ from profkit.store.database import (
     REMOVED,
     RESOURCES,
     RUNS,
+    SENT,
     TRACES,
     TURNS,
     open_database,
@@ -41,6 +42,7 @@ from profkit.store.lookups import (
     places,
     present,
     rows_where,
+    unsent_ids,
 )
 from profkit.store.profiles import Kept
 from profkit.store.rows import RUN_COLUMNS, Values, earlier_id, info_of, rows_of, run_of, searchable
@@ -237,6 +239,22 @@ class Store:
         """Return the number of such runs, of which there may be very many."""
         with self._database.reading() as connection:
             return count_expired(connection, before_ns, keep)
+
+    def unsent(self, place: str, host: str) -> tuple[str, ...]:
+        """Return the ids of runs that `note_sent` has not noted for a place, oldest first.
+
+        Most are of the host. A server has no such notes, and none of its runs is returned.
+        """
+        if self._database.is_shared:
+            return ()
+        with self._database.reading() as connection:
+            return tuple(unsent_ids(connection, place, host))
+
+    def note_sent(self, run_ids: Iterable[str], place: str) -> None:
+        """Note that runs were sent to a place."""
+        rows = [(searchable(run_id), searchable(place)) for run_id in run_ids]
+        with self._database.writing() as connection:
+            connection.execute_many(f"INSERT INTO {SENT} VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
 
     def infos(self, run_ids: Iterable[str], *, remove: bool = False) -> Iterator[AnyInfo]:
         """Yield the runs of these ids in their order, in batches; with `remove`, after removing them."""
