@@ -18,7 +18,7 @@ from profkit.store import profiles
 from profkit.store.database import CONTENTS, MEASUREMENTS, RESOURCES, RUN_SCHEMA, RUNS, TRACES, TURNS
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.profiles import Kept
-from profkit.store.records import from_file, to_json
+from profkit.store.records import from_json, to_json
 
 Values = tuple[str | int | bytes | None, ...]
 """Values of a row, in the order of the table's columns."""
@@ -64,9 +64,9 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
         if not isinstance(document, str) or not document.isascii():  # SQLite accepts any type in any column
             raise ValueError("it is not ASCII text")
         if schema == MEASURED_SCHEMA:
-            return from_file(MeasuredInfo, json.loads(document))
+            return from_json(MeasuredInfo, json.loads(document))
         if schema == RUN_SCHEMA:
-            return from_file(RunInfo, json.loads(document))
+            return from_json(RunInfo, json.loads(document))
     except (ValueError, RecursionError) as error:
         fix = f"all other runs are intact; `profkit rm {run_id}` removes this one"
         raise DamagedFile(_place(run_id, "document"), str(error), fix=fix) from error
@@ -119,7 +119,7 @@ def _part(kind: type[_T], run_id: str, name: str, data: bytes | None) -> _T | No
     if data is None:
         return None
     try:
-        return from_file(kind, json.loads(zlib.decompress(data)))
+        return from_json(kind, json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, TypeError, RecursionError) as error:
         raise DamagedFile(_place(run_id, name), str(error)) from error
 
