@@ -143,7 +143,7 @@ def _summed(profile: Profile) -> pa.Table:
     """Return the sums of each value by stack and thread, with the times of the first and last sample."""
     import pyarrow as pa
 
-    columns = {
+    columns: dict[str, Iterable[int]] = {
         name: map(itemgetter(place), profile.samples) for place, name in enumerate(("stack", "thread"))
     }
     columns[_name(profile)] = map(itemgetter(2), profile.samples)
@@ -187,7 +187,8 @@ def _of_rows(profile: Profile, summed: pa.Table, frames: pa.StructArray) -> dict
     leaves = frames.take(pa.array([stack[-1] if stack else None for stack in stacks], pa.int32()))
     paths = frames.take(pa.array(list(chain.from_iterable(stacks)), pa.int32()))
     offsets = pa.array(list(accumulate(map(len, stacks), initial=0)), pa.int32())
-    pids, tids, names = ([thread[place] or None for thread in profile.threads] for place in range(3))
+    pids, tids = ([thread[place] or None for thread in profile.threads] for place in (0, 1))
+    names = [thread.name or None for thread in profile.threads]
     threads = summed["thread"].combine_chunks()
     return {
         "pid": pa.array(pids, pa.int64()).take(threads),
@@ -218,7 +219,8 @@ def _values(profile: Profile, summed: pa.Table) -> dict[str, pa.Array]:
 def _frames(profile: Profile) -> pa.StructArray:
     import pyarrow as pa
 
-    functions, files = (_texts([frame[place] or None for frame in profile.frames]) for place in range(2))
+    functions = _texts([frame.name or None for frame in profile.frames])
+    files = _texts([frame.file or None for frame in profile.frames])
     lines = pa.array([frame.line or None for frame in profile.frames], pa.int32())
     return pa.StructArray.from_arrays([functions, files, lines], _FRAME)
 
