@@ -24,6 +24,7 @@ class Unit(enum.Enum):
 SECONDS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 """Units of durations with their seconds, the largest first; the smallest, ns, is left out."""
 _BYTES = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+_SHORT_ID_DIGITS = 10
 _SPELLED = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
@@ -84,6 +85,11 @@ def short_repr(text: str, most: int = 60) -> str:
         head = (most - 1) // 2
         text = f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
     return ascii(text) if not text.isprintable() else repr(text)
+
+
+def short_id(run_id: str) -> str:
+    """Return the beginning of a run's id that people read and type; commands accept it in place of the id."""
+    return run_id[:_SHORT_ID_DIGITS]
 
 
 def _three_digits(value: float) -> str:

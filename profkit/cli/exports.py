@@ -47,7 +47,7 @@ def export_runs(
     if name == _TRACE and (trace := _trace_file(runs[0])) is not None:
         _write(trace, file)
         return
-    profile = None if name == WHOLE else _profile(runs[0], native_functions=native_functions)
+    profile = None if name == WHOLE else profile_of(runs[0], native_functions=native_functions)
     if profile is not None and isinstance(run := runs[0], Run) and (value is not None or name != _ALL_VALUES):
         profile = run_with_value(run, value).profile or profile
     data = _whole(runs) if profile is None else _encoded(runs[0], profile, name)
@@ -93,13 +93,8 @@ def _endings(name: str) -> Iterable[str]:
 
 def refuse_terminal(name: str, file: Path | None) -> None:
     """Raise UsageError for a binary format on a terminal."""
-    if (
-        file is None
-        and name != WHOLE
-        and FORMATS[name].binary
-        and sys.stdout is not None
-        and sys.stdout.isatty()
-    ):
+    is_text = name == WHOLE or (name in FORMATS and not FORMATS[name].binary)
+    if not is_text and file is None and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError(
             f"{name} is a binary format, and stdout is a terminal", "name a file with -o, or write to a pipe"
         )
@@ -128,7 +123,7 @@ def has_python_functions(run: AnyRun) -> bool:
     return counts is not None and counts.python is not None and bool(counts.python.functions)
 
 
-def _profile(run: AnyRun, *, native_functions: bool) -> Profile:
+def profile_of(run: AnyRun, *, native_functions: bool = False) -> Profile:
     """Return the samples of a run, or its counted instructions; raises UsageError if it has neither."""
     from profkit.model.measurement import MeasuredRun
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 import select
 import stat
@@ -27,7 +26,7 @@ from profkit.formats.unsupported import recognize
 from profkit.model.measurement import AnyRun
 from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.model.run import Imported, Run, RunInfo
+from profkit.model.run import Imported, Run, RunInfo, derived_id
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
 from profkit.units import Unit
 
@@ -243,12 +242,10 @@ def _imported(file: FileContent, read: ReadProfile) -> Imported:
 
 
 def _id(name: str, content: bytes, value: str) -> str:
-    """Return ten hexadecimal digits, as in all ids of runs; `value` is empty for a file's default."""
+    """Return the id of a file's run; `value` is empty for a file's default."""
     # A format's name has no line feed.
     named = f"{name}\n{value}" if value else name
-    return hashlib.blake2b(
-        named.encode("utf-8", "surrogateescape") + b"\0" + content, digest_size=5
-    ).hexdigest()
+    return derived_id(named.encode("utf-8", "surrogateescape") + b"\0" + content)
 
 
 def _stem(name: str, known: Format) -> str:

@@ -14,6 +14,7 @@ from profkit.model.region import MEMRAY
 from profkit.model.run import RunInfo
 from profkit.render.escape import short
 from profkit.render.formatting import count
+from profkit.units import short_id
 
 _NAMED = 3
 
@@ -44,7 +45,7 @@ class JobRuns:
         if labels:
             named = ", ".join(short(label) for label in labels[:_NAMED])
             more = f" and {count(len(labels) - _NAMED, 'more')}" if len(labels) > _NAMED else ""
-            shown = self.others[0].id
+            shown = short_id(self.others[0].id)
             say(
                 "note", f"the job also has runs of {named}{more}; `profkit report --job {shown}` shows others"
             )

@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, str] = {
     "list": "List runs, newest first.",
     "export": "Write a run in a format that other tools read.",
     "import": "Store profiles of other tools, and exported runs.",
-    "push": "Send finished sessions and measured runs elsewhere.",
+    "push": "Send finished sessions and runs elsewhere.",
     "rm": "Remove runs permanently.",
     "gc": "Remove old runs permanently, and list them.",
     "store": "Make the store or upgrade it.",

@@ -18,6 +18,7 @@ from profkit.errors import UsageError
 from profkit.render.escape import visible
 from profkit.render.options import PIPE, ReportOptions, terminal_of
 from profkit.render.registry import COMPILATIONS, FORMAT_OF_SUFFIX, IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
+from profkit.units import short_id
 
 if TYPE_CHECKING:
     from profkit.cli.workspace import Workspace
@@ -163,6 +164,6 @@ def refuse_stacks(output: Output, mode: str) -> None:
 def mention_others(others: Sequence[RunInfo]) -> None:
     """Say which other programs a command has started."""
     if others:
-        named = [f"{info.label} (run {info.id})" for info in others[:_NAMED]]
+        named = [f"{info.label} (run {short_id(info.id)})" for info in others[:_NAMED]]
         named += [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
         say("note", f"also profiled: {', '.join(named)}; `profkit report ID` shows one of them")

@@ -16,6 +16,7 @@ from profkit.cli.output import STDOUT, deliver, say, terminal, write, write_part
 from profkit.errors import UsageError
 from profkit.render.options import PIPE, Terminal
 from profkit.render.registry import FORMAT_OF_SUFFIX
+from profkit.units import short_id
 
 if TYPE_CHECKING:
     from profkit.model.measurement import AnyInfo
@@ -34,7 +35,7 @@ def name_of(infos: Sequence[AnyInfo]) -> str:
     first = infos[0]
     labels = {info.label for info in infos}
     label = first.label if len(labels) == 1 else f"{len(infos)} orders"
-    identity = first.batch if isinstance(first, MeasuredInfo) and len(infos) > 1 else first.id
+    identity = first.batch if isinstance(first, MeasuredInfo) and len(infos) > 1 else short_id(first.id)
     return "-".join(filter(None, (_slug(label), _slug(identity))))
 
 

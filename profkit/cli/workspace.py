@@ -226,12 +226,12 @@ def nothing_recorded(config: Config) -> bool:
 
 def is_spool_empty(config: Config) -> bool:
     """Return whether the spool has neither sessions nor measured runs."""
-    from profkit.store.measured import measured_names
+    from profkit.store.measured import run_names
     from profkit.store.packs import pack_names
     from profkit.store.spool import in_spool, session_names
 
     def is_empty(spool: OwnedFolder) -> bool:
-        return not (session_names(spool) or measured_names(spool) or pack_names(spool))
+        return not (session_names(spool) or run_names(spool) or pack_names(spool))
 
     return in_spool(config.spool, config.owner, is_empty, True)
 

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile
-from profkit.model.measurement import AnyInfo, MeasuredRun
+from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
 from profkit.store.files import OwnedFolder
-from profkit.store.measured import measured_names, read_measured, unfinished_names
+from profkit.store.measured import SENT_SUFFIX, read_measured, run_names, unfinished_names
 from profkit.store.packs import is_session_file, pack_names, unpack
+from profkit.store.records import LARGEST_BYTES
 from profkit.store.spool import MANIFEST, early_names, in_spool, session_names
 from profkit.store.spool_files import RESERVE, read_ending
 
 if TYPE_CHECKING:
     from profkit.ingest.read import FolderRuns
+    from profkit.store.known import IdTaken
     from profkit.store.runs import Store
 
 _YOUNG_S = 60.0
 """Age below which an unfinished file, or a folder without a readable manifest, may still be written."""
-_AT_ONCE = 16
+AT_ONCE = 16
 """Maximum number of sessions or measured runs that are put into the store together, which limits memory."""
-_SAMPLES_AT_ONCE = 50_000
+SAMPLES_AT_ONCE = 50_000
 """Number of samples after which no other session is put into the store together with these."""
 
 
@@ -112,10 +115,37 @@ def _ingest_folders(
             yield from _read_batch(spool, names, clock, opened, batch)
             if not batch:
                 return
-            yield IngestReport(added=store.add([run for _, contents in batch for run in contents.runs]))
+            added, refused = add_each(store, {folder.path.name: contents.runs for folder, contents in batch})
+            yield IngestReport(added, damaged=_set_all_aside(spool, refused))
             for folder, contents in batch:
                 with suppress(FileNotFoundError):  # removed by a process that ignores the lock
-                    yield IngestReport(damaged=_clear(spool, folder, contents))
+                    if folder.path.name not in refused:
+                        yield IngestReport(damaged=_clear(spool, folder, contents))
+
+
+def add_each(
+    store: Store, given: Mapping[str, Sequence[AnyRun]]
+) -> tuple[tuple[AnyInfo, ...], dict[str, IdTaken]]:
+    """Store the runs in these files; return the new ones, and the files whose runs have ids of others."""
+    from profkit.store.known import IdTaken
+
+    refused: dict[str, IdTaken] = {}
+    while True:
+        left = {name: runs for name, runs in given.items() if name not in refused}
+        try:
+            return store.add(chain.from_iterable(left.values())), refused
+        except IdTaken as taken:
+            with_id = (
+                name for name, runs in left.items() if any(run.info.id == taken.run_id for run in runs)
+            )
+            refused |= dict.fromkeys(with_id, taken)
+
+
+def _set_all_aside(spool: OwnedFolder, refused: Mapping[str, IdTaken]) -> tuple[DamagedFile, ...]:
+    return tuple(
+        _set_aside(spool, DamagedFile(spool.path / name, taken.detail), name)
+        for name, taken in refused.items()
+    )
 
 
 def _read_batch(
@@ -142,7 +172,7 @@ def _read_batch(
                 opened.push(stays_open.pop_all())
             batch.append((folder, found))
             samples += sum(run.info.samples for run in found.runs)
-        if len(batch) >= _AT_ONCE or samples >= _SAMPLES_AT_ONCE:
+        if len(batch) >= AT_ONCE or samples >= SAMPLES_AT_ONCE:
             return
 
 
@@ -222,25 +252,32 @@ def _clear(spool: OwnedFolder, folder: OwnedFolder, contents: FolderRuns) -> tup
 
 
 def _ingest_measured(spool: OwnedFolder, store: Store) -> Iterator[IngestReport]:
-    names = measured_names(spool)
-    for start in range(0, len(names), _AT_ONCE):
-        yield _ingest_files(spool, names[start : start + _AT_ONCE], store)
+    names = run_names(spool)
+    for start in range(0, len(names), AT_ONCE):
+        yield _ingest_files(spool, names[start : start + AT_ONCE], store)
 
 
 def _ingest_files(spool: OwnedFolder, names: Sequence[str], store: Store) -> IngestReport:
-    runs: dict[str, MeasuredRun] = {}
+    runs: dict[str, tuple[AnyRun, ...]] = {}
     damages = []
     for name in names:
         try:
-            runs[name] = read_measured(spool, name)
+            runs[name] = _runs_in(spool, name)
         except DamagedFile as damage:
             damages.append(damage)
-    added = store.add(runs.values())
-    for name in runs:
+    added, refused = add_each(store, runs)
+    for name in runs.keys() - refused.keys():
         os.unlink(name, dir_fd=spool.descriptor)
-    return IngestReport(
-        added=added, damaged=tuple(_set_aside(spool, damage, damage.path.name) for damage in damages)
-    )
+    damaged = (_set_aside(spool, damage, damage.path.name) for damage in damages)
+    return IngestReport(added=added, damaged=(*damaged, *_set_all_aside(spool, refused)))
+
+
+def _runs_in(spool: OwnedFolder, name: str) -> tuple[AnyRun, ...]:
+    if not name.endswith(SENT_SUFFIX):
+        return (read_measured(spool, name),)
+    from profkit.store.run_files import decode_runs
+
+    return decode_runs(spool.read(name, LARGEST_BYTES), spool.path / name)
 
 
 def _clear_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import DamagedFile
+from profkit.errors import DamagedFile, ProfkitError
 from profkit.ingest.keep import may_be_written
 from profkit.ingest.read import read_runs_in
 from profkit.ingest.servers.profile_server import ProfileServer, RunsRefused
@@ -29,7 +29,7 @@ from profkit.store.clearing import (
     set_aside_in,
 )
 from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_spool
-from profkit.store.measured import measured_names
+from profkit.store.measured import run_names
 from profkit.store.packs import (
     ARRIVING,
     ended,
@@ -53,12 +53,12 @@ class PushReport:
     """Result of sending what is in a spool."""
 
     sent: int = 0
-    """Number of sessions and measured runs that are in the other place now, and no longer here."""
+    """Number of sessions and runs that are in the other place now."""
     known: int = 0
     """Number of those that were there already."""
     recording: int = 0
     """Number of sessions that may still be written; they stay."""
-    damaged: tuple[DamagedFile, ...] = ()
+    damaged: tuple[ProfkitError, ...] = ()
     """What was not sent, and why."""
     unsuitable: int = 0
     """Number of sessions and measured runs that stay, as they have no samples of time, which servers want."""
@@ -76,7 +76,7 @@ def push(
     """
 
     def send_all(opened: OwnedFolder) -> PushReport:
-        return _sum([_alone(opened, send) for send in _sends(opened, place, clock)])
+        return sum_of([_alone(opened, send) for send in _sends(opened, place, clock)])
 
     return in_spool(spool, owner, send_all, PushReport())
 
@@ -105,15 +105,16 @@ def _sends(
             yield partial(_send_profiles, spool, name, newest, place, clock)
         for name in pack_names(spool):
             yield partial(_send_pack, spool, name, place, clock)
-        yield lambda: PushReport(unsuitable=len(measured_names(spool)))
+        yield lambda: PushReport(unsuitable=len(run_names(spool)))
         return
     for name in names:
         yield partial(_send_session, spool, name, newest, place, clock)
-    for name in (*pack_names(spool), *measured_names(spool)):
+    for name in (*pack_names(spool), *run_names(spool)):
         yield partial(_send_file, spool, name, place)
 
 
-def _sum(reports: Sequence[PushReport]) -> PushReport:
+def sum_of(reports: Sequence[PushReport]) -> PushReport:
+    """Return the sums of reports."""
     return PushReport(
         sent=sum(report.sent for report in reports),
         known=sum(report.known for report in reports),
@@ -149,7 +150,7 @@ def _send_profiles(
         if read_manifest_in(folder).plan.sampler == MEMRAY:
             return PushReport(unsuitable=1)
         contents = read_runs_in(folder)
-        runs = tuple(filter(_has_time, contents.runs))
+        runs = tuple(filter(has_time, contents.runs))
         if not runs:
             return PushReport(unsuitable=1, damaged=contents.damaged)
         for refusal in filter(None, map(folder.refusal, folder.names())):
@@ -162,7 +163,8 @@ def _send_profiles(
     return PushReport(1, damaged=(*aside, *refused))
 
 
-def _has_time(run: Run) -> bool:
+def has_time(run: Run) -> bool:
+    """Return whether a run has samples of time, which servers of profiles want."""
     profile = run.profile
     return profile is not None and profile.unit.is_time and bool(profile.samples)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from profkit.ingest.segments import (
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.region import MEMRAY, Region, RegionKind
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import Run, RunInfo, derived_id
 from profkit.model.session import CallDelta, Manifest, ResourcePoint, SessionState
 from profkit.model.trace import Trace
 from profkit.samplers.base import Sampler
@@ -163,8 +162,8 @@ def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live:
 
 
 def run_id(session: str, region_id: str) -> str:
-    """Return the run's id, ten hexadecimal digits; it is the same every time its folder is read."""
-    return hashlib.blake2b(f"{session}\0{region_id}".encode(), digest_size=5).hexdigest()
+    """Return the run's id; it is the same every time its folder is read."""
+    return derived_id(f"{session}\0{region_id}".encode())
 
 
 @dataclass(frozen=True, slots=True)

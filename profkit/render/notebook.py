@@ -22,7 +22,7 @@ from profkit.render.html.samples import thinned
 from profkit.render.registry import MEASURED_COMPARISON
 from profkit.transforms.simplify import prune
 from profkit.transforms.trees import sum_samples
-from profkit.units import format_duration
+from profkit.units import format_duration, short_id
 
 MIN_SHARE = 0.005
 _MAX_STACKS, _MAX_SAMPLES, _MAX_POINTS = 2_000, 20_000, 300
@@ -66,11 +66,11 @@ def notebook_text(shown: object) -> str:
     if isinstance(shown, Run):
         info = shown.info
         return visible(
-            f"<run {info.id} of {info.label}: {count(info.calls, 'call')}, {format_duration(info.wall_s)}, "
-            f"{count(info.samples, 'sample')}>"
+            f"<run {short_id(info.id)} of {info.label}: {count(info.calls, 'call')}, "
+            f"{format_duration(info.wall_s)}, {count(info.samples, 'sample')}>"
         )
     if isinstance(shown, MeasuredRun):
-        return visible(f"<run {shown.info.id} of {shown.measurement or shown.info.label}>")
+        return visible(f"<run {short_id(shown.info.id)} of {shown.measurement or shown.info.label}>")
     if isinstance(shown, SampledComparison | MeasuredComparison):
         return visible(f"<comparison of {_sides(shown)}>")
     return visible(f"<{shown}>")
@@ -93,7 +93,7 @@ def _small(run: Run) -> tuple[Run, list[str]]:
             profile = prune(profile, MIN_SHARE)
             notes.append(
                 f"Calls with less than {percent(MIN_SHARE, 1000)} of the samples are combined here. "
-                f"`profkit report {run.info.id} --html` shows all."
+                f"`profkit report {short_id(run.info.id)} --html` shows all."
             )
         if len(profile.samples) > _MAX_SAMPLES:
             profile = sum_samples(profile)

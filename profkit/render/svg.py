@@ -14,6 +14,7 @@ from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Term
 from profkit.render.views.header import why_no_samples
 from profkit.render.views.sampled import Report, build_report
 from profkit.render.views.summary import summary
+from profkit.units import short_id
 
 _WIDTH, _ROW, _MARGIN, _HEAD = 1200, 18, 10, 52
 """Sizes in pixels: of the picture, a row, the margins, and the title above the rows."""
@@ -67,7 +68,9 @@ def sampled_svg(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _termina
 
 
 def _identity(run: Run) -> str:
-    return f"run {run.info.id}" if run.merged is None else f"{count(len(run.merged.infos), 'run')}, merged"
+    if run.merged is None:
+        return f"run {short_id(run.info.id)}"
+    return f"{count(len(run.merged.infos), 'run')}, merged"
 
 
 def _about(report: Report) -> str:

@@ -24,6 +24,7 @@ TRACES = "profkit_traces"
 TURNS = "profkit_turns"
 REMOVED = "profkit_removed"
 CONTENTS = "profkit_contents"
+SENT = "profkit_sent"
 PARTS = (PROFILES, RESOURCES, MEASUREMENTS, TRACES, TURNS)
 """Tables with at most one row per run, named by its column `run`."""
 
@@ -125,6 +126,17 @@ MIGRATIONS = (
         (
             f"ALTER TABLE {RUNS} ADD COLUMN job TEXT NOT NULL DEFAULT ''",
             f"CREATE INDEX ix_{RUNS}_job ON {RUNS} (job, started_ns) WHERE job <> ''",
+        ),
+    ),
+    # The places to which the runs of a file were sent. A run that is replaced by a fuller one is sent again.
+    Migration(
+        "006 sent",
+        (),
+        in_file=(
+            f"CREATE TABLE {SENT} (run TEXT NOT NULL, place TEXT NOT NULL, PRIMARY KEY (run, place)) "
+            "WITHOUT ROWID",
+            f"CREATE TRIGGER {SENT}_removed AFTER DELETE ON {RUNS} FOR EACH ROW "
+            f"BEGIN DELETE FROM {SENT} WHERE run = OLD.id; END",
         ),
     ),
 )

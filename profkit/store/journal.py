@@ -15,7 +15,7 @@ from profkit.errors import DamagedFile
 from profkit.process.guard import reraise_signal_error
 from profkit.regular_files import open_own
 from profkit.store.files import OwnedFolder, open_spool
-from profkit.store.records import from_file, load_json, to_json
+from profkit.store.records import from_json, load_json, to_json
 
 LARGEST_BYTES = 2**30
 """Size of the largest journal that is read."""
@@ -60,7 +60,7 @@ class Lines(Generic[_T]):
                 self.torn = True
                 return
             try:
-                record = from_file(self._kind, load_json(line))
+                record = from_json(self._kind, load_json(line))
             except (ValueError, RecursionError) as error:
                 self._problem = self._problem or f"line {number}: {error}"
                 self.unreadable += 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from profkit.store.connections import Connection, Row, Value
-from profkit.store.database import RUNS
-from profkit.store.rows import searchable
+from profkit.store.database import RUNS, SENT
+from profkit.store.rows import earlier_id, searchable
 
 MOST_AT_ONCE = 500
 """Maximum number of runs in a page, and of ids in a statement, since databases limit its parameters."""
@@ -71,7 +72,8 @@ def matching(connection: Connection, wanted: str | None) -> list[Row]:
     for column in ("id", "label"):
         if exact := rows_where(connection, f"{column} = ?", text, limit=1):
             return exact
-    return rows_where(connection, *_beginning(connection, text), limit=SHOWN)
+    found = rows_where(connection, *_beginning(connection, text), limit=SHOWN)
+    return found or rows_where(connection, "id = ?", earlier_id(text), limit=1)
 
 
 def ids_beginning(connection: Connection, text: str, limit: int) -> list[str]:
@@ -98,6 +100,19 @@ def job_names(connection: Connection, beginning: str, limit: int | None) -> list
         f"GROUP BY job ORDER BY max(started_ns) DESC, job{at_most}"
     )
     return [job for (job,) in connection.execute(query, f"{text}%")]
+
+
+def unsent_ids(connection: Connection, place: str, host: str) -> list[str]:
+    """Return the ids of runs in a file that were not sent to a place yet, oldest first.
+
+    Most are of the host: only its name is searched in the documents, which is fast.
+    """
+    query = (
+        f"SELECT id FROM {RUNS} WHERE instr(document, ?) > 0 "
+        f"AND NOT EXISTS (SELECT 1 FROM {SENT} WHERE run = id AND place = ?) ORDER BY started_ns, id"
+    )
+    found = connection.execute(query, f'"host": {json.dumps(host)}', searchable(place))
+    return [run_id for (run_id,) in found]
 
 
 def latest_labels(connection: Connection) -> tuple[str, ...]:

@@ -1,4 +1,8 @@
-"""Measured runs in the spool: one file each, `SPOOL/ID.measured.json`, written atomically."""
+"""Runs in the spool: one file each, written atomically.
+
+A measured run is `SPOOL/ID.measured.json`; one that another store has sent is `SPOOL/ID.runs.json`, which
+`run_files` reads and writes.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,8 @@ from profkit.store.records import (
 SCHEMA = "profkit.measured/1"
 """Schema of a measured run, in the spool and in the store."""
 
-
 _SUFFIX = ".measured.json"
+SENT_SUFFIX = ".runs.json"
 
 
 def keep_measured(spool: Path, run: MeasuredRun) -> Path:
@@ -31,14 +35,14 @@ def measured_files(spool: Path) -> tuple[Path, ...]:
     return tuple(sorted(spool.glob(f"*{_SUFFIX}")))
 
 
-def measured_names(spool: OwnedFolder) -> tuple[str, ...]:
-    """Return the names of the files of all measured runs in an open spool, sorted."""
-    return tuple(filter(is_measured_name, spool.names()))
+def run_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of the files of all measured and sent runs in an open spool, sorted."""
+    return tuple(filter(is_run_name, spool.names()))
 
 
-def is_measured_name(name: str) -> bool:
-    """Return whether this is the name of a measured run's file."""
-    return name.endswith(_SUFFIX)
+def is_run_name(name: str) -> bool:
+    """Return whether this is the name of the file of a measured or sent run."""
+    return name.endswith((_SUFFIX, SENT_SUFFIX))
 
 
 def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:

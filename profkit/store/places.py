@@ -11,7 +11,7 @@ from typing import BinaryIO, Protocol, cast
 
 from profkit.errors import ProfkitError, SpoolUnavailable
 from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_spool
-from profkit.store.measured import is_measured_name
+from profkit.store.measured import is_run_name
 from profkit.store.packs import ARRIVING, write_file
 from profkit.store.spool import PACKED
 from profkit.store.urls import hide_password
@@ -182,5 +182,5 @@ class RemotePlace:
 
 
 def is_sent_name(name: str) -> bool:
-    """Return whether this is the name of a pack or of a measured run."""
-    return name[:1] not in ("", ".") and (name.endswith(PACKED) or is_measured_name(name))
+    """Return whether this is the name of a pack or of a run's file."""
+    return name[:1] not in ("", ".") and (name.endswith(PACKED) or is_run_name(name))

@@ -7,9 +7,10 @@ import enum
 import json
 import math
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -20,7 +21,8 @@ from profkit.regular_files import own_folder
 from profkit.store.files import OwnedFolder
 
 _T = TypeVar("_T")
-_Reader = Callable[[object, str], object]
+_Reader = Callable[[object], object]
+_INT64 = 2**63
 
 
 def to_json(value: object) -> object:
@@ -42,134 +44,159 @@ def _names(kind: Hashable) -> tuple[str, ...]:
 
 
 def from_json(kind: type[_T], value: object) -> _T:
-    """Return the dataclass `kind` from its JSON form; raises ValueError that names the mismatch."""
-    return cast(_T, _reader(cast(Hashable, kind))(value, ""))
+    """Return the dataclass `kind` from its JSON form; raises ValueError that names the mismatch.
 
-
-def from_file(kind: type[_T], value: object) -> _T:
-    """Read a dataclass from a file's JSON value; raises ValueError also for impossible numbers.
-
-    Such numbers come from damage, and would only fail later, in the middle of a report.
+    Impossible numbers are refused, too: they come from damage, and would only fail later, in the middle of a
+    report.
     """
-    found = from_json(kind, value)
-    _check_numbers(found, "")
-    return found
+    try:
+        return cast(_T, _reader(cast(Hashable, kind))(value))
+    except _Mismatch as mismatch:
+        raise ValueError(f"{mismatch.where() or kind.__name__} {mismatch.problem}") from mismatch
 
 
-def _check_numbers(value: object, where: str) -> None:
-    if isinstance(value, int):
-        if not -(2**63) <= value < 2**63:
-            raise ValueError(f"{where} has more than 64 bits")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{where} is {value}")
-    elif isinstance(value, tuple):
-        for item in value:
-            _check_numbers(item, where)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        inside = f"{where}." if where else ""
-        for name in _readers(type(value)):
-            _check_numbers(getattr(value, name), f"{inside}{name}")
-        if isinstance(value, Histogram):
-            _check_buckets(value, where)
+class _Mismatch(ValueError):
+    """A value that is not what its hint says; readers prepend its place from the inside out."""
 
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path: list[str] = []
 
-def _check_buckets(histogram: Histogram, where: str) -> None:
-    for bucket, count in histogram.buckets:
-        if not 0 <= bucket <= LARGEST_BUCKET or count < 0:
-            raise ValueError(f"{where} has {count} durations in bucket {bucket}")
+    def where(self) -> str:
+        """Return the place, such as `many[0].pair`."""
+        return "".join(reversed(self.path)).removeprefix(".")
 
 
 @cache
 def _reader(hint: Hashable) -> _Reader:
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return lambda value, where: _dataclass(hint, value, where)
+        return _dataclass_reader(hint)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return lambda value, where: _enum(hint, value, where)
+        return _enum_reader(hint)
     if hint in (str, int, float, bool, NoneType):
-        return lambda value, where: _scalar(cast(type, hint), value, where)
+        return _scalar_reader(cast(type, hint))
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType) and len(arguments) == 2 and NoneType in arguments:
         read = _reader(arguments[arguments[0] is NoneType])
-        return lambda value, where: None if value is None else read(value, where)
+        return lambda value: None if value is None else read(value)
     if origin in (Union, UnionType) and set(arguments) <= {str, int, float}:
-        return lambda value, where: _one_of(cast("tuple[type, ...]", arguments), value, where)
+        return _union_reader({kind: _scalar_reader(kind) for kind in arguments})
     if origin is tuple:
         return _tuple_reader(arguments)
     raise TypeError(f"{hint!r} has no JSON form here")
 
 
 def _tuple_reader(arguments: tuple[Hashable, ...]) -> _Reader:
-    if arguments[-1] is Ellipsis:
-        read = _reader(arguments[0])
-        return lambda value, where: tuple(
-            [read(item, f"{where}[{n}]") for n, item in enumerate(_list(value, where))]
-        )
-    reads = [_reader(argument) for argument in arguments]
+    is_uniform = arguments[-1] is Ellipsis
+    reads = [_reader(argument) for argument in arguments if argument is not Ellipsis]
 
-    def read_all(value: object, where: str) -> object:
-        items = _list(value, where)
-        if len(items) != len(reads):
-            raise ValueError(f"{where} has {len(items)} items, not {len(reads)}")
-        return tuple(
-            [read(item, f"{where}[{n}]") for n, (read, item) in enumerate(zip(reads, items, strict=True))]
-        )
+    def read(value: object) -> object:
+        if not isinstance(value, list):
+            raise _Mismatch("is not a JSON array")
+        if not value and is_uniform:  # many are
+            return ()
+        if not is_uniform and len(value) != len(reads):
+            raise _Mismatch(f"has {len(value)} items, not {len(reads)}")
+        found: list[object] = []
+        try:
+            for read_item, item in zip(repeat(reads[0]) if is_uniform else reads, value, strict=False):
+                found.append(read_item(item))
+        except _Mismatch as mismatch:
+            mismatch.path.append(f"[{len(found)}]")
+            raise
+        return tuple(found)
 
-    return read_all
-
-
-@cache
-def _readers(kind: type) -> dict[str, _Reader]:
-    hints = get_type_hints(kind)
-    return {field.name: _reader(hints[field.name]) for field in dataclasses.fields(kind)}
+    return read
 
 
-def _dataclass(kind: type, value: object, where: str) -> object:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where or kind.__name__} is not a JSON object")
-    readers = _readers(kind)
-    missing, unknown = readers.keys() - value.keys() - _later(kind), value.keys() - readers.keys()
-    if missing or unknown:
-        problem = f"lacks {sorted(missing)}" if missing else f"has unknown {sorted(unknown)}"
-        raise ValueError(f"{where or kind.__name__} {problem}")
-    inside = f"{where}." if where else ""
-    return kind(**{name: readers[name](item, f"{inside}{name}") for name, item in value.items()})
+def _dataclass_reader(kind: type) -> _Reader:
+    # The hints are resolved when a value is read: a dataclass may refer to itself.
+    fields: dict[str, _Reader] = {}
+    later = frozenset(field.name for field in dataclasses.fields(kind) if field.metadata.get("later"))
+
+    def read(value: object) -> object:
+        if not isinstance(value, dict):
+            raise _Mismatch("is not a JSON object")
+        if not fields:
+            hints = get_type_hints(kind)
+            fields.update((field.name, _reader(hints[field.name])) for field in dataclasses.fields(kind))
+        if value.keys() != fields.keys():
+            _check_names(value.keys() - fields.keys(), fields.keys() - value.keys() - later)
+        name = ""
+        found: dict[str, object] = {}
+        try:
+            for name, item in value.items():
+                found[name] = fields[name](item)
+        except _Mismatch as mismatch:
+            mismatch.path.append(f".{name}")
+            raise
+        made: object = kind(**found)
+        if isinstance(made, Histogram):
+            _check_buckets(made)
+        return made
+
+    return read
 
 
-@cache
-def _later(kind: type) -> frozenset[str]:
-    """Return the fields that older documents lack, which have `metadata={"later": True}` and a default."""
-    return frozenset(field.name for field in dataclasses.fields(kind) if field.metadata.get("later"))
+def _check_names(unknown: Collection[str], missing: Collection[str]) -> None:
+    if unknown or missing:
+        raise _Mismatch(f"lacks {sorted(missing)}" if missing else f"has unknown {sorted(unknown)}")
 
 
-def _enum(kind: type[enum.Enum], value: object, where: str) -> object:
-    try:
-        return kind(value)
-    except ValueError as error:
-        raise ValueError(f"{where} is {value!r}, not one of {[member.value for member in kind]}") from error
+def _check_buckets(histogram: Histogram) -> None:
+    for bucket, count in histogram.buckets:
+        if not 0 <= bucket <= LARGEST_BUCKET or count < 0:
+            raise _Mismatch(f"has {count} durations in bucket {bucket}")
 
 
-def _one_of(kinds: tuple[type, ...], value: object, where: str) -> object:
-    if type(value) in kinds:
+def _enum_reader(kind: type[enum.Enum]) -> _Reader:
+    def read(value: object) -> object:
+        try:
+            return kind(value)
+        except ValueError as error:
+            raise _Mismatch(f"is {value!r}, not one of {[member.value for member in kind]}") from error
+
+    return read
+
+
+def _union_reader(readers: Mapping[type, _Reader]) -> _Reader:
+    def read(value: object) -> object:
+        if type(value) not in readers:
+            raise _Mismatch(f"is {value!r}, not one of {[kind.__name__ for kind in readers]}")
+        return readers[type(value)](value)
+
+    return read
+
+
+def _scalar_reader(kind: type) -> _Reader:
+    def read(value: object) -> object:
+        # JSON has one kind of number, and Python's True is an int.
+        if type(value) is not kind:
+            raise _Mismatch(f"is {value!r}, not of type {kind.__name__}")
         return value
-    raise ValueError(f"{where} is {value!r}, not one of {[kind.__name__ for kind in kinds]}")
+
+    return {int: _whole_number, float: _number}.get(kind, read)
 
 
-def _scalar(kind: type, value: object, where: str) -> object:
-    # JSON has one kind of number, and Python's True is an int.
-    if type(value) is kind:
-        return value
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+def _whole_number(value: object) -> object:
+    if type(value) is not int:
+        raise _Mismatch(f"is {value!r}, not of type int")
+    if not -_INT64 <= value < _INT64:
+        raise _Mismatch("has more than 64 bits")
+    return value
+
+
+def _number(value: object) -> object:
+    if type(value) is int:
         try:
             return float(value)
         except OverflowError as error:
-            raise ValueError(f"{where} is an integer of {value.bit_length()} bits") from error
-    raise ValueError(f"{where} is {value!r}, not of type {kind.__name__}")
-
-
-def _list(value: object, where: str) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError(f"{where} is not a JSON array")
+            raise _Mismatch(f"is an integer of {value.bit_length()} bits") from error
+    if type(value) is not float:
+        raise _Mismatch(f"is {value!r}, not of type float")
+    if not math.isfinite(value):
+        raise _Mismatch(f"is {value}")
     return value
 
 
@@ -179,7 +206,6 @@ LARGEST_BYTES = 2**30
 """Size of the largest document that is read, unless a caller passes less."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-_INT64 = 2**63
 
 
 def document_bytes(schema: str, value: object, indent: int | None = None) -> bytes:
@@ -234,7 +260,7 @@ def parse_document(data: bytes, schema: str, kind: type[_T]) -> _T:
         raise ValueError("it is not a JSON object")
     if (found := document.pop("schema", None)) != schema:
         raise ValueError(f"its schema is {found!r}, and this profkit reads {schema!r}")
-    return from_file(kind, document)
+    return from_json(kind, document)
 
 
 def load_json(data: bytes) -> object:

@@ -11,14 +11,14 @@ from typing import TypeVar
 from profkit.errors import DamagedFile
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, Measurement
 from profkit.model.profile import Profile
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import EARLIER_ID_DIGITS, ID_DIGITS, Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.model.trace import Trace
 from profkit.store import profiles
 from profkit.store.database import CONTENTS, MEASUREMENTS, RESOURCES, RUN_SCHEMA, RUNS, TRACES, TURNS
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.profiles import Kept
-from profkit.store.records import from_file, to_json
+from profkit.store.records import from_json, to_json
 
 Values = tuple[str | int | bytes | None, ...]
 """Values of a row, in the order of the table's columns."""
@@ -48,6 +48,11 @@ def rows_of(run: AnyRun) -> dict[str, Values]:
     return rows
 
 
+def earlier_id(text: str) -> str:
+    """Return the id that an earlier version gave the run of an id; the text itself if it is none."""
+    return text[:EARLIER_ID_DIGITS] if len(text) == ID_DIGITS else text
+
+
 def searchable(text: str) -> str:
     """Escape NUL and lone surrogates, so that any database can hold and compare the text."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
@@ -59,9 +64,9 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
         if not isinstance(document, str) or not document.isascii():  # SQLite accepts any type in any column
             raise ValueError("it is not ASCII text")
         if schema == MEASURED_SCHEMA:
-            return from_file(MeasuredInfo, json.loads(document))
+            return from_json(MeasuredInfo, json.loads(document))
         if schema == RUN_SCHEMA:
-            return from_file(RunInfo, json.loads(document))
+            return from_json(RunInfo, json.loads(document))
     except (ValueError, RecursionError) as error:
         fix = f"all other runs are intact; `profkit rm {run_id}` removes this one"
         raise DamagedFile(_place(run_id, "document"), str(error), fix=fix) from error
@@ -114,7 +119,7 @@ def _part(kind: type[_T], run_id: str, name: str, data: bytes | None) -> _T | No
     if data is None:
         return None
     try:
-        return from_file(kind, json.loads(zlib.decompress(data)))
+        return from_json(kind, json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, TypeError, RecursionError) as error:
         raise DamagedFile(_place(run_id, name), str(error)) from error
 

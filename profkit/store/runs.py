@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
@@ -12,7 +11,6 @@ from typing import Self
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, unsealed
-from profkit.model.notes import NoteCode
 from profkit.model.run import RunInfo
 from profkit.store.connections import Connection, Database, Row
 from profkit.store.database import (
@@ -23,10 +21,12 @@ from profkit.store.database import (
     REMOVED,
     RESOURCES,
     RUNS,
+    SENT,
     TRACES,
     TURNS,
     open_database,
 )
+from profkit.store.known import by_id, fuller, unknown
 from profkit.store.lookups import (
     MOST_AT_ONCE,
     SHOWN,
@@ -42,9 +42,10 @@ from profkit.store.lookups import (
     places,
     present,
     rows_where,
+    unsent_ids,
 )
 from profkit.store.profiles import Kept
-from profkit.store.rows import RUN_COLUMNS, Values, info_of, rows_of, run_of, searchable
+from profkit.store.rows import RUN_COLUMNS, Values, earlier_id, info_of, rows_of, run_of, searchable
 
 _INSERTS = {
     RUNS: f"INSERT INTO {RUNS} ({', '.join(RUN_COLUMNS)}) VALUES {places(RUN_COLUMNS)} "
@@ -98,30 +99,31 @@ class Store:
         """Add all runs or none, and return the new ones.
 
         Known runs are skipped, unless these have more of them, as after a part of a folder was copied; these
-        are replaced afterwards. So are removed ones, unless `again`.
+        are replaced afterwards. So are removed ones, unless `again`. Raises IdTaken.
         """
-        given = {run.info.id: self._keepable(run) for run in runs}
+        given = by_id(map(self._keepable, runs))
         with self._database.reading() as connection:
-            new = [*_unknown(connection, given, again), *_fuller(connection, given)]
+            new = [*unknown(connection, given, again), *fuller(connection, given)]
         if not new:
             return ()
         self._database.check_file()
         # Encoding is slow, and others may write meanwhile.
         rows = {run_id: rows_of(given[run_id]) for run_id in new}
         with self._database.adding() as connection:
-            added = _insert(connection, {one: rows[one] for one in _unknown(connection, new, again)})
+            still = unknown(connection, {one: given[one] for one in new}, again)
+            added = _insert(connection, {one: rows[one] for one in still})
             for batch in batches(added if again else ()):
                 connection.execute(f"DELETE FROM {REMOVED} WHERE run IN {places(batch)}", *batch)
-            fuller = _fuller(connection, {one: given[one] for one in new if one not in added})
-        if fuller:
-            added |= self._replace(fuller, given, rows)
+            in_part = fuller(connection, {one: given[one] for one in new if one not in added})
+        if in_part:
+            added |= self._replace(in_part, given, rows)
         return tuple(run.info for run_id, run in given.items() if run_id in added)
 
     def _replace(
-        self, fuller: Iterable[str], given: Mapping[str, AnyRun], rows: Mapping[str, dict[str, Values]]
+        self, in_part: Iterable[str], given: Mapping[str, AnyRun], rows: Mapping[str, dict[str, Values]]
     ) -> set[str]:
         with self._database.writing() as connection:
-            still = _fuller(connection, {run_id: given[run_id] for run_id in fuller})
+            still = fuller(connection, {run_id: given[run_id] for run_id in in_part})
             _delete(connection, still)
             return _insert(connection, {run_id: rows[run_id] for run_id in still})
 
@@ -238,6 +240,22 @@ class Store:
         with self._database.reading() as connection:
             return count_expired(connection, before_ns, keep)
 
+    def unsent(self, place: str, host: str) -> tuple[str, ...]:
+        """Return the ids of runs that `note_sent` has not noted for a place, oldest first.
+
+        Most are of the host. A server has no such notes, and none of its runs is returned.
+        """
+        if self._database.is_shared:
+            return ()
+        with self._database.reading() as connection:
+            return tuple(unsent_ids(connection, place, host))
+
+    def note_sent(self, run_ids: Iterable[str], place: str) -> None:
+        """Note that runs were sent to a place."""
+        rows = [(searchable(run_id), searchable(place)) for run_id in run_ids]
+        with self._database.writing() as connection:
+            connection.execute_many(f"INSERT INTO {SENT} VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
+
     def infos(self, run_ids: Iterable[str], *, remove: bool = False) -> Iterator[AnyInfo]:
         """Yield the runs of these ids in their order, in batches; with `remove`, after removing them."""
         for batch in batches(run_ids):
@@ -288,41 +306,6 @@ def _first(rows: Sequence[Row]) -> bytes | None:
     return rows[0][0] if rows else None
 
 
-def _unknown(connection: Connection, run_ids: Collection[str], again: bool) -> list[str]:
-    """Return, in order, the ids that are not stored and, unless `again`, not removed."""
-    known = present(connection, RUNS, "id", run_ids)
-    if not again:
-        known |= present(connection, REMOVED, "run", run_ids)
-    return [run_id for run_id in run_ids if run_id not in known]
-
-
-def _fuller(connection: Connection, given: Mapping[str, AnyRun]) -> list[str]:
-    """Return the ids of stored runs of which these have more."""
-    sampled = {run_id: run.info for run_id, run in given.items() if isinstance(run.info, RunInfo)}
-    found: list[str] = []
-    for batch in batches(sampled):
-        for row in rows_where(connection, f"id IN {places(batch)}", *batch):
-            with suppress(DamagedFile):
-                stored = _info(row)
-                if isinstance(stored, RunInfo) and _has_more(sampled[stored.id], stored):
-                    found.append(stored.id)
-    return found
-
-
-def _has_more(one: RunInfo, other: RunInfo) -> bool:
-    """Return whether more of a run was recorded, or has arrived; each of these only grows meanwhile."""
-    first, second = (
-        (
-            info.last_ns,
-            info.calls,
-            info.samples,
-            -sum(note.code is NoteCode.FILE_UNREADABLE for note in info.notes),
-        )
-        for info in (one, other)
-    )
-    return first != second and all(a >= b for a, b in zip(first, second, strict=True))
-
-
 def _remove(connection: Connection, run_ids: Iterable[str]) -> None:
     """Delete stored runs, and note that they were removed."""
     removed = sorted(run_ids)
@@ -349,7 +332,7 @@ def _insert(connection: Connection, rows: Mapping[str, dict[str, Values]]) -> se
     return set(added)
 
 
-_BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
+_BY_ID, _BY_LABEL, _BY_PREFIX, _BY_EARLIER_ID = range(4)
 """How well a run matches, best first."""
 
 
@@ -377,4 +360,6 @@ def _rank(info: AnyInfo, wanted: str | None) -> int | None:
     if searchable(info.label) == text:
         return _BY_LABEL
     # Ignore case, as LIKE does in SQLite.
-    return _BY_PREFIX if run_id.lower().startswith(text.lower()) else None
+    if run_id.lower().startswith(text.lower()):
+        return _BY_PREFIX
+    return _BY_EARLIER_ID if run_id == earlier_id(text) else None

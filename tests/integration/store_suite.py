@@ -16,10 +16,11 @@ from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailabl
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
-from profkit.model.run import Run
+from profkit.model.run import Run, derived_id
 from profkit.model.session import Member
 from profkit.store import database
 from profkit.store.database import CONTENTS, MEASUREMENTS, MIGRATIONS, RESOURCES, RUNS
+from profkit.store.known import IdTaken
 from profkit.store.rows import rows_of, searchable
 from profkit.store.runs import Store, open_store
 from tests.support.example_measured_runs import failed_run, measured_run
@@ -45,6 +46,8 @@ TABLES = {
     "profkit_removed": RUN,
 }  # fmt: skip
 """Columns of each table, and their types."""
+SENT = {**RUN, "place": "TEXT"}
+"""Columns of the table that only files have."""
 INDEXED = {
     ("session",), ("label", "started_ns", "id"), ("started_ns", "id"), ("profile",), ("job", "started_ns"),
 }  # fmt: skip
@@ -113,6 +116,27 @@ class StoreSuite:
         assert store.load(run.info.id) == run
         store.remove([run.info.id])
         assert store.add([run]) == (), "it was removed"
+
+    def test_a_run_with_the_id_of_another_is_refused(self, store: Store, made: Made) -> None:
+        first, other = made("a1", "train", 100, "s1"), made("a1", "eval", 100, "s2")
+        with pytest.raises(IdTaken, match=r"\(eval of s2\) has the id of another one, train of s1; .* rm a1"):
+            store.add([first, other])
+        store.add([first])
+        with pytest.raises(IdTaken):
+            store.add([made("b1"), other])
+        assert ids(store.runs()) == ["a1"], "all or none"
+
+    def test_a_run_that_an_earlier_version_has_stored_is_known(self, store: Store, made: Made) -> None:
+        run_id = derived_id(b"train")
+        earlier, again = made(run_id[:10]), made(run_id)
+        store.add([earlier])
+        assert store.add([again]) == ()
+        assert store.find(run_id) == store.find(run_id[:4]) == earlier.info
+        other = made(run_id, "eval", 100, "s2")
+        assert store.add([other]) == (other.info,)
+        assert store.find(run_id) == other.info
+        assert store.find(run_id[:10]) == earlier.info
+        assert store.find(run_id[:11]) == other.info
 
     def test_a_run_without_samples_or_resources_comes_back(self, store: Store) -> None:
         run = Run(INFO)
@@ -385,19 +409,21 @@ class StoreSuite:
         engine = create_engine(url)
         found = inspect(engine)
         blob = "BLOB" if url.startswith("sqlite") else "BYTEA"
-        assert set(found.get_table_names()) == set(TABLES)
-        for table, wanted in TABLES.items():
+        tables = TABLES if blob == "BYTEA" else {**TABLES, "profkit_sent": SENT}
+        assert set(found.get_table_names()) == set(tables)
+        for table, wanted in tables.items():
             columns = found.get_columns(table)
             nullable = [column["name"] for column in columns if column["nullable"]]
             assert nullable == (["profile"] if table == "profkit_runs" else [])
             types = {column["name"]: column["type"].compile(engine.dialect) for column in columns}
             assert types == {name: blob if kind == "BLOB" else kind for name, kind in wanted.items()}
-            assert found.get_pk_constraint(table)["constrained_columns"] == [columns[0]["name"]]
+            key = [column["name"] for column in columns[: 2 if wanted is SENT else 1]]
+            assert found.get_pk_constraint(table)["constrained_columns"] == key
             indexed = {tuple(index["column_names"]) for index in found.get_indexes(table)}
             prefixes = {("id",)} if blob == "BYTEA" else set()
             assert indexed == (INDEXED | prefixes if table == "profkit_runs" else set())
             keys = [key["referred_table"] for key in found.get_foreign_keys(table)]
-            of_runs = "run" in wanted and len(wanted) > 1
+            of_runs = "run" in wanted and len(wanted) > 1 and wanted is not SENT
             assert keys == (["profkit_runs"] if of_runs else ["profkit_contents"] * ("profile" in wanted))
         engine.dispose()
 

@@ -34,6 +34,7 @@ from profkit.process.signals import interrupted_by_termination
 from profkit.render.escape import visible
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON, MEMORY_COMPARISON, SAMPLED_COMPARISON
+from profkit.units import short_id
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions
@@ -216,7 +217,7 @@ def _workspace(
             )
         compared = compare_sides(a, b, shown.value)
         text = _rendered(compared, showing.format, shown, showing.terminal())
-        showing.show(text, f"comparison-{a.runs[0].info.id}-{b.runs[0].info.id}")
+        showing.show(text, f"comparison-{short_id(a.runs[0].info.id)}-{short_id(b.runs[0].info.id)}")
 
 
 def _rendered(compared: Comparison, format: str, options: ReportOptions, terminal: Terminal) -> str:
@@ -254,7 +255,7 @@ def _measured(
         refuse_language(how.options)
         comparison = compare_commits(git, sides[0], how)
     first = comparison.orders[0]
-    name = f"comparison-{first.a[0].info.id}-{first.b[0].info.id}"
+    name = f"comparison-{short_id(first.a[0].info.id)}-{short_id(first.b[0].info.id)}"
     text = MEASURED_COMPARISON.renderer(showing.format)(comparison, shown, showing.terminal())
     showing.show(text, name)
     if showing.target(name) is not None:

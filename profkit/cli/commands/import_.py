@@ -17,6 +17,7 @@ from profkit.errors import SpoolUnavailable
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
 from profkit.model.run import RunInfo
+from profkit.units import short_id
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
@@ -156,9 +157,9 @@ def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:
         fix = (
             "" if label in (None, info.label) else "; to change its label, remove it with `profkit rm` first"
         )
-        say("note", f"{info.id} ({info.label}) is already stored{fix}")
+        say("note", f"{short_id(info.id)} ({info.label}) is already stored{fix}")
     elif isinstance(info, RunInfo) and info.imported is not None:
         from profkit.render.views.notes import note_text
 
         for note in info.notes:
-            say("note", f"{info.id} ({info.label}): {note_text(note)}")
+            say("note", f"{short_id(info.id)} ({info.label}): {note_text(note)}")

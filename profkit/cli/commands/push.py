@@ -1,11 +1,10 @@
-"""`profkit push`: send finished sessions to a store, a folder or a URL."""
+"""`profkit push`: send finished sessions and kept runs to a store, a folder or a URL."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from profkit.errors import UsageError
 
 if TYPE_CHECKING:
     from profkit.ingest.push import PushReport
+    from profkit.ingest.push_kept import Send
 
 _NICENESS = 10
 """How much others come first while a program is followed."""
@@ -34,11 +34,11 @@ _NICENESS = 10
 @rare_option("--follow", is_flag=True, help="Send each session when it ends, until none is being recorded.")
 @click.pass_obj
 def push_command(config: Config, to: str | None, gone: str | None, *, follow: bool, as_json: bool) -> None:
-    """Send finished sessions and measured runs elsewhere.
+    """Send finished sessions and runs elsewhere.
 
-    Each is deleted here when it is there, and is there once, however often this is interrupted. Sessions that
-    are being recorded stay. Another machine reads FOLDER with PROFKIT_SPOOL=FOLDER, and a URL such as
-    s3://bucket/runs with `profkit import`.
+    Each is sent once, however often this is interrupted. A session is deleted here when it is there. Runs of
+    this machine that its store keeps stay in it. Sessions that are being recorded are not sent. Another
+    machine reads FOLDER with PROFKIT_SPOOL=FOLDER, and a URL such as s3://bucket/runs with `profkit import`.
     """
     from profkit.store.places import as_folder, is_profile_server, is_remote, is_store
 
@@ -47,7 +47,7 @@ def push_command(config: Config, to: str | None, gone: str | None, *, follow: bo
     folder = None if is_url else as_folder(place)
     if gone is not None:
         _end_sessions(config, folder or config.spool, gone)
-    send = partial(_keep, config, place) if is_store(place) else partial(_send, config, place, folder)
+    send = partial(_to_store, config, place) if is_store(place) else partial(_to_place, config, place, folder)
     if follow:
         _follow(config, send)
     else:
@@ -58,8 +58,9 @@ def _follow(config: Config, send: Callable[[], PushReport]) -> None:
     from profkit.ingest.following import follow
 
     def send_and_report() -> None:
-        for damage in send().damaged:
-            say("warning", str(damage))
+        report = send()
+        for error in (*report.damaged, *report.refused):
+            say("warning", str(error))
 
     os.nice(_NICENESS)
     follow(config.spool, send_and_report, partial(say, "warning"))
@@ -77,35 +78,85 @@ def _end_sessions(config: Config, spool: Path, host: str) -> None:
     say("note", f"unfinished sessions of {host} that were ended in {spool}: {number}")
 
 
-def _keep(config: Config, url: str) -> PushReport:
-    """Move everything into a store; what is sent are its new runs."""
+def _to_store(config: Config, url: str) -> PushReport:
+    from profkit.ingest.push import sum_of
+    from profkit.store.urls import hide_password
+
+    moved = [] if is_spool_empty(config) else [_move_to_store(config, url)]  # nothing makes a database
+    file = _database_file(url)
+    place = hide_password(url) if file is None else str(file)
+    return sum_of([*moved, _send_kept(config, place, _sending_to_store(url))])
+
+
+def _move_to_store(config: Config, url: str) -> PushReport:
+    """Move everything in the spool into a store; what is sent are its new runs."""
     from profkit.ingest.keep import ingest
     from profkit.ingest.push import PushReport
     from profkit.store.runs import open_store
 
-    if is_spool_empty(config):  # nothing makes a database
-        return PushReport()
     with open_store(url) as store:
         report = ingest(config.spool, store, owner=config.owner)
     report_dropped(config, report)
     return PushReport(len(report.added), recording=len(report.recording), damaged=report.damaged)
 
 
-def _send(config: Config, url: str, folder: Path | None) -> PushReport:
+@contextmanager
+def _sending_to_store(url: str) -> Iterator[Send]:
+    from profkit.ingest.push_kept import send_to_store
+    from profkit.store.runs import open_store
+
+    with open_store(url) as store:
+        yield partial(send_to_store, store)
+
+
+def _to_place(config: Config, url: str, folder: Path | None) -> PushReport:
     from profkit.ingest.keep import clear_unfinished
-    from profkit.ingest.push import push
+    from profkit.ingest.push import PushReport, push, sum_of
+    from profkit.ingest.push_kept import send_to_place, send_to_server
     from profkit.ingest.servers.profile_server import ProfileServer
     from profkit.store.places import FolderPlace, RemotePlace, is_profile_server
 
     if folder is not None and folder.exists() and config.spool.exists() and config.spool.samefile(folder):
         raise UsageError(f"{folder} is the spool of this machine itself", "give another folder with --to")
+    there: FolderPlace | RemotePlace | ProfileServer
     if folder is not None:
-        opened: FolderPlace | RemotePlace | ProfileServer = FolderPlace(folder)
+        there = FolderPlace(folder)
     else:
-        opened = ProfileServer(url) if is_profile_server(url) else RemotePlace(url)
-    with closing(opened) as place:
-        report = push(config.spool, place, owner=config.owner)
-    return replace(report, damaged=(*report.damaged, *clear_unfinished(config.spool, owner=config.owner)))
+        there = ProfileServer(url) if is_profile_server(url) else RemotePlace(url)
+    with closing(there):
+        moved = push(config.spool, there, owner=config.owner)
+        place = there.name if folder is None else str(folder.resolve())
+        send = (
+            partial(send_to_server, there)
+            if isinstance(there, ProfileServer)
+            else partial(send_to_place, there)
+        )
+        kept = _send_kept(config, place, nullcontext(send))
+    cleared = PushReport(damaged=clear_unfinished(config.spool, owner=config.owner))
+    return sum_of([moved, kept, cleared])
+
+
+def _send_kept(config: Config, place: str, sending: AbstractContextManager[Send]) -> PushReport:
+    """Send what this machine's store keeps and has not sent to a place yet; a server is no machine's."""
+    from profkit.ingest.push import PushReport
+    from profkit.ingest.push_kept import push_kept
+    from profkit.store.runs import open_store
+
+    file, host = _database_file(config.store_url), os.uname().nodename
+    if file is None or not file.exists() or place == str(file):
+        return PushReport()
+    with open_store(config.store_url) as kept:
+        if not (unsent := kept.unsent(place, host)):
+            return PushReport()
+        with sending as send:
+            return push_kept(kept, unsent, place, host, send)
+
+
+def _database_file(url: str) -> Path | None:
+    from profkit.store.urls import SqlitePlace
+
+    place = SqlitePlace.of(url)
+    return None if place is None or place.file is None else Path(place.file).resolve()
 
 
 def _show(config: Config, place: str, report: PushReport, *, as_json: bool) -> None:
@@ -120,7 +171,7 @@ def _show(config: Config, place: str, report: PushReport, *, as_json: bool) -> N
         known = f", {report.known} of which were there already" if report.known else ""
         write(f"sent {_number(report.sent, 'session or run')} to {name}{known}")
     else:
-        say("note", f"there is nothing to send in {config.spool}; runs that a command has kept are not there")
+        say("note", f"there is nothing to send in {config.spool}, nor a kept run that is not in {name} yet")
     if report.recording:
         say("note", f"{_number(report.recording, 'session')} may still be written to: not sent")
     if report.unsuitable:

@@ -30,7 +30,7 @@ from profkit.model.run import Run, RunInfo
 from profkit.render.formatting import count, moment
 from profkit.render.options import Activity, ReportOptions, Sort, Terminal
 from profkit.render.registry import COMPILATIONS, IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
-from profkit.units import parse_duration
+from profkit.units import parse_duration, short_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,9 @@ def _mention_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
     verb = "is" if len(others) == 1 else "are"
     say(
         "note",
-        f"{count(len(others), 'run')} of {what} {verb} left out; `profkit report {others[0].id} --all` "
-        f"merges those of the code that ran at {moment(others[0].started_ns)[:19]}",
+        f"{count(len(others), 'run')} of {what} {verb} left out; "
+        f"`profkit report {short_id(others[0].id)} --all` merges those of the code that ran "
+        f"at {moment(others[0].started_ns)[:19]}",
     )
 
 

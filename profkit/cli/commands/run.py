@@ -42,6 +42,7 @@ from profkit.config import Config
 from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
 from profkit.program.environment import MODE
+from profkit.units import short_id
 
 if TYPE_CHECKING:
     from profkit.cli.workspace import Workspace
@@ -280,7 +281,7 @@ def _show_compilations(launch: str, output: Output, workspace: Workspace) -> Non
     elif output.place is None:
         write_compilations(found)
     else:
-        say("note", f"`profkit report --compile {found.infos[0].id}` shows the compilations")
+        say("note", f"`profkit report --compile {short_id(found.infos[0].id)}` shows the compilations")
 
 
 def _of_launch(launch: str, workspace: Workspace) -> list[RunInfo]:

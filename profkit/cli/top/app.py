@@ -27,6 +27,7 @@ from profkit.live.saving import Origin, run_of
 from profkit.live.source import LiveSource, State
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint
+from profkit.units import short_id
 
 _POLL_S = 0.25
 _VIEWS = ("functions", "flame", "threads", "source")
@@ -290,7 +291,7 @@ class TopApp(App[None]):
             self.call_from_thread(self.notify, str(error), severity="error", markup=False)
             return
         self.kept.append(run.info.id)
-        shown = f"run {run.info.id}: `profkit report {run.info.id}` shows it"
+        shown = f"run {short_id(run.info.id)}: `profkit report {short_id(run.info.id)}` shows it"
         self.call_from_thread(self.notify, shown, title="Kept", markup=False, timeout=10)
 
 

@@ -32,15 +32,15 @@ _PARAMETERS = ("service_name", "tenant")
 
 
 class RunsRefused(ProfkitError):
-    """A server refuses the runs of one session; they are still in the spool."""
+    """A server refuses a run or those of one session; they are still here."""
 
     exit_code = 7
 
     def __init__(self, place: str, name: str, detail: str) -> None:
         self.place, self.name, self.detail = place, name, detail
         super().__init__(
-            f"{place} refuses {name}: {detail}; it is still in the spool: correct this, then try again, or "
-            "keep it with `profkit list`"
+            f"{place} refuses {name}: {detail}; it is still here: correct this, then try again, or keep it "
+            "with `profkit list`"
         )
 
 

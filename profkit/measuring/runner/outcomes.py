@@ -28,6 +28,7 @@ from profkit.model.measurement import (
     Timing,
     Tool,
 )
+from profkit.model.run import ID_DIGITS
 from profkit.process.manifest import process_info
 from profkit.process.procfs import machine_kind
 from profkit.process.redaction import secret_rule
@@ -46,7 +47,7 @@ class Outcome:
 
 def run_info(order: OrderInfo, started_ns: int, duration_s: float) -> MeasuredInfo:
     """Return the info of a run that this process measured alone, without its figures."""
-    run, batch, process = uuid4().hex[:10], uuid4().hex[:12], process_info()
+    run, batch, process = uuid4().hex[:ID_DIGITS], uuid4().hex[:12], process_info()
     return MeasuredInfo(run, batch, started_ns, duration_s, process, order, machine=machine_kind())
 
 
@@ -203,7 +204,7 @@ class BatchResults:
     def _info(self, one: OrderResult) -> MeasuredInfo:
         now_ns, tree, process = self._clock.unix_ns(), one.task.order.tree, self._process
         return MeasuredInfo(
-            id=uuid4().hex[:10],
+            id=uuid4().hex[:ID_DIGITS],
             batch=self._batch,
             started_ns=now_ns if one.started_ns is None else one.started_ns,
             duration_s=self._took_s(one),

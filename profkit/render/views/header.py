@@ -47,7 +47,7 @@ from profkit.render.views.merged import (
     version_parts,
 )
 from profkit.transforms.unsampled_time import sampled_points
-from profkit.units import format_bytes, format_duration
+from profkit.units import format_bytes, format_duration, short_id
 
 _SLOW = 0.8  # Part of the requested rate below which a warning is shown.
 _MANY_ERRORS = 0.01
@@ -67,7 +67,7 @@ DETAILS = frozenset(
 def head(run: Run, sentences: Sequence[str] = ()) -> Iterator[Block]:
     """Yield a run's title, its sentences, and what is known of its calls and samples."""
     merged = run.merged
-    identity = f"run {run.info.id}" if merged is None else f"{runs_of_jobs(merged.infos)}, merged"
+    identity = f"run {short_id(run.info.id)}" if merged is None else f"{runs_of_jobs(merged.infos)}, merged"
     yield Title(run.info.label, identity, "Profile of")
     if sentences:
         yield Sentences(sentences)

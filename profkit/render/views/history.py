@@ -25,6 +25,7 @@ from profkit.render.formatting import Tone, change, count, counts_alike, moment,
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.measured_comparison import input_text
 from profkit.render.views.measurement_warnings import warning_text
+from profkit.units import short_id
 
 QUANTITIES = {
     Quantity.MEDIAN_S: "median time",
@@ -136,7 +137,7 @@ def _table(series: Series, limit: int, *, is_drawn: bool) -> Table:
 
 def _commit(point: Point) -> str:
     """Return the abbreviated commit, or the first run if the commit is unknown."""
-    return short(point.commit, 200)[:_COMMIT] if point.commit else f"run {point.runs[0]}"
+    return short(point.commit, 200)[:_COMMIT] if point.commit else f"run {short_id(point.runs[0])}"
 
 
 def _figures(quantity: Quantity, values: Sequence[float]) -> list[str]:

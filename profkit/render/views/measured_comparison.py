@@ -36,6 +36,7 @@ from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, headed_warning,
 from profkit.render.views.timed import pooled
 from profkit.render.views.verdicts import counts_sentence, times_sentence, undetected
 from profkit.transforms.origin import standard_file
+from profkit.units import short_id
 
 
 def function_text(name: str) -> tuple[str, str]:
@@ -153,7 +154,7 @@ def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
     counted = [run.info.instructions for run in runs if run.info.instructions is not None]
     if counted:
         parts.append(Part(f"{count_text(min(counted))} instructions"))
-    ids = runs[0].info.id if len(runs) == 1 else count(len(runs), "run")
+    ids = short_id(runs[0].info.id) if len(runs) == 1 else count(len(runs), "run")
     parts.append(Part(f"run {ids}" if len(runs) == 1 else ids, Tone.FAINT))
     commits = dict.fromkeys(run.info.process.git_commit for run in runs if run.info.process.git_commit)
     parts += (

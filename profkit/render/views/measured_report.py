@@ -44,6 +44,7 @@ from profkit.render.views.measured import (
 from profkit.render.views.measured_header import measured_facts
 from profkit.render.views.measurement_warnings import warning_text
 from profkit.render.views.timed import distribution, numbers_text, pooled, time_columns, time_facts
+from profkit.units import short_id
 
 _LONGEST = 60
 """Longest label of a table or a list, in characters."""
@@ -75,7 +76,7 @@ def measured_blocks(rows: Sequence[OrderRow], options: ReportOptions) -> Iterato
 def _title(runs: Sequence[MeasuredRun]) -> Title:
     infos = [run.info for run in runs]
     if len(infos) == 1:
-        return Title(infos[0].label, f"run {infos[0].id}" if infos[0].id else "", "Measured:")
+        return Title(infos[0].label, f"run {short_id(infos[0].id)}" if infos[0].id else "", "Measured:")
     labels, batches = ({info.label for info in infos}, {info.batch for info in infos})
     label = f"{labels.pop()}: {len(infos)} runs" if len(labels) == 1 else f"{len(infos)} statements"
     identity = f"measurement {short(batches.pop(), 40)}" if len(batches) == 1 else ""

@@ -9,7 +9,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.render.formatting import count, moment
 from profkit.render.views import sentences
 from profkit.render.views.sentences import Figures, Sentence
-from profkit.units import Unit, format_duration
+from profkit.units import Unit, format_duration, short_id
 
 
 def note_text(note: Note) -> str:
@@ -91,7 +91,7 @@ def _other(what: str, figures: Figures) -> str:
     more = figures.integer("more")
     others = f" The label also has {count(more, 'other region')}." if more else ""
     when = moment(figures.integer("started_ns"))[:19]
-    return f"{what} ran at {when}: `profkit report {figures['run']}`.{others}"
+    return f"{what} ran at {when}: `profkit report {short_id(str(figures['run']))}`.{others}"
 
 
 def _more_samples(figures: Figures) -> str:

@@ -13,7 +13,7 @@ from profkit.render.escape import short
 from profkit.render.formatting import Tone, amount, count, count_text, moment, place, time_text
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.header import mode_word
-from profkit.units import Unit, format_duration
+from profkit.units import Unit, format_duration, short_id
 
 _WIDTHS = {"total": 80, "wall time": 56, "calls": 64, "samples": 92}
 """Minimum terminal widths for these columns."""
@@ -48,7 +48,7 @@ def listed_runs(infos: Sequence[AnyInfo], _options: ReportOptions = DEFAULTS) ->
     widths: Mapping[str, int] = _WIDTHS_WITH_MEASURED if any(measured) else _WIDTHS
     yield Table(
         [
-            Column("run", cells((info.id for info in infos), Tone.STRONG), Role.WORDS),
+            Column("run", cells((short_id(info.id) for info in infos), Tone.STRONG), Role.WORDS),
             # Without the UTC offset; on narrow terminals also without the year and the seconds.
             Column("started", _starts(infos, slice(5, 16)), Role.WORDS, below=_FOR_SECONDS, brief=False),
             Column("started", _starts(infos, slice(0, 19)), Role.WORDS, width=_FOR_SECONDS),

@@ -12,7 +12,7 @@ from profkit.render.options import ReportOptions
 from profkit.render.views.measured import OrderRow, TimeRow, headed_warning, order_rows, uncertainty
 from profkit.render.views.notes import note_text
 from profkit.transforms.tables import function_rows
-from profkit.units import format_duration
+from profkit.units import format_duration, short_id
 
 HOTTEST = 10
 
@@ -21,7 +21,7 @@ def summary_lines(run: Run) -> list[str]:
     """Return counts, notes, links to a remote sampler's pages, and the functions with most self time."""
     info = run.info
     lines = [
-        f"Run: {info.id} ({info.label})",
+        f"Run: {short_id(info.id)} ({info.label})",
         f"Total samples: {info.samples}",
         f"Calls: {info.calls}, wall time: {format_duration(info.wall_s)}",
         *(f"{name}: {url}" for name, url in info.links),

@@ -36,6 +36,7 @@ from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED
 from profkit.render.views.gate import GateReport
 from profkit.samplers.memray import tracker
+from profkit.store import known as known_runs
 from profkit.store import places
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_checkups import contained
@@ -44,7 +45,7 @@ from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_run, with_sources
 from tests.support.folders import GOLDEN, ROOT
 
-ERROR_MODULES = (errors, measuring_errors, tracker, places, pytorch_errors, foreground)
+ERROR_MODULES = (errors, measuring_errors, tracker, places, known_runs, pytorch_errors, foreground)
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
 )

@@ -14,6 +14,7 @@ import pytest
 from profkit.clock import SYSTEM_CLOCK, Clock, ManualClock
 from profkit.errors import DamagedFile, SpoolUnavailable, StoreUnavailable
 from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
+from profkit.ingest.read import run_id
 from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import Ending, Manifest, SessionState
@@ -219,6 +220,22 @@ def test_a_removed_measured_run_does_not_come_back(spool: Path, store: Store) ->
     assert ingest(spool, store).added == ()
     assert not file.exists()
     assert store.runs() == ()
+
+
+def test_runs_with_ids_of_other_runs_are_set_aside_and_reported(spool: Path, store: Store) -> None:
+    taken = (run_id("session-2", F.id), "a1")
+    store.add([measured_run("other", id=one, batch="b1") for one in taken])
+    finished(spool, 2)
+    finished(spool, 3)
+    keep_measured(spool, measured_run(id="a1", batch="b2"))
+    report = ingest(spool, store)
+    assert [info.session for info in report.added if isinstance(info, RunInfo)] == ["session-3"]
+    assert [damage.path.name for damage in report.damaged] == ["session-2", "a1.measured.json"]
+    for damage in report.damaged:
+        assert "has the id of another one, other of b1" in damage.detail
+        assert damage.kept is not None
+        assert damage.kept.exists()
+    assert ingest(spool, store) == IngestReport()
 
 
 def test_a_damaged_measured_run_is_set_aside_and_the_others_kept(spool: Path, store: Store) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from profkit.model.session import (
 from profkit.process.procfs import start_ticks
 from profkit.samplers.base import Recording
 from profkit.store import spool as files
+from profkit.units import short_id
 from tests.support.example_sessions import (
     GONE,
     MARKERS,
@@ -407,11 +409,12 @@ def test_a_sampler_that_is_not_known_here_is_named(tmp_path: Path) -> None:
         read_runs(folder, refuse)  # type: ignore[arg-type]
 
 
-def test_run_ids_are_ten_digits_that_distinguish_sessions_and_regions() -> None:
+def test_run_ids_distinguish_sessions_and_regions_and_begin_as_those_of_earlier_versions() -> None:
     ids = {run_id(session, region) for session in ("a", "b") for region in ("1", "2")}
     assert len(ids) == 4
-    assert {len(one) for one in ids} == {10}
+    assert {len(one) for one in ids} == {20}
     assert run_id("a", "1") == run_id("a", "1")
+    assert short_id(run_id("a", "1")) == blake2b(b"a\x001", digest_size=5).hexdigest()
 
 
 def test_reading_needs_no_database() -> None:

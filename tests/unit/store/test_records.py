@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from profkit.model.histogram import LARGEST_BUCKET, Histogram
 from profkit.model.measurement import MeasuredRun
 from profkit.model.region import Region
 from profkit.model.run import RunInfo
@@ -38,6 +39,9 @@ TEXT = st.text(
     max_size=8,
 )
 
+INT64 = st.integers(-(2**63), 2**63 - 1)
+BUCKET = st.tuples(st.integers(0, LARGEST_BUCKET), st.integers(0, 2**63 - 1))
+
 
 @cache
 def records_of(hint: Any) -> st.SearchStrategy[Any]:
@@ -59,8 +63,9 @@ def records_of(hint: Any) -> st.SearchStrategy[Any]:
 
 
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
-    str: TEXT, int: st.integers(-(2**70), 2**70), float: st.floats(allow_nan=False), bool: st.booleans(),
+    str: TEXT, int: INT64, float: st.floats(allow_nan=False, allow_infinity=False), bool: st.booleans(),
     NoneType: st.none(),
+    Histogram: st.builds(Histogram, st.lists(BUCKET, max_size=2).map(tuple), INT64, INT64, INT64, INT64),
 }  # fmt: skip
 KINDS = (
     CallDelta, Capture, CellName, Dropped, Ending, Manifest, MeasuredRun, Region, ResourcePoint, RunInfo,
@@ -147,6 +152,11 @@ def test_a_whole_number_will_do_for_a_float() -> None:
         ({"share": True}, "share is True, not of type float"),
         ({"on": 1}, "on is 1, not of type bool"),
         ({"maybe": 1.5}, "maybe is 1.5, not of type int"),
+        ({"inner": {"pair": [2**63, "a"]}}, r"inner.pair\[0\] has more than 64 bits"),
+        ({"maybe": -(2**63) - 1}, "maybe has more than 64 bits"),
+        ({"share": float("nan")}, "share is nan"),
+        ({"share": float("-inf")}, "share is -inf"),
+        ({"share": 10**400}, "share is an integer of 1329 bits"),
         ({"later": 1}, r"Outer has unknown \['later'\]"),
     ],
 )
@@ -167,3 +177,9 @@ def test_a_type_without_a_json_form_is_refused() -> None:
 
     with pytest.raises(TypeError, match="no JSON form"):
         from_json(Odd, {"things": {}})
+
+
+@pytest.mark.parametrize("bucket", [(LARGEST_BUCKET + 1, 1), (-1, 1), (0, -1)])
+def test_an_impossible_histogram_is_refused(bucket: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match=f"Histogram has {bucket[1]} durations in bucket {bucket[0]}"):
+        from_json(Histogram, to_json(Histogram((bucket,))))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from profkit.cli.exports import EXPORTS
 from profkit.cli.scrubbing import scrubbed
 from profkit.config import Config
+from profkit.formats.parquet import PARQUET
 from profkit.model.function_counts import CallCount, PythonCounts, PythonFunctionCount
 from profkit.model.measurement import AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
@@ -102,6 +103,10 @@ def everything_in(data: bytes) -> str:
     """All text of a file, what is compressed inside it too."""
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
+    if data.startswith(b"PAR1"):
+        from pyarrow import BufferReader, parquet
+
+        return str(parquet.read_table(BufferReader(data)).to_pylist())
     text = data.decode("utf-8", "replace")
     if text.startswith('{"schema": "profkit.runs-file/1"'):
         runs = decode_runs(data, Path("x"))
@@ -109,7 +114,7 @@ def everything_in(data: bytes) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", [*EXPORTS, pytest.param(PARQUET, marks=pytest.mark.neighbours)])
 def test_no_format_keeps_what_is_private(profkit: Profkit, config: Config, tmp_path: Path, name: str) -> None:
     keep(config, private_run())
     plain, clean = tmp_path / "plain", tmp_path / "clean"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,12 @@ import pytest
 from profkit.cli.main import main
 from profkit.config import Config
 from profkit.model.session import SessionState
+from profkit.store.runs import open_store
 from profkit.store.spool import read_session, write_manifest
-from tests.support.cli_runs import Profkit, finished_session, live_session
+from tests.support.cli_runs import Profkit, finished_session, keep, live_session
+from tests.support.example_measured_runs import measured_run
+from tests.support.example_runs import made_run
+from tests.support.example_sessions import GONE
 
 HERE, OTHER = "20261121T114903-4194305-9c1f", f"20261121T114904-{os.getpid()}-9c1f"
 
@@ -75,6 +80,47 @@ def test_sessions_of_this_host_are_looked_for(profkit: Profkit) -> None:
 def test_the_spool_itself_is_no_place(profkit: Profkit, config: Config) -> None:
     finished_session(config, HERE)
     assert profkit("push", "--to", str(config.spool)).code == 2
+
+
+def test_what_the_store_keeps_is_sent_once_to_each_place(
+    profkit: Profkit, config: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finished_session(config, HERE)
+    assert labels(profkit) == ["f"], "the store keeps it"
+    keep(config, made_run(id="e1", session="s1", process=replace(GONE, host="elsewhere")))
+    shared, store = tmp_path / "shared", f"sqlite:///{tmp_path / 'other.db'}"
+    for place in (str(shared), store):
+        assert profkit("push", "--to", place).out == f"sent 1 session or run to {place}\n"
+        again = profkit("push", "--to", place)
+        assert (again.out, "nor a kept run" in again.err) == ("", True)
+    assert sorted(labels(profkit)) == ["f", "train_step"], "they stay"
+    (sent,) = [path.name for path in shared.iterdir() if path.name[0] != "."]
+    assert sent.endswith(".runs.json")
+    for receiver in (
+        replace(config, spool=shared, store_url=f"sqlite:///{tmp_path / 'receiver.db'}"),
+        replace(config, store_url=store),
+    ):
+        assert main(["report", "--format", "json"], receiver) == 0
+        assert json.loads(capsys.readouterr().out)["run"]["samples"] == 5
+    assert [path.name for path in shared.iterdir() if path.name[0] != "."] == []
+    finished_session(config, OTHER)
+    said = profkit("push", "--to", store)
+    assert said.out == f"sent 1 session or run to {store}\n", "from the spool, not by way of the store"
+    assert sorted(labels(profkit)) == ["f", "train_step"]
+    assert profkit("push").out == "", "the store itself is no place"
+
+
+def test_a_kept_run_that_another_has_the_id_of_is_reported(
+    profkit: Profkit, config: Config, tmp_path: Path
+) -> None:
+    finished_session(config, HERE)
+    run_id = str(profkit("list", "--json").json()["runs"][0]["id"])  # type: ignore[index]
+    store = f"sqlite:///{tmp_path / 'other.db'}"
+    with open_store(store) as other:
+        other.add([measured_run("other", id=run_id, batch="b1")])
+    for _ in range(2):
+        said = profkit("push", "--to", store)
+        assert f"run {run_id} (f of {HERE}) has the id of another one, other of b1" in said.err
 
 
 @pytest.mark.neighbours

@@ -9,6 +9,7 @@ import pytest
 from profkit.config import Config
 from profkit.ingest.read import run_id
 from profkit.model.run import Run
+from profkit.units import short_id
 from tests.support.cli_runs import Profkit, finished_session, keep, live_session
 from tests.support.example_runs import STARTED_NS, labelled, made_run
 from tests.support.example_sessions import F
@@ -106,7 +107,7 @@ def test_an_empty_store_is_reported_as_well(profkit: Profkit, config: Config) ->
 
 def test_a_finished_session_is_ingested_first(profkit: Profkit, config: Config) -> None:
     folder = finished_session(config, "s-1")
-    assert "run " + run_id("s-1", F.id) in profkit("report", "f").out
+    assert "run " + short_id(run_id("s-1", F.id)) in profkit("report", "f").out
     assert not folder.exists()
     assert profkit("report", "f").code == 0
 
@@ -119,7 +120,7 @@ def test_a_session_that_is_recording_is_shown_and_left_alone(profkit: Profkit, c
     for wanted in ((), ("f",), (live_id[:6],)):
         said = profkit("report", *wanted)
         assert said.code == 0
-        assert f"run {live_id}" in said.out
+        assert f"run {short_id(live_id)}" in said.out
         assert "still recording" in said.out
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert "run cccc000000" in profkit("report", "cccc").out
