@@ -137,7 +137,7 @@ class RankStacks:
         return Alone.BACKWARD if role is _Role.BACKWARD else Alone.OWN
 
     def _waits(self, stack: Sequence[int], state: ThreadState) -> bool:
-        """Return whether a stack waits for ranks: by its line in the program, or if it is blocked in torch."""
+        """Return whether a stack waits for ranks: by its line in the program, or blocked in torch."""
         if not self._is_job or not stack:
             return False
         frame = self._frames[stack[-1]]
