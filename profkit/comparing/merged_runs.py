@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from profkit.comparing.comparability import match_functions
-from profkit.comparing.ranks import LinesOf, Rank, Stretches, rank_of, ranks_of, stretches_of
+from profkit.comparing.ranks import LinesOf, Rank, Stretches, rank_of, ranks_of, stretches_of, without_lines
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
 from profkit.comparing.significance import LEVEL
 from profkit.model.histogram import merge_histograms
@@ -25,9 +25,8 @@ from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Stretch
 from profkit.transforms.simplify import fold_addresses
-from profkit.transforms.trees import number_functions, stack_weights, sum_samples
+from profkit.transforms.trees import stack_weights, sum_samples
 from profkit.transforms.unsampled_time import add_awaits, sampled_points
-from profkit.transforms.waiting import LineOf
 from profkit.units import Unit
 
 MERGED_ID = "merged"
@@ -38,18 +37,11 @@ _Process = tuple[str, int, int]
 """Host, pid and start time, since pids are reused."""
 
 
-def _without_lines(run: Run) -> LineOf:
-    return lambda file, line: None
-
-
-def merge_runs(runs: Iterable[Run], lines_of: LinesOf = _without_lines) -> Run:
+def merge_runs(runs: Iterable[Run], lines_of: LinesOf = without_lines) -> Run:
     """Merge sampled runs, newest first, in time linear in their samples.
 
-    `lines_of` returns what returns lines of a run's source: some calls that wait for other ranks are only
-    known by their line.
-
-    If they were sampled at different rates, weights are times instead of samples. Raises ValueError if there
-    are no runs, and UsageError for profiles in different units.
+    Some waiting for other ranks is known by lines of source. If rates differ, weights are times instead of
+    samples. Raises ValueError without runs, and UsageError for profiles in different units.
     """
     stretches: dict[tuple[str, str], tuple[Stretch, ...]] = {}
     summed = tuple(_summed(run, stretches, lines_of) for run in runs)
@@ -305,12 +297,9 @@ def _weights(
     functions: Counter[Function] = Counter()
     for run in process.runs:
         profile = run.profile or Profile()
-        numbered = number_functions(profile.frames)
-        of_users = [not is_library(file) for _, file in numbered.keys]
-        is_users = list(map(of_users.__getitem__, numbered.of))
+        is_users = [not is_library(frame.file) for frame in profile.frames]
         for number, weight in stack_weights(profile).items():
-            stack = profile.stacks[number]
-            if stack:
+            if stack := profile.stacks[number]:
                 end = next(filter(is_users.__getitem__, reversed(stack)), stack[-1])
                 name, file, line = profile.frames[end]
                 functions[name, file] += weight

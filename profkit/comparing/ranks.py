@@ -26,6 +26,11 @@ LinesOf = Callable[[Run], LineOf]
 """Returns what returns lines of the source that a run executed."""
 
 
+def without_lines(_run: Run) -> LineOf:
+    """Return no lines: the source is not known."""
+    return lambda file, line: None
+
+
 def stretches_of(run: Run, lines_of: LinesOf) -> tuple[Stretch, ...]:
     """Return the time of a run's main thread in its order; nothing if it is no rank, or not known.
 
