@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from pathlib import Path
 
@@ -34,6 +35,10 @@ FILES = {
     "massif": (b"desc: --time-unit=ms\ncmd: a\n", "massif", "callgrind"),
     "pickle": (b"\x80\x04\x95", "pickle", "another format"),
     "line_profiler": (b"\x80\x04\x95...line_profiler.LineStats", "pickle", "line_profiler has no stacks"),
+    "flight recorder": (pickle.dumps({"version": "2.10", "entries": [], "pg_config": {}}),
+        "flight recorder", "torchfrtrace"),
+    "flight recorder as JSON": (b'{"entries":[{"collective_seq_id":1}],"pg_config":{}}',
+        "flight recorder", "profkit dump --job"),
     "pyinstrument page": (b"<!DOCTYPE html>\n<title>pyinstrument</title>",
         "pyinstrument", "-o FILE.pyisession"),
     "memray page": (b"<html><script>memray</script>", "memray", "transform"),
