@@ -57,6 +57,7 @@ _OWN_PACKAGES = frozenset(
     {
         "profkit", "psutil", "wrapt", "torch", "psycopg", "psycopg_binary", "memray",
         "cloudpickle", "click", "rich", "textual", "IPython", "distributed", "fsspec",
+        "pyarrow",
     }
 )  # fmt: skip
 """Packages whose exceptions profkit's own calls can raise, besides the standard library: all it imports."""

@@ -1,4 +1,4 @@
-"""What a server is told about a run beside its samples: service, region, route, host and place in a job."""
+"""What servers know about a run beside its samples: service, region, route, host and place in a job."""
 
 from __future__ import annotations
 

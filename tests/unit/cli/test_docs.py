@@ -22,6 +22,7 @@ from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config
 from profkit.formats.registry import FORMATS
+from profkit.ingest.servers import profile_server
 from profkit.measuring import errors as measuring_errors
 from profkit.model.checkup import Group, Status
 from profkit.model.comparison import GateResult
@@ -45,7 +46,9 @@ from tests.support.example_measured_runs import measured_run
 from tests.support.example_runs import made_run, with_sources
 from tests.support.folders import GOLDEN, ROOT
 
-ERROR_MODULES = (errors, measuring_errors, tracker, places, known_runs, pytorch_errors, foreground)
+ERROR_MODULES = (
+    errors, measuring_errors, tracker, places, known_runs, profile_server, pytorch_errors, foreground,
+)  # fmt: skip
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
 )
