@@ -225,7 +225,7 @@ class _Projected(nn.Module):
 
     def forward(self, batch: Tensor) -> Tensor:
         hidden = torch.tanh(self.first(batch))
-        hidden.register_hook(partial(project, rounds=self.rounds))
+        hidden.register_hook(partial(project, rounds=self.rounds))  # type: ignore[no-untyped-call]
         found: Tensor = self.last(hidden)
         return found
 
