@@ -25,7 +25,7 @@ from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Stretch
 from profkit.transforms.simplify import fold_addresses, leave_out_libraries
-from profkit.transforms.trees import stack_weights, sum_samples
+from profkit.transforms.trees import sum_samples, weight_of
 from profkit.transforms.unsampled_time import add_awaits, sampled_points
 from profkit.units import Unit
 
@@ -87,10 +87,8 @@ class _ProcessRuns:
         if not all(profile.states for profile in profiles):
             return None
         return sum(
-            sample.weight
+            weight_of(profile.stacks_in(ThreadState.WORKING), profile.weights_by_stack)
             for profile in profiles
-            for sample in profile.samples
-            if profile.state_of(sample.stack) is ThreadState.WORKING
         )
 
     @property
@@ -295,7 +293,7 @@ def _weights(
     functions: Counter[Function] = Counter()
     for run in process.runs:
         profile = leave_out_libraries(run.profile or Profile(), is_library)
-        for stack, weight in stack_weights(profile).items():
+        for stack, weight in profile.weights_by_stack.items():
             if profile.stacks[stack]:
                 frame = profile.frames[profile.stacks[stack][-1]]
                 functions[frame.name, frame.file] += weight
