@@ -25,7 +25,7 @@ from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Stretch
 from profkit.transforms.simplify import fold_addresses
-from profkit.transforms.trees import stack_weights, sum_samples
+from profkit.transforms.trees import sum_samples, weight_of
 from profkit.transforms.unsampled_time import add_awaits, sampled_points
 from profkit.units import Unit
 
@@ -89,10 +89,8 @@ class _ProcessRuns:
         if not all(profile.states for profile in profiles):
             return None
         return sum(
-            sample.weight
+            weight_of(profile.stacks_in(ThreadState.WORKING), profile.weights_by_stack)
             for profile in profiles
-            for sample in profile.samples
-            if profile.state_of(sample.stack) is ThreadState.WORKING
         )
 
     @property
@@ -298,7 +296,7 @@ def _weights(
     for run in process.runs:
         profile = run.profile or Profile()
         is_users = [not is_library(frame.file) for frame in profile.frames]
-        for number, weight in stack_weights(profile).items():
+        for number, weight in profile.weights_by_stack.items():
             if stack := profile.stacks[number]:
                 end = next(filter(is_users.__getitem__, reversed(stack)), stack[-1])
                 name, file, line = profile.frames[end]

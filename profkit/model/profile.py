@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.units import Unit
@@ -74,7 +76,7 @@ class Sample(NamedTuple):
     weight: int = 1
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """Samples and the tables that they index.
 
@@ -122,10 +124,35 @@ class Profile:
         """Return the state of the threads that have a stack."""
         return self.states[stack] if self.states else ThreadState.UNKNOWN
 
-    @property
+    def stacks_in(self, state: ThreadState) -> Collection[int]:
+        """Return the indexes of the stacks whose threads are in a state."""
+        if not self.states:
+            return range(len(self.stacks)) if state is ThreadState.UNKNOWN else ()
+        return frozenset(number for number, one in enumerate(self.states) if one is state)
+
+    @cached_property
+    def weights_by_thread(self) -> Mapping[int, Mapping[int, int]]:
+        """For each thread with samples, by index: the weight of each stack that they use, by index."""
+        weights: dict[int, dict[int, int]] = {}
+        for stack, thread, weight in self.samples:
+            of_thread = weights.get(thread)
+            if of_thread is None:
+                of_thread = weights[thread] = {}
+            of_thread[stack] = of_thread.get(stack, 0) + weight
+        return weights
+
+    @cached_property
+    def weights_by_stack(self) -> Mapping[int, int]:
+        """The weight of each stack that samples use, by index; all threads combined."""
+        weights: dict[int, int] = {}
+        for stack, _, weight in self.samples:
+            weights[stack] = weights.get(stack, 0) + weight
+        return weights
+
+    @cached_property
     def total_weight(self) -> int:
         """Sum of all samples' weights."""
-        return sum(sample.weight for sample in self.samples)
+        return sum(map(itemgetter(2), self.samples))
 
     def __repr__(self) -> str:
         tables = f"{len(self.stacks)} stacks, {len(self.frames)} frames, {len(self.threads)} threads"

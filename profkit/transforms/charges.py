@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.origin import OWN_CODE, is_child_file, package_of
-from profkit.transforms.trees import Functions, number_functions, picked, stack_weights, sum_parts
+from profkit.transforms.trees import Functions, number_functions, picked, sum_parts
 from profkit.transforms.waiting import has_ranks, wait_label
 
 _IMPORT = "importlib._bootstrap"
@@ -165,7 +165,7 @@ class Charging:
 
     def charges(self, selection: Profile) -> list[Charge]:
         """Return what a selection of the profile's samples is charged to, the heaviest first."""
-        of_stacks = stack_weights(selection)
+        of_stacks = selection.weights_by_stack
         weights: dict[_Charged, int] = {}
         known = self._charged_by_stack
         for stack, weight in of_stacks.items():

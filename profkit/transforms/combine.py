@@ -13,7 +13,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
 from profkit.transforms.identity import file_identity, with_identities
 from profkit.transforms.origin import from_import_root
 from profkit.transforms.simplify import fold_addresses
-from profkit.transforms.trees import Stack, picked, stack_weights
+from profkit.transforms.trees import Stack, picked
 from profkit.units import Unit
 
 
@@ -110,7 +110,7 @@ def side_by_side(a: Sequence[Profile], b: Sequence[Profile]) -> Profile:
     for thread, profiles in enumerate((a, b)):
         for profile in profiles:
             numbers = [frames.setdefault(frame, len(frames)) for frame in profile.frames]
-            for stack, weight in stack_weights(profile).items():
+            for stack, weight in profile.weights_by_stack.items():
                 samples.append(Sample(len(stacks), thread, weight))
                 stacks.append(picked(profile.stacks[stack], numbers))
                 states.append(profile.state_of(stack))

@@ -17,7 +17,6 @@ from profkit.model.profile import Frame, Profile
 from profkit.model.region import Compilation
 from profkit.model.run import Run, RunInfo
 from profkit.transforms.combine import merge_profiles
-from profkit.transforms.trees import stack_weights
 
 _FOLDER = re.compile(r"(?:^|/)torch/(_dynamo|_functorch|_inductor|_export|export)/")
 _STAGES = {
@@ -102,7 +101,7 @@ def _passes(profile: Profile) -> tuple[tuple[Stage, ...], tuple[Pass, ...]]:
     total: Counter[tuple[str, str]] = Counter()
     lines: Counter[Frame] = Counter()
     importing = [frame[:2] == _IMPORT for frame in profile.frames]
-    for number, weight in stack_weights(profile).items():
+    for number, weight in profile.weights_by_stack.items():
         stack = profile.stacks[number]
         before = tuple(takewhile(lambda frame: not importing[frame], stack))
         inside = [frame for frame in before if stages[frame] is not None]

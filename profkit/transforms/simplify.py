@@ -27,7 +27,6 @@ from profkit.transforms.trees import (
     number_functions,
     picked,
     sort_stacks,
-    stack_weights,
 )
 
 
@@ -216,7 +215,7 @@ def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Seque
     """Yield folded stacks, those that end heavily in a function inside a fold with its frame."""
     ends: dict[int, tuple[Stack, int]] = {}
     weights: Counter[tuple[Stack, int]] = Counter()
-    for number, weight in stack_weights(profile).items():
+    for number, weight in profile.weights_by_stack.items():
         stack, short = profile.stacks[number], folded[number]
         if short and functions[stack[-1]] != functions[short[-1]]:
             end = ends[number] = picked(short, functions), functions[stack[-1]]

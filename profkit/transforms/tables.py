@@ -22,7 +22,6 @@ from profkit.transforms.trees import (
     Stack,
     number_functions,
     picked,
-    stack_weights,
     sum_parts,
 )
 
@@ -119,7 +118,7 @@ _Function = tuple[str, str]
 
 def functions_seen(profile: Profile) -> set[_Function]:
     """Return the functions that are on the stacks of samples."""
-    stacks = _used_stacks(profile, stack_weights(profile))
+    stacks = _used_stacks(profile, profile.weights_by_stack)
     return {frame[:2] for frame in compress(profile.frames, _seen(stacks, len(profile.frames)))}
 
 
@@ -127,7 +126,7 @@ def function_lines(profile: Profile, functions: Collection[_Function]) -> dict[_
     """Return the line with the most total weight of each of these functions."""
     named, wanted = number_functions(profile.frames), set(functions)
     among = frozenset(n for n, frame in enumerate(profile.frames) if frame[:2] in wanted)
-    stacks = _used_stacks(profile, stack_weights(profile))
+    stacks = _used_stacks(profile, profile.weights_by_stack)
     lines = _heaviest_lines(profile.frames, _frame_totals(profile.frames, stacks, among), named)
     return {named.keys[number]: line for number, line in lines.items()}
 
@@ -193,7 +192,7 @@ def _hottest_lines(profile: Profile, selection: Selection) -> tuple[_NumberOf, _
     """
     if selection.hottest is None or profile.totals:
         return None
-    frames, weights = profile.frames, stack_weights(profile)
+    frames, weights = profile.frames, profile.weights_by_stack
     stacks = _used_stacks(profile, weights)
     own = _of_last_lines(frames, stacks)
     waiting = _of_last_lines(frames, _waiting_stacks(profile, weights, selection))
@@ -246,10 +245,8 @@ def _count_lines(frames: Iterable[Frame]) -> int:
 
 def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
     """Return the threads with samples, sorted by weight, then id."""
-    weights: Counter[int] = Counter()
-    for sample in profile.samples:
-        weights[sample.thread] += sample.weight
-    rows = [ThreadRow(profile.threads[thread], weight) for thread, weight in weights.items()]
+    weights = profile.weights_by_thread.items()
+    rows = [ThreadRow(profile.threads[thread], sum(stacks.values())) for thread, stacks in weights]
     return tuple(sorted(rows, key=lambda row: (-row.weight, row.thread)))
 
 
@@ -268,7 +265,7 @@ class _Weights:
 
 def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Selection) -> _Weights:
     """Return weights by number: frame n counts for `number_of[n]`, or for nothing if that is -1."""
-    weights = stack_weights(profile)
+    weights = profile.weights_by_stack
     stacks = _used_stacks(profile, weights)
     own = _of_leaves(stacks, number_of, count)
     waiting = _of_leaves(_waiting_stacks(profile, weights, selection), number_of, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, compress, count
 from operator import itemgetter, ne
@@ -44,12 +44,9 @@ class SortedStacks:
     """For each stack of the profile, its index here; -1 if no sample uses it."""
 
 
-def stack_weights(profile: Profile) -> dict[int, int]:
-    """Return the weight of each stack that samples use, by its index in the profile."""
-    weights: dict[int, int] = {}
-    for stack, _, weight in profile.samples:
-        weights[stack] = weights.get(stack, 0) + weight
-    return weights
+def weight_of(stacks: Iterable[int], weights: Mapping[int, int]) -> int:
+    """Return the weight of some stacks; `weights` has the weight of each, by index."""
+    return sum(map(weights.__getitem__, weights.keys() & set(stacks)))
 
 
 class Functions(NamedTuple):
@@ -86,7 +83,7 @@ def picked(stack: Stack, keys: Sequence[_T]) -> tuple[_T, ...]:
 
 def sort_stacks(profile: Profile, keys: Sequence[int]) -> SortedStacks:
     """Return the stacks of a profile with frame index n replaced by `keys[n]`, such as a function number."""
-    weights = stack_weights(profile)
+    weights = profile.weights_by_stack
     mapped = {number: picked(profile.stacks[number], keys) for number in weights}
     stacks: list[Stack] = []
     shared: list[int] = []
@@ -124,7 +121,7 @@ class _Calls:
     """Stacks sorted by function numbers; a range with equal functions at a depth is one call."""
 
     def __init__(self, profile: Profile, functions: Functions) -> None:
-        weights = stack_weights(profile)
+        weights = profile.weights_by_stack
         by_function = {number: picked(profile.stacks[number], functions.of) for number in weights}
         order = sorted(by_function, key=by_function.__getitem__)
         self._stacks = [by_function[number] for number in order]

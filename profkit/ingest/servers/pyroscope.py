@@ -19,7 +19,6 @@ from profkit.formats.registry import span_of
 from profkit.ingest.servers.facts import of_process, of_run, service_of, uuid_of
 from profkit.model.profile import Profile, Sample, Thread
 from profkit.model.run import Run
-from profkit.transforms.trees import stack_weights
 
 PATH = "/push.v1.PusherService/Push"
 CONTENT_TYPE = "application/proto"
@@ -69,6 +68,6 @@ def _labels(labels: Mapping[str, str]) -> bytes:
 
 def _by_stack(profile: Profile) -> Profile:
     """Return the weights of stacks alone: the server would make a series of each thread's name."""
-    samples = tuple(Sample(stack, 0, weight) for stack, weight in stack_weights(profile).items())
+    samples = tuple(Sample(stack, 0, weight) for stack, weight in profile.weights_by_stack.items())
     threads = (Thread(0, 0, ""),) if samples else ()
     return replace(profile, threads=threads, samples=samples, ordered=False, starts=(), totals=())

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from profkit.model.profile import Frame, Profile
 from profkit.render.html.document import Columns
 from profkit.render.html.samples import add_small, add_weights
-from profkit.transforms.trees import Stack, Vectors, stack_weights, sum_parts
+from profkit.transforms.trees import Stack, Vectors, sum_parts
 
 MAX_LINES = 20_000
 """Maximum number of lines of a run in a page: those with the largest totals."""
@@ -63,7 +63,7 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
         of_threads = _by_thread(profile, keys, first_of, waiting)
         total = [sum(row.total for row in of_threads.get(frame, ())) for frame in range(len(frames))]
     else:
-        stacks = ((profile.stacks[number], weight) for number, weight in stack_weights(profile).items())
+        stacks = ((profile.stacks[number], weight) for number, weight in profile.weights_by_stack.items())
         total = sum_parts(stacks, partial(_lines_of, first_of), len(frames))
     for frame, stated in enumerate(profile.totals):
         if stated is not None:
@@ -73,7 +73,7 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
     kept = _heaviest(total, frames)
     if not are_few:
         of_threads = _by_thread(profile, keys, first_of, waiting, frozenset(kept))
-    is_single = len({sample.thread for sample in profile.samples}) == 1
+    is_single = len(profile.weights_by_thread) == 1
     rows = _rows(kept, of_threads, total if profile.totals and is_single else ())
     lines = {key: _line_of(frames[frame].line) for key, frame in heaviest.items()}
     return Lines(tuple(sorted(rows)), by_function, lines)
@@ -160,7 +160,7 @@ def _by_thread(
 ) -> Mapping[int, Sequence[LineWeights]]:
     """Return the rows of each line, or of those in `among`, by thread; lines are given by first frames."""
     rows: defaultdict[int, list[LineWeights]] = defaultdict(list)
-    present = sorted({sample.thread for sample in profile.samples})
+    present = sorted(profile.weights_by_thread)
     for start in range(0, len(present), _TOGETHER):
         threads = present[start : start + _TOGETHER]
         vectors = Vectors.that_hold((sample.weight for sample in profile.samples), 2 * len(threads))

@@ -20,7 +20,7 @@ from profkit.render.html.samples import add_order, add_stacks, add_totals, resou
 from profkit.render.views.costs import Scale, scale_of
 from profkit.render.views.sampled import IsLibrary
 from profkit.render.views.source import SourceLines
-from profkit.transforms.trees import Functions, number_functions, sum_samples
+from profkit.transforms.trees import Functions, number_functions, sum_samples, weight_of
 
 _BEFORE_AND_AFTER = 4
 """Number of lines shown around the sampled ones if a function's extent is unknown."""
@@ -185,7 +185,7 @@ class PageRuns:
             "unit": scale.unit.value,
             "weight_s": scale.weight_s,
             "total": scale.total,
-            "waiting": sum(sample.weight for sample in run.profile.samples if sample.stack in run.waiting),
+            "waiting": weight_of(run.waiting, run.profile.weights_by_stack),
             "summary": [visible(sentence) for sentence in run.summary],
             **_summaries(run),
             "ordered": run.profile.ordered,

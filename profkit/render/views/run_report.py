@@ -170,11 +170,8 @@ def _identity(function: CostRow | Frame, report: Report) -> tuple[str, str, int]
 def _callers(report: Report) -> Mapping[tuple[str, str, int], tuple[str, ...]]:
     """Return the user's callers of each function on its path with most self time, nearest first."""
     profile = report.run.profile or Profile()
-    weights: Counter[int] = Counter()
-    for sample in profile.samples:
-        weights[sample.stack] += sample.weight
     weights_by_callers: defaultdict[tuple[str, str, int], Counter[tuple[str, ...]]] = defaultdict(Counter)
-    for stack, weight in weights.items():
+    for stack, weight in profile.weights_by_stack.items():
         if stack_of := profile.stacks[stack]:
             *above, leaf = (profile.frames[number] for number in stack_of[-_SEARCHED_FRAMES:])
             users = (frame.name for frame in reversed(above) if not report.is_library(frame.file))

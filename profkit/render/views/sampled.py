@@ -14,7 +14,7 @@ from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.threads import ThreadRow, only_thread, thread_rows
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_addresses, fold_libraries, leave_out_libraries
-from profkit.transforms.trees import Functions, call_tree, number_functions, sum_samples
+from profkit.transforms.trees import Functions, call_tree, number_functions, sum_samples, weight_of
 from profkit.transforms.values import run_with_value
 from profkit.transforms.waiting import waiting_stacks
 
@@ -136,7 +136,7 @@ def _shown(everything: Profile, options: ReportOptions, source: SourceLines, *, 
     of_threads = only_thread(everything, options.thread)
     waiting = waiting_stacks(everything, source.line) if of_threads.unit.is_time else frozenset()
     weights = ActivityWeights.of(of_threads, waiting)
-    are_several = len({sample.thread for sample in of_threads.samples}) > 1
+    are_several = len(of_threads.weights_by_thread) > 1
     do_both = weights.waiting and weights.working >= _MIN_WORKING * (weights.working + weights.waiting)
     by_work = options.activity is Activity.ALL and are_several and bool(do_both)
     of_tree = Activity.WORKING if by_work and not whole_tree else options.activity
@@ -153,7 +153,7 @@ class ActivityWeights:
     @classmethod
     def of(cls, profile: Profile, waiting: Collection[int]) -> ActivityWeights:
         """Return the weights in a profile, with the indexes of the stacks that waited."""
-        waited = sum(sample.weight for sample in profile.samples if sample.stack in waiting)
+        waited = weight_of(waiting, profile.weights_by_stack)
         return cls(profile.total_weight - waited, waited)
 
 

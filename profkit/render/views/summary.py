@@ -24,6 +24,7 @@ from profkit.render.views.timelines import Timeline, main_timeline, other_timeli
 from profkit.stats.means import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.origin import is_library_file, package_of
+from profkit.transforms.trees import weight_of
 from profkit.transforms.unsampled_time import suspended
 from profkit.transforms.waiting import EVENTS, LOCK, OF_OTHER_THREADS, SLEEP
 from profkit.units import Unit, format_bytes
@@ -87,7 +88,7 @@ class Summaries:
         self._run, self._info, self._unit = run, run.info, profile.unit
         self._ranks = ranks_by_pid(run.merged)
         self._contradiction = cpu_contradiction(run, profile, waiting)
-        self._waiting = {stack for stack in waiting if profile.state_of(stack) is not ThreadState.GIL}
+        self._waiting = frozenset(waiting).difference(profile.stacks_in(ThreadState.GIL))
         """Stacks that wait for something else than the GIL: what wants the GIL has work."""
         self._rules = Charging(profile, self._waiting, is_library, line_of)
         self._divided: tuple[Profile, _Divided] | None = None
@@ -243,7 +244,7 @@ class Summaries:
     def _shares(self, timeline: Timeline) -> _Shares:
         found = self._rules.charges(timeline.profile)
         imports = sum(charge.weight for charge in found if charge.doing is Doing.IMPORTING)
-        busy = sum(s.weight for s in timeline.profile.samples if s.stack not in self._waiting)
+        busy = timeline.weight - weight_of(self._waiting, timeline.profile.weights_by_stack)
         gil = timeline.weight_in(ThreadState.GIL)
         return _Shares(timeline, tuple(found), busy - gil - imports, gil, imports)
 

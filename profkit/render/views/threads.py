@@ -12,6 +12,7 @@ from profkit.model.profile import Profile, Thread, ThreadState
 from profkit.render.escape import short
 from profkit.render.views.costs import scale_of
 from profkit.transforms import tables
+from profkit.transforms.trees import weight_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,10 @@ def thread_rows(profile: Profile, waiting: Collection[int] = ()) -> tuple[Thread
     scale = scale_of(profile)
     waits: Counter[Thread] = Counter()
     gil: Counter[Thread] = Counter()
-    for stack, thread, weight in profile.samples:
-        waits[profile.threads[thread]] += weight * (stack in waiting)
-        gil[profile.threads[thread]] += weight * (profile.state_of(stack) is ThreadState.GIL)
+    wanting_gil = profile.stacks_in(ThreadState.GIL)
+    for thread, weights in profile.weights_by_thread.items():
+        waits[profile.threads[thread]] += weight_of(waiting, weights)
+        gil[profile.threads[thread]] += weight_of(wanting_gil, weights)
     return tuple(
         ThreadRow(
             *(row.thread.name, row.thread.pid, row.thread.tid, row.weight),

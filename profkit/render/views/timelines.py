@@ -12,6 +12,7 @@ from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
 from profkit.render.views.threads import ThreadRow, thread_groups
 from profkit.transforms.tables import thread_rows
+from profkit.transforms.trees import weight_of
 
 MAIN_THREAD = "MainThread"
 
@@ -42,7 +43,7 @@ class Timeline:
 
     def weight_in(self, state: ThreadState) -> int:
         """Return the weight of the samples in a state."""
-        return sum(s.weight for s in self.profile.samples if self.profile.state_of(s.stack) is state)
+        return weight_of(self.profile.stacks_in(state), self.profile.weights_by_stack)
 
 
 Ranks = Mapping[int, int]
@@ -53,7 +54,7 @@ def main_timeline(
     profile: Profile, info: RunInfo, ranks: Ranks = MappingProxyType({}), *, is_selected: bool
 ) -> Timeline:
     """Return the timeline that the user waits for; `is_selected`: the threads were chosen in the report."""
-    present = sorted({sample.thread for sample in profile.samples})
+    present = sorted(profile.weights_by_thread)
     if is_selected or len(present) == 1:
         name = profile.threads[present[0]].name if len(present) == 1 else ""
         is_main = name == MAIN_THREAD and info.region.kind is RegionKind.PROGRAM
@@ -83,17 +84,11 @@ def _main_threads(profile: Profile, info: RunInfo, present: Sequence[int]) -> li
         found = [n for n in own or present if profile.threads[n].name == MAIN_THREAD]
     else:
         found = sorted(
-            thread for thread, stacks in _stacks_of(profile).items() if _begin_region(profile, stacks, info)
+            thread
+            for thread, stacks in profile.weights_by_thread.items()
+            if _begin_region(profile, stacks, info)
         )
     return found or list(present)
-
-
-def _stacks_of(profile: Profile) -> dict[int, set[int]]:
-    """Return the stacks of each thread."""
-    found: dict[int, set[int]] = {}
-    for stack, thread, _ in profile.samples:
-        found.setdefault(thread, set()).add(stack)
-    return found
 
 
 def _begin_region(profile: Profile, stacks: Iterable[int], info: RunInfo) -> bool:
@@ -119,16 +114,15 @@ def opening_thread(profile: Profile, waiting: Collection[int], info: RunInfo) ->
     It is the main thread if it worked, and there are others.
     """
     main = main_timeline(profile, info, is_selected=False)
-    present = {sample.thread for sample in main.profile.samples}
-    if main.threads != 1 or len({sample.thread for sample in profile.samples}) < 2:
+    if main.threads != 1 or len(profile.weights_by_thread) < 2:
         return None
-    waited = sum(sample.weight for sample in main.profile.samples if sample.stack in waiting)
-    return next(iter(present)) if waited < _MOSTLY_WAITS * main.weight else None
+    waited = weight_of(waiting, main.profile.weights_by_stack)
+    return next(iter(main.profile.weights_by_thread)) if waited < _MOSTLY_WAITS * main.weight else None
 
 
 def are_all_of_calls(profile: Profile, info: RunInfo) -> bool:
     """Return whether all threads ran a region's calls: none of them is idle."""
-    present = sorted({sample.thread for sample in profile.samples})
+    present = sorted(profile.weights_by_thread)
     return info.region.kind is not RegionKind.PROGRAM and len(_main_threads(profile, info, present)) == len(
         present
     )
@@ -138,8 +132,7 @@ def other_timelines(
     profile: Profile, info: RunInfo, main: Timeline, ranks: Ranks = MappingProxyType({})
 ) -> list[Timeline]:
     """Return the timelines of the other threads, in groups of alike ones, the heaviest first."""
-    of_main = {sample.thread for sample in main.profile.samples}
-    others = of_threads(profile, {sample.thread for sample in profile.samples} - of_main)
+    others = of_threads(profile, profile.weights_by_thread.keys() - main.profile.weights_by_thread.keys())
     number_of = {thread: number for number, thread in enumerate(profile.threads)}
     found = []
     for group in thread_groups([_row(row.thread, row.weight) for row in thread_rows(others)]):

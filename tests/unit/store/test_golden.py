@@ -29,7 +29,7 @@ from tests.support.spool_folders import read_measured
 MEMBER = {"job": "", "rank": None, "local_rank": None, "world_size": None, "worker": ""}
 LATER: dict[str, dict[str, object]] = {
     "region": {"compilation": None},
-    "plan": {"gil": False, "async_stacks": False},
+    "plan": {"gil": False, "async_stacks": False, "window_s": None},
     "process": {"launch": "", "recorder": [], "member": MEMBER},
 }
 """Fields of parts that documents of this schema may lack."""

@@ -15,7 +15,6 @@ from profkit.formats import pprof
 from profkit.formats.columns import ColumnReader, column_of, pack_columns
 from profkit.model.profile import Column, Frame, Profile, ProfileBuilder, Sample, Thread, Value
 from profkit.store.profiles import SCHEMA, Kept, decode, encode
-from profkit.transforms.trees import stack_weights
 from tests.unit.formats.pprof.test_pprof import INT64, profiles, small_profile, timed_profile
 
 HERE = Path("the profile of run 12")
@@ -48,7 +47,7 @@ def test_values_come_back(profile: Profile, data: st.DataObject) -> None:
 def test_without_turns_samples_are_summed(profile: Profile) -> None:
     loose = decode(Kept(encode(profile).profile, None), HERE, in_order=False)
     assert loose == replace(profile, samples=loose.samples, ordered=False)
-    assert stack_weights(loose) == stack_weights(profile)
+    assert loose.weights_by_stack == profile.weights_by_stack
     assert len(loose.samples) <= len(set(profile.samples))
 
 

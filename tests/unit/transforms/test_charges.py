@@ -7,7 +7,6 @@ from hypothesis import given
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.charges import Charge, Charging, Doing, Place
 from profkit.transforms.origin import OWN_CODE, is_library_file
-from profkit.transforms.trees import stack_weights
 from tests.support.profile_strategies import built, frame_of, profile_of, profiles
 
 
@@ -53,7 +52,7 @@ def test_samples_in_libraries_alone_are_charged_to_their_end() -> None:
 
 @given(profiles())
 def test_every_sample_is_charged_once(profile: Profile) -> None:
-    weights = sum(weight for stack, weight in stack_weights(profile).items() if profile.stacks[stack])
+    weights = sum(weight for stack, weight in profile.weights_by_stack.items() if profile.stacks[stack])
     found = charges_of(profile)
     assert sum(charge.weight for charge in found) == weights
     assert all(charge.of_line <= charge.weight for charge in found)
@@ -63,7 +62,7 @@ def test_every_sample_is_charged_once(profile: Profile) -> None:
 
 @given(profiles())
 def test_charges_have_totals_of_functions_and_lines(profile: Profile) -> None:
-    weights = stack_weights(profile)
+    weights = profile.weights_by_stack
     for charge in charges_of(profile):
         if charge.is_program:
             lines = {stack: [profile.frames[frame] for frame in profile.stacks[stack]] for stack in weights}
@@ -82,7 +81,7 @@ def _is_of(place: Place, frame: Frame) -> bool:
 
 @given(profiles())
 def test_common_call_is_a_function_with_more_than_half(profile: Profile) -> None:
-    weights = stack_weights(profile)
+    weights = profile.weights_by_stack
     totals = {
         (name, file): sum(
             weight

@@ -15,7 +15,6 @@ from profkit.transforms.trees import (
     call_tree,
     children_once,
     sort_stacks,
-    stack_weights,
     sum_parts,
     sum_samples,
 )
@@ -196,7 +195,7 @@ def test_sorted_stacks_are_those_of_the_samples(profile: Profile, random: object
 @given(profiles())
 def test_summed_samples_keep_every_weight(profile: Profile) -> None:
     summed = sum_samples(profile)
-    assert stack_weights(summed) == stack_weights(profile)
+    assert summed.weights_by_stack == profile.weights_by_stack
     assert len({(sample.stack, sample.thread) for sample in summed.samples}) == len(summed.samples)
     assert len(summed.samples) <= len(profile.samples)
     for thread in range(len(profile.threads)):

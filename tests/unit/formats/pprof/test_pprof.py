@@ -18,7 +18,6 @@ from profkit.formats.limits import Budget, ImportLimits
 from profkit.formats.pprof import foreign
 from profkit.formats.pprof.schema import InProfile
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread, ThreadState
-from profkit.transforms.trees import stack_weights
 from profkit.units import Unit
 from tests.support.folders import SAMPLES
 from tests.support.profile_strategies import thread_states
@@ -263,7 +262,7 @@ def test_where_another_tool_drops_their_order_samples_are_unordered(profile: Pro
     del message.comment[1:]
     profile = replace(profile, totals=())
     read = pprof.decode(gzip.compress(message.SerializeToString()))
-    assert stack_weights(read) == stack_weights(profile)
+    assert read.weights_by_stack == profile.weights_by_stack
     assert read.ordered == (profile.ordered and read.samples == profile.samples)
 
 
@@ -343,7 +342,7 @@ def test_a_million_samples_of_few_stacks_stay_small() -> None:
 def test_without_their_order_equal_samples_come_as_one(profile: Profile) -> None:
     loose = pprof.decode(pprof.encode(profile), in_order=False)
     assert loose == replace(profile, samples=loose.samples, ordered=False)
-    assert stack_weights(loose) == stack_weights(profile)
+    assert loose.weights_by_stack == profile.weights_by_stack
     assert len(loose.samples) <= len(set(profile.samples))
 
 

@@ -21,7 +21,6 @@ from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import Member
 from profkit.store.places import PlaceUnavailable
-from profkit.transforms.trees import stack_weights
 from tests.support.example_runs import made_run
 from tests.support.folders import SAMPLES
 from tests.support.profile_receiver import Receiver, Respond, answer, receiving
@@ -98,7 +97,7 @@ def test_samples_are_summed_over_threads_and_read_back(receiver: Receiver) -> No
     read = decode(gzip.compress(first.raw_profile), Path("x"), None)
     assert {thread.name for thread in read.threads} == {""}
     assert (read.total_weight, read.period_ns) == (run.profile.total_weight, run.profile.period_ns)
-    assert sorted(stack_weights(read).values()) == sorted(stack_weights(run.profile).values())
+    assert sorted(read.weights_by_stack.values()) == sorted(run.profile.weights_by_stack.values())
 
 
 @pytest.mark.parametrize(
