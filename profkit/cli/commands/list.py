@@ -97,7 +97,7 @@ def _list(
         first = next(found, None)
         if first is None:
             raise workspace.not_found(label)
-        infos: Iterable[AnyInfo] = _noting(regions, chain([first], found))
+        infos: Iterator[AnyInfo] = _noting(regions, chain([first], found))
         if showing.format == "json":
             from profkit.render.json.sampled import runs_json_parts
 

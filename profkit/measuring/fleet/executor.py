@@ -40,6 +40,8 @@ _JOBS_LEFT = 2
 """Number of jobs per machine that the remaining groups would make: jobs become smaller towards the end."""
 _TRIES = 3
 """Number of times that a job looks for a free machine before it waits for one."""
+_CHECK_S = 1.0
+"""Time between checks whether the executor is still connected."""
 _GRACE_S = 2.0
 """Time for other probes to report different versions, too."""
 
@@ -117,7 +119,7 @@ def _find_machines(batch: _Batch) -> None:
         _submit(batch, _Job({}))
     different: dict[str, list[str]] = {}
     while batch.running:
-        patience_s = _GRACE_S if different else None
+        patience_s = _GRACE_S if different else _CHECK_S
         done, _ = wait(batch.running, patience_s, ALL_COMPLETED if different else FIRST_COMPLETED)
         for future in done:
             del batch.running[future]
@@ -127,7 +129,7 @@ def _find_machines(batch: _Batch) -> None:
             batch.machines.add(reply["machine"])
             if reply["differing"]:
                 different[reply["host"]] = reply["differing"]
-        if different and not done:
+        if not done and (different or _is_closed(batch.executor)):
             break
     if different:
         raise WorkersDiffer(
@@ -147,9 +149,19 @@ def _measure(batch: _Batch) -> None:
     while batch.groups or batch.again or batch.running:
         while (batch.groups or batch.again) and len(batch.running) < max(1, len(batch.machines)):
             _submit(batch, batch.again.popleft() if batch.again else _next_job(batch))
-        done, _ = wait(batch.running, return_when=FIRST_COMPLETED)
+        done, _ = wait(batch.running, _CHECK_S, FIRST_COMPLETED)
         for future in done:
             _take(batch, batch.running.pop(future), _reply(future))
+        if not done and _is_closed(batch.executor):
+            lost = list(batch.running.values())
+            batch.running.clear()
+            for job in lost:
+                _take(batch, job, ConnectionError("the connection to the scheduler was lost"))
+
+
+def _is_closed(executor: Executor) -> bool:
+    """Return whether an executor's futures never end: Dask's client gives up a scheduler that stays away."""
+    return getattr(getattr(executor, "_client", None), "status", "") == "closed"
 
 
 def _next_job(batch: _Batch) -> _Job:

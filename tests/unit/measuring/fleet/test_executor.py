@@ -169,6 +169,29 @@ def test_an_executor_that_takes_no_more_jobs_is_lost() -> None:
     assert "cannot schedule new futures after shutdown" in run.info.error
 
 
+class Client:
+    """Dask's client after it has given up its scheduler: its futures stay as they are."""
+
+    status = "closed"
+
+    def nthreads(self) -> dict[str, int]:
+        return {"tcp://worker": 1}
+
+
+class Abandoned(Executor):
+    _client = Client()
+
+    def submit(self, _function: Callable[..., Any], /, *_: Any, **__: Any) -> Future[Any]:
+        return Future()
+
+
+def test_futures_of_a_client_without_a_scheduler_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("profkit.measuring.fleet.executor._CHECK_S", 0.01)
+    (run,) = measured(Abandoned(), "x")
+    assert run.info.error is not None
+    assert "the connection to the scheduler was lost" in run.info.error
+
+
 def test_other_versions_are_refused_with_a_list_before_anything_is_measured() -> None:
     hosts = iter(["a", "b", "c"])
 
