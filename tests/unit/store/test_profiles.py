@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
@@ -98,7 +98,10 @@ def test_a_blob_with_other_bytes_is_reported(data: st.DataObject) -> None:
     assert kept.turns is not None
     blobs = [bytearray(kept.profile), bytearray(kept.turns)]
     blob = data.draw(st.sampled_from(blobs))
-    blob[data.draw(st.integers(0, len(blob) - 1))] ^= data.draw(st.integers(1, 255))
+    place, flipped = data.draw(st.integers(0, len(blob) - 1)), data.draw(st.integers(1, 255))
+    blob[place] ^= flipped
+    # The level in zlib's header (RFC 1950) says nothing about the content.
+    assume(place != 1 or blob[:2] not in (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda"))
     with pytest.raises(DamagedFile):
         decode(Kept(*map(bytes, blobs)), HERE)
 
