@@ -49,7 +49,8 @@ def test_without_turns_samples_are_summed(profile: Profile) -> None:
     loose = decode(Kept(encode(profile).profile, None), HERE, in_order=False)
     assert loose == replace(profile, samples=loose.samples, ordered=False)
     assert stack_weights(loose) == stack_weights(profile)
-    assert len(loose.samples) <= len(set(profile.samples))
+    is_summable = sum(sample.weight for sample in profile.samples) < 2**63
+    assert len(loose.samples) <= len(set(profile.samples)) or not is_summable
 
 
 def test_tables_that_no_sample_uses_come_back() -> None:
