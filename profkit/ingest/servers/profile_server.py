@@ -174,11 +174,12 @@ class ProfileServer:
         """Connect to the server; the connection ends after the time limit, also if it is in use."""
         kind = HTTPSConnection if self._scheme == "https" else HTTPConnection
         connection = kind(self._url.hostname or "", self._port, timeout=self._timeout_s)
-        is_late = threading.Event()
-        limit = threading.Timer(self._timeout_s, _end, (connection, is_late))
-        limit.daemon = True
+        is_late, limit = threading.Event(), None
         try:
             connection.connect()
+            # The connection forgets its socket before the body of the answer is read.
+            limit = threading.Timer(self._timeout_s, _end, (connection.sock, is_late))
+            limit.daemon = True
             limit.start()
             yield connection
             if is_late.is_set():  # a part of the answer can seem to be all of it
@@ -188,7 +189,8 @@ class ProfileServer:
                 raise TimeoutError(f"it has not answered within {self._timeout_s:g} s") from error
             raise
         finally:
-            limit.cancel()
+            if limit is not None:
+                limit.cancel()
             connection.close()
 
     @contextmanager
@@ -210,12 +212,11 @@ class ProfileServer:
         return PlaceUnavailable(self.name, detail, fix)
 
 
-def _end(connection: HTTPConnection, is_late: threading.Event) -> None:
+def _end(connected: socket.socket, is_late: threading.Event) -> None:
     is_late.set()
     with suppress(OSError):
-        if connection.sock is not None:
-            # Not the method of an SSL socket, which the other thread may be reading.
-            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+        # Not the method of an SSL socket, which the other thread may be reading.
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _beginning(answer: HTTPResponse) -> bytes:
