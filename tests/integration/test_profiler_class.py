@@ -65,7 +65,7 @@ def test_it_does_what_pytorchs_own_does(tmp_path: Path) -> None:
     )  # fmt: skip
     assert found["before"] == [None, None]
     assert found["value"] == "done"
-    assert found["result"][0].startswith(f"Run: {found['run']}")
+    assert found["result"][0].startswith(f"Run: {found['run'][:10]} (")
     assert found["id"] == found["run"]
     assert found["each"] == 2e7
     assert 20 <= found["rate"] <= 400
