@@ -8,6 +8,7 @@ import json
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from http.client import responses
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -138,8 +139,8 @@ CONNECT = json.dumps({"code": "invalid_argument", "message": "invalid labels"}).
     ("respond", "kind", "said"),
     [
         (answer(400, CONNECT), RunsRefused, "it answered 400 Bad Request: invalid labels"),
-        (answer(413), RunsRefused, "it answered 413 Request Entity Too Large"),
-        (answer(422, b"too old"), RunsRefused, "it answered 422 Unprocessable Entity: too old"),
+        (answer(413), RunsRefused, f"it answered 413 {responses[413]}"),
+        (answer(422, b"too old"), RunsRefused, f"it answered 422 {responses[422]}: too old"),
         (answer(401, b"no"), PlaceUnavailable, "it answered 401 Unauthorized: no"),
         (answer(404, b"<html>no</html>"), PlaceUnavailable, "it answered 404 Not Found"),
         (answer(429, CONNECT), PlaceUnavailable, "it answered 429 Too Many Requests: invalid labels"),
