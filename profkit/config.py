@@ -77,7 +77,7 @@ class Config:
     owner: int | None = None
     """Id of the user who must own the spool (`profkit --owner`); None is the user of this process."""
     push: str = ""
-    """PROFKIT_PUSH: where finished sessions are sent while the program runs; empty for nowhere."""
+    """PROFKIT_PUSH: place to which finished sessions are sent while the program runs; may be empty."""
     file: ProjectFile = NO_FILE
     """The project's file."""
     user_file: ProjectFile = NO_FILE

@@ -104,19 +104,30 @@ def keeping_variables(given: Mapping[str, object], environ: Mapping[str, str]) -
 
 def _absolute(place: str) -> str:
     """Return a place to push to that the program may use from any folder."""
-    from profkit.store.places import as_folder, is_remote, is_store
+    from profkit.store.places import folder_of
 
-    return place if is_store(place) or is_remote(place) else str(as_folder(place).absolute())
+    folder = folder_of(place)
+    return place if folder is None else str(folder.absolute())
 
 
 def finish_pushing(place: str, config: Config, *, quiet: bool) -> None:
     """Wait for the companion that sends the windows, which ends soon after the program, and report."""
     from profkit.ingest.following import await_companion
+    from profkit.store.places import is_profile_server
     from profkit.store.urls import hide_password
 
     left = await_companion(config.spool)
     if left:
         detail = f"{count(left, 'session')} could not be sent to {hide_password(place)} and"
-        say("warning", f"{detail} wait in {config.spool}; `profkit push --to` sends them")
+        say("warning", f"{detail} wait in {config.spool}; {_fix(place)}")
     elif not quiet:
-        say("note", f"the windows were sent to {hide_password(place)}, where `profkit report` shows them")
+        where = "" if is_profile_server(place) else ", where `profkit report` shows them"
+        say("note", f"the windows were sent to {hide_password(place)}{where}")
+
+
+def _fix(place: str) -> str:
+    from profkit.store.places import is_profile_server
+
+    if is_profile_server(place):  # it takes no sessions without samples
+        return "`profkit push --to` sends those with samples, and `profkit report` shows them here"
+    return "`profkit push --to` sends them"

@@ -2,7 +2,7 @@
 
 Source: https://github.com/open-telemetry/opentelemetry-proto, profiles.proto. The file is a ProfilesData,
 which has the same fields as the request that OTLP sends. Each message of the dictionary is there once, and
-only if it is used; the first of each table is the zero value, which stands for "not set". A sample is a stack
+only if it is used. The first message of each table is empty, and means "not set". A sample is a stack
 with attributes and has one value, the sum of its weights. Newer versions of the messages may differ.
 """
 

@@ -151,16 +151,17 @@ def _send_profiles(
             return PushReport(unsuitable=1)
         contents = read_runs_in(folder)
         runs = tuple(filter(has_time, contents.runs))
-        if not runs:
+        if not runs and (contents.runs or contents.damaged):
             return PushReport(unsuitable=1, damaged=contents.damaged)
         for refusal in filter(None, map(folder.refusal, folder.names())):
             raise refusal  # it keeps the folder here, which would be sent again and again
-        server.send(name, runs)
+        if runs:  # else nothing was called in this session
+            server.send(name, runs)
         damaged = {damage.path.name for damage in contents.damaged}
         others = [entry for entry in folder.names() if entry in damaged or not is_session_file(entry)]
         aside = [_set_aside(spool, entry, folder) for entry in others]
         refused = remove_folder_in(spool, name, folder)
-    return PushReport(1, damaged=(*aside, *refused))
+    return PushReport(len(runs[:1]), damaged=(*aside, *refused))
 
 
 def has_time(run: Run) -> bool:

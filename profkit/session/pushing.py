@@ -12,6 +12,7 @@ from profkit.process.child import detaching_command, own_python, run_child
 from profkit.process.guard import reraise_signal_error
 from profkit.store.clearing import PUSHING, alone_in
 from profkit.store.files import open_spool
+from profkit.store.urls import hide_password
 
 LOG = ".push.log"
 """File in the spool with what the companion has to say."""
@@ -32,7 +33,7 @@ def keep_pushing(spool: Path, place: str, say: Callable[[str], None]) -> None:
         run_child(argv, spool.absolute() / LOG, _START_S, environ=_environ(spool, place))
     except (OSError, ProfkitError) as error:  # TimeoutError is one
         reraise_signal_error(error)
-        say(f"sessions are not sent to {place}: {error}; `profkit push` sends them later")
+        say(f"sessions are not sent to {hide_password(place)}: {error}; `profkit push` sends them later")
 
 
 def _environ(spool: Path, place: str) -> dict[str, str]:

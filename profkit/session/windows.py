@@ -33,7 +33,10 @@ def fits(session: Session, options: SamplerOptions) -> bool:
 
     How long windows are is of no importance to it.
     """
-    return session.options == replace(options, window_s=session.options.window_s)
+    own = session.options
+    return own == options or (
+        own.window_s != options.window_s and own == replace(options, window_s=own.window_s)
+    )
 
 
 def may_overlap(session: Session) -> bool:

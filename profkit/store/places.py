@@ -55,15 +55,15 @@ def is_profile_server(to: str) -> bool:
     return _SERVERS.match(to) is not None
 
 
+def folder_of(to: str) -> Path | None:
+    """Return the folder that a place names, also with `file://`; None if it is another URL."""
+    is_url = _URL.match(to) is not None and not to.startswith(_FILE)
+    return None if is_url else Path(to.removeprefix(_FILE))
+
+
 def is_remote(to: str) -> bool:
     """Return whether a place is a URL that fsspec opens."""
-    is_url = _URL.match(to) is not None and not to.startswith(_FILE)
-    return is_url and not is_store(to) and not is_profile_server(to)
-
-
-def as_folder(to: str) -> Path:
-    """Return the folder that a place without a URL, or with `file://`, names."""
-    return Path(to.removeprefix(_FILE))
+    return folder_of(to) is None and not is_store(to) and not is_profile_server(to)
 
 
 class FolderPlace:

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.integration.harness import await_samplers_end, environment, listed, profkit, run_program
+from tests.support.profile_receiver import receiving
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.sampler, pytest.mark.slow]
@@ -128,6 +129,19 @@ def test_windows_arrive_elsewhere_while_the_program_runs(service: Path) -> None:
     found = windows_of(service, "serve.py", PROFKIT_SPOOL=str(there), PROFKIT_STORE=f"sqlite:///{there}.db")
     assert sum(run["calls"] for run in found) == 1
     assert not [path for path in (service / ".profkit" / "spool").iterdir() if path.is_dir()]
+    assert_nothing_runs(service)
+
+
+def test_windows_are_sent_to_a_server_of_profiles(service: Path) -> None:
+    with receiving() as receiver:
+        place = f"pyroscope+http://ada:secret@{receiver.host}"
+        done = profkit(service, "run", "--windows", "1s", "--push", place, "serve.py", "4")
+        assert len(receiver.requests) > 1
+    # A last window without a sample stays, which is reported.
+    assert f" sent to {place.replace('secret', '***')}" in done.stderr
+    assert "secret" not in done.stderr
+    assert {request.path for request in receiver.requests} == {"/push.v1.PusherService/Push"}
+    assert sorted(path.name for path in service.iterdir()) == [".profkit", "serve.py"]
     assert_nothing_runs(service)
 
 

@@ -40,11 +40,10 @@ def push_command(config: Config, to: str | None, gone: str | None, *, follow: bo
     this machine that its store keeps stay in it. Sessions that are being recorded are not sent. Another
     machine reads FOLDER with PROFKIT_SPOOL=FOLDER, and a URL such as s3://bucket/runs with `profkit import`.
     """
-    from profkit.store.places import as_folder, is_profile_server, is_remote, is_store
+    from profkit.store.places import folder_of, is_store
 
     place = to or config.push or config.store_url
-    is_url = is_store(place) or is_remote(place) or is_profile_server(place)
-    folder = None if is_url else as_folder(place)
+    folder = folder_of(place)
     if gone is not None:
         _end_sessions(config, folder or config.spool, gone)
     send = partial(_to_store, config, place) if is_store(place) else partial(_to_place, config, place, folder)

@@ -78,7 +78,7 @@ def _sampled_columns(infos: Sequence[RunInfo | None]) -> list[Column]:
 
 
 def _windows_columns(infos: Sequence[AnyInfo]) -> list[Column]:
-    """Return a column with numbers of windows if a row stands for several, else no column."""
+    """Return a column that says how many windows each row has; none if no row has several."""
     numbers = [count(info.windows) if isinstance(info, WindowsInfo) else "" for info in infos]
     return [Column("windows", cells(numbers))] if any(numbers) else []
 

@@ -319,6 +319,11 @@ def test_what_has_no_samples_of_time_stays(spool: Path, receiver: Receiver) -> N
     assert (report.sent, report.unsuitable, visible(spool), receiver.requests) == (0, 3, before, [])
 
 
+def test_a_session_without_calls_is_nothing_for_a_server(spool: Path, receiver: Receiver) -> None:
+    session_folder(spool, manifest(segment(0), plan=replace(PLAN, sampler="none")))
+    assert (push_to(spool, receiver), visible(spool), receiver.requests) == (PushReport(), [], [])
+
+
 def test_what_a_server_refuses_stays_and_others_are_sent(spool: Path, receiver: Receiver) -> None:
     names = [f"20261121T11490{number}-4194305-9c1f" for number in range(3)]
     for name in names:

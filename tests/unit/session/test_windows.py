@@ -1,4 +1,4 @@
-"""Windows: sessions that follow one another lose no call, no region and no sample, whatever fails."""
+"""Windows: from one session to the next, no call, region or sample is lost, even if something fails."""
 
 from __future__ import annotations
 
