@@ -163,13 +163,12 @@ def test_a_killed_program_keeps_its_windows(service: Path, number: int) -> None:
         [sys.executable, "serve.py", "100"], cwd=service,
         env=environment(PROFKIT_WINDOWS="1s", PROFKIT_PUSH=str(service / "there")),
     )  # fmt: skip
-    spool = service / ".profkit" / "spool"
-    until(lambda: spool.exists() and len([path for path in spool.iterdir() if path.is_dir()]) > 0)
-    time.sleep(random.Random(number).uniform(0, 5))
+    there = service / "there"
+    until(lambda: there.exists() and list(there.glob("*.packed")), limit_s=LIMIT_S)
+    time.sleep(random.Random(number).uniform(0, 3))
     program.kill()
     assert program.wait(LIMIT_S) == -signal.SIGKILL
     assert_nothing_runs(service)
-    there = service / "there"
     found = windows_of(service, "handle", PROFKIT_SPOOL=str(there), PROFKIT_STORE=f"sqlite:///{there}.db")
     assert sum(run["state"] == "ENDED_EARLY" for run in found) <= 1
     assert not (there / "damaged").exists()
