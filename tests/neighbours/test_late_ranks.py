@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -59,7 +59,7 @@ def said(run: Run) -> str:
 def seen(run: Run) -> str:
     """All that is known of the ranks, for a test that fails."""
     assert run.merged is not None
-    return json.dumps(_of(run.merged), indent=1)
+    return json.dumps(_of(run.merged), indent=1, default=asdict)
 
 
 def _of(merged: Merged) -> object:
