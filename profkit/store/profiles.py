@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, repeat
+from itertools import accumulate, chain, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -24,6 +24,7 @@ from profkit.formats.limits import MAGIC
 from profkit.formats.turns import Turns, gaps_of, samples_in_order, starts_of, take_turns
 from profkit.model.profile import Column, Frame, Profile, Sample, Thread, ThreadState, Value
 from profkit.store.records import document_bytes, parse_document
+from profkit.transforms.trees import picked
 from profkit.units import Unit
 
 SCHEMA = "profkit.profile/1"
@@ -159,8 +160,10 @@ def _frames(
 def _stacks(depths: Sequence[int], path: Sequence[int], frames: int) -> tuple[tuple[int, ...], ...]:
     if sum(depths) != len(path):
         raise ValueError(f"its stacks have {len(path)} frames, not {sum(depths)}")
-    numbers = map(list(range(frames)).__getitem__, path)
-    return tuple([tuple(islice(numbers, depth)) for depth in depths])
+    # Equal numbers are one object, which saves memory.
+    numbers = list(range(frames))
+    ends = accumulate(depths)
+    return tuple([picked(path[end - depth : end], numbers) for depth, end in zip(depths, ends, strict=True)])
 
 
 def _check(profile: Profile) -> None:

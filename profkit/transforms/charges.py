@@ -26,7 +26,7 @@ MODULE = "<module>"
 
 
 _LAMBDA = "<lambda>"
-_INNER = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
+_INNER = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 
 
 class Doing(enum.Enum):
@@ -158,6 +158,10 @@ class Charging:
             self.imports = frozenset(n for n, frame in enumerate(self.frames) if frame.file in imports)
         self.is_distributed = has_ranks(self.frames)
         self.places, self.place_of = _number_places(self.frames, functions, are_programs)
+        self._all_places = tuple(self.places)
+        self._function_of = functions.of
+        self._inner = frozenset(n for n, (name, _) in enumerate(functions.keys) if name.endswith(_INNER))
+        """Functions that are comprehensions."""
         self._places_on: dict[int, Sequence[int]] = {}
         self._charged_by_stack: list[_Charged | None] = [None] * len(self.stacks)
         self._working: dict[tuple[int, int], _Charged] = {}
@@ -194,15 +198,23 @@ class Charging:
 
     def _charged(self, stack: Sequence[int], *, waits: bool) -> _Charged:
         innermost = next(filter(self.is_program.__getitem__, reversed(stack)), -1)
-        if waits or not self.imports.isdisjoint(stack) or self._is_inner(innermost):
+        if waits or (self.imports and not self.imports.isdisjoint(stack)):
             return self._charged_by_position(stack, waits=waits)
+        if innermost >= 0 and self._function_of[innermost] in self._inner:
+            return self._charged_by_position(stack, waits=False)
         key = innermost, stack[-1]
-        if key not in self._working:
-            self._working[key] = self._charged_by_position(stack, waits=False)
-        return self._working[key]
+        found = self._working.get(key)
+        if found is None:
+            found = self._working[key] = self._working_at(*key)
+        return found
 
-    def _is_inner(self, frame: int) -> bool:
-        return frame >= 0 and self.frames[frame].name.endswith(tuple(_INNER))
+    def _working_at(self, innermost: int, last: int) -> _Charged:
+        """Return the charge of work in a frame of the program, -1 if there is none, and in the last frame."""
+        end = self.frames[last][:2]
+        if innermost < 0:
+            return _Charged(_place(self.frames[last]), Doing.WORKING, False, self.frames[last].line, "", end)
+        place = self._all_places[self.place_of[innermost]]
+        return _Charged(place, Doing.WORKING, True, self.frames[innermost].line, "", end)
 
     def _charged_by_position(self, stack: Sequence[int], *, waits: bool) -> _Charged:
         after = next(compress(count(), map(self.is_program.__getitem__, reversed(stack))), None)

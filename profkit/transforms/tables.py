@@ -203,13 +203,13 @@ def _hottest_lines(profile: Profile, selection: Selection) -> tuple[_NumberOf, _
     least = min(nlargest(selection.hottest, ranked.values()))
     wanted = [line for line, weight in ranked.items() if weight >= least]
     number_of = _frames_of_lines(frames, {line: number for number, line in enumerate(wanted)})
-    among = frozenset(number_of)
+    total, of_frames = _both_totals(frames, stacks, number_of, frozenset(number_of), len(wanted))
     return number_of, _Weights(
         keys=_count_lines(compress(frames, _seen(stacks, len(frames)))),
         own=[own[line] for line in wanted],
         waiting=[waiting[line] for line in wanted],
-        total=_number_totals(stacks, number_of, among, len(wanted)),
-        frames=_frame_totals(frames, stacks, among),
+        total=total,
+        frames=of_frames,
     )
 
 
@@ -271,8 +271,10 @@ def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Se
     waiting = _of_leaves(_waiting_stacks(profile, weights, selection), number_of, count)
     ranked = list(map(sub, own, waiting)) if selection.working_first else own
     among = _frames_of(_leading(ranked, selection.hottest), number_of, count)
-    total = _number_totals(stacks, number_of, among, count)
-    frames = _frame_totals(profile.frames, stacks, among) if selection.lines else {}
+    if selection.lines:
+        total, frames = _both_totals(profile.frames, stacks, number_of, among, count)
+    else:
+        total, frames = _number_totals(stacks, number_of, among, count), {}
     if profile.totals:
         _state(profile.totals, number_of, among, total, frames)
     if len(among) == len(number_of):
@@ -292,8 +294,16 @@ def _waiting_stacks(
     return [(profile.stacks[stack], weights.get(stack, 0)) for stack in selection.waiting]
 
 
-def _seen(stacks: Iterable[tuple[Stack, int]], count: int) -> bytearray:
-    """Return whether each frame is on a stack; a set of millions would take a hundred times the memory."""
+def _seen(stacks: Collection[tuple[Stack, int]], count: int) -> Sequence[int]:
+    """Return whether each frame is on a stack."""
+    if count < len(stacks):
+        unseen = set(range(count))
+        for stack, _ in stacks:
+            unseen.difference_update(stack)
+            if not unseen:
+                break
+        return [frame not in unseen for frame in range(count)]
+    # A set of millions would take a hundred times the memory.
     seen = bytearray(count)
     for frame in chain.from_iterable(stack for stack, _ in stacks):
         seen[frame] = 1
@@ -353,9 +363,9 @@ def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]
 
 
 def _number_totals(
-    stacks: Iterable[tuple[Stack, int]], number_of: _NumberOf, among: frozenset[int], count: int
+    stacks: Iterable[tuple[Stack, int]], number_of: Sequence[int], among: frozenset[int], count: int
 ) -> list[int]:
-    if isinstance(number_of, Sequence) and len(among) == len(number_of):
+    if len(among) == len(number_of):
         numbers = partial(_numbers, number_of)
     else:
         numbers = partial(_numbers_among, number_of, among)
@@ -366,7 +376,32 @@ def _numbers(number_of: Sequence[int], stack: Stack) -> set[int]:
     return set(picked(stack, number_of))
 
 
-def _numbers_among(number_of: _NumberOf, among: frozenset[int], stack: Stack) -> set[int]:
+def _both_totals(
+    frames: Sequence[Frame],
+    stacks: Iterable[tuple[Stack, int]],
+    number_of: _NumberOf,
+    among: frozenset[int],
+    count: int,
+) -> tuple[list[int], dict[int, int]]:
+    """Return the total weight of each number, and of each of these frames; of equal ones, for the first."""
+    doubles = _doubles(frames, among)
+    found_on = _frames_on(frames, among)
+    of_numbers, of_frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
+    for stack, weight in stacks:
+        found = found_on(stack)
+        for number in {number_of[frame] for frame in found}:
+            of_numbers[number] += weight
+        for frame in {doubles.get(frame, frame) for frame in found} if doubles else found:
+            of_frames[frame] += weight
+    return of_numbers, of_frames
+
+
+def _frames_on(frames: Sequence[Frame], among: frozenset[int]) -> Callable[[Stack], Collection[int]]:
+    """Return what finds those of some frames that are on a stack."""
+    return set if len(among) == len(frames) else among.intersection
+
+
+def _numbers_among(number_of: Sequence[int], among: frozenset[int], stack: Stack) -> set[int]:
     return set(map(number_of.__getitem__, among.intersection(stack)))
 
 
@@ -375,7 +410,7 @@ def _frame_totals(
 ) -> dict[int, int]:
     """Return the total weight of each of these frames; of equal ones, for the first."""
     doubles = _doubles(frames, among)
-    found: Callable[[Stack], Collection[int]] = set if len(among) == len(frames) else among.intersection
+    found = _frames_on(frames, among)
     if doubles:
         sums = sum_parts(
             stacks, lambda stack: {doubles.get(frame, frame) for frame in found(stack)}, len(frames)

@@ -73,7 +73,7 @@ def number_functions(frames: Sequence[Frame], *, by_line: bool = False) -> Funct
     return Functions(of, list(numbers))
 
 
-def picked(stack: Stack, keys: Sequence[_T]) -> tuple[_T, ...]:
+def picked(stack: Sequence[int], keys: Sequence[_T]) -> tuple[_T, ...]:
     """Return `keys[n]` for each frame index n of a stack, several times as fast as a loop."""
     if len(stack) < 2:
         return tuple([keys[frame] for frame in stack])
@@ -144,9 +144,21 @@ class _Calls:
         nodes.sort(key=_heaviest_first)
         return nodes
 
-    def frames_below(self, place: int, depth: int) -> Sequence[Frame]:
-        """Return the frames of a stack from a depth on."""
-        return [self._all_frames[frame] for frame in self._frames[place][depth:]]
+    def straight(self, low: int, high: int, depth: int) -> Straight:
+        """Return the calls that all of a range of longer stacks have next, with a common prefix."""
+        of_frames, count = self._all_frames, high - low
+        end = common_length(self._stacks[low], self._stacks[high - 1])
+        if count == 1:
+            frames = [of_frames[frame] for frame in self._frames[low][depth:]]
+        else:
+            columns = zip(*(stack[depth:end] for stack in self._frames[low:high]), strict=True)
+            frames = [
+                of_frames[first]
+                if column.count(first := column[0]) == count
+                else self._heaviest(low, high, place)
+                for place, column in enumerate(columns, depth)
+            ]
+        return Straight(frames, self._node(frames[-1], low, high, end)) if frames else _NOT_STRAIGHT
 
     def _node(self, frame: Frame, low: int, high: int, depth: int) -> Node:
         """Return the call of a range of stacks whose first `depth` frames are equal."""
@@ -181,6 +193,17 @@ class _Calls:
         return min(weights, key=lambda frame: (-weights[frame], frame.line))
 
 
+class Straight(NamedTuple):
+    """Calls of which each is the only callee of the one before, with all weight of its callees."""
+
+    frames: Sequence[Frame]
+    end: Node
+    """The last of them."""
+
+
+_NOT_STRAIGHT = Straight((), Node(Frame("", ""), 0, 0))
+
+
 def children_once(node: Node) -> Sequence[Node]:
     """Return a node's children, and do not keep them in the tree if they are computed now.
 
@@ -189,9 +212,9 @@ def children_once(node: Node) -> Sequence[Node]:
     return node.children.computed() if isinstance(node.children, _Callees) else node.children
 
 
-def straight_below(node: Node) -> Sequence[Frame]:
-    """Return the calls below a node if it is of one stack, and they are not in the tree yet; else nothing."""
-    return node.children.straight() if isinstance(node.children, _Callees) else ()
+def straight_below(node: Node) -> Straight:
+    """Return the calls below a node without branches; none if they are in the tree already."""
+    return node.children.straight() if isinstance(node.children, _Callees) else _NOT_STRAIGHT
 
 
 class _Callees(Sequence[Node]):
@@ -207,10 +230,9 @@ class _Callees(Sequence[Node]):
         """Return the children as a list that is not kept if it is new."""
         return self._calls.callees(*self._range) if self._nodes is None else self._nodes
 
-    def straight(self) -> Sequence[Frame]:
-        """Return the frames of the only stack; nothing if there are several, or if nodes were made of it."""
-        low, high, depth = self._range
-        return self._calls.frames_below(low, depth) if high - low == 1 and self._nodes is None else ()
+    def straight(self) -> Straight:
+        """Return the calls without branches; none if nodes were made of them."""
+        return self._calls.straight(*self._range) if self._nodes is None else _NOT_STRAIGHT
 
     def _all(self) -> list[Node]:
         if self._nodes is None:

@@ -202,12 +202,13 @@ def compare_command(
     return 0
 
 
+@for_large_profiles()
 def _workspace(
     config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions, *, are_jobs: bool
 ) -> None:
     from profkit.cli.sides import compare_sides, open_sides
 
-    with open_sides(config) as found, for_large_profiles():
+    with open_sides(config) as found:
         a, b = (found.job(text) if are_jobs else found.side(text) for text in texts)
         if bool(a.sampled) != bool(b.sampled):
             sampled, measured = (a, b) if a.sampled else (b, a)

@@ -87,6 +87,7 @@ def _limit_options() -> Callable[[Command], Command]:
 @json_option("List the runs in the files as JSON.")
 @_limit_options()
 @click.pass_obj
+@for_large_profiles()
 def import_command(
     config: Config,
     files: tuple[str, ...],
@@ -112,9 +113,8 @@ def import_command(
 
     urls = tuple(filter(is_remote, files))
     limits = ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
-    with for_large_profiles():
-        paths = [file for file in files if file not in urls]
-        runs = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
+    paths = [file for file in files if file not in urls]
+    runs = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]

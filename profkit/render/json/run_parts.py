@@ -32,20 +32,19 @@ def tree_parts(root: Node, is_library: IsLibrary, least: float, depth: int = MAX
     pending = [(root, 0)]
     while pending:
         node, level = pending.pop()
-        before = "" if level > last else f"{']}' * (last - level + 1)}, "
-        below = straight_below(node)
-        if below and level + len(below) <= depth:
-            # Half of the calls of a large tree are in stacks without branches.
-            weight = node.total_weight - node.self_weight
-            text = before + _opening(text_of(node.frame), node.self_weight, node.total_weight)
-            text += "".join(_opening(text_of(frame), 0, weight) for frame in below[:-1])
-            text += _opening(text_of(below[-1]), weight, weight)
-            shown: list[Node] = []
-            level += len(below)
-        else:
-            shown = _shown(node, least) if level < depth else []
-            cut = 0 if level < depth else node.total_weight - node.self_weight
-            text = before + _opening(text_of(node.frame), node.self_weight, node.total_weight, cut)
+        text = "" if level > last else f"{']}' * (last - level + 1)}, "
+        frames, end = straight_below(node)
+        below = node.total_weight - node.self_weight
+        if frames and below >= least and level + len(frames) <= depth:
+            # Most calls of a large tree are its caller's only callee.
+            text += _opening(text_of(node.frame), node.self_weight, node.total_weight)
+            weights = _weights(0, below)
+            text += "".join([f"{{{text_of(frame)}{weights}" for frame in frames[:-1]])
+            node, level = end, level + len(frames)
+            below = node.total_weight - node.self_weight
+        shown = _shown(node, least) if level < depth else []
+        cut = 0 if level < depth else below
+        text += _opening(text_of(node.frame), node.self_weight, node.total_weight, cut)
         written.append(text)
         size += len(text)
         if size >= _PIECE:
@@ -59,7 +58,11 @@ def tree_parts(root: Node, is_library: IsLibrary, least: float, depth: int = MAX
 
 
 def _opening(frame: str, own: int, total: int, cut: int = 0) -> str:
-    return f'{{{frame}, "self_samples": {own}, "total_samples": {total}, "cut": {cut}, "children": ['
+    return f"{{{frame}{_weights(own, total, cut)}"
+
+
+def _weights(own: int, total: int, cut: int = 0) -> str:
+    return f', "self_samples": {own}, "total_samples": {total}, "cut": {cut}, "children": ['
 
 
 def _shown(node: Node, least: float) -> list[Node]:
