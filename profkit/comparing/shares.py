@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.comparing.significance import Seen
@@ -62,13 +63,16 @@ class Sliced:
     def of(cls, profile: Profile, slices: int = SLICES) -> Sliced:
         """Return the weights in this number of slices."""
         positive = [sample for sample in profile.samples if sample.weight > 0]
-        vectors = Vectors.that_hold((weight for _, _, weight in positive), slices)
-        cut = _cut(positive, vectors.units())
-        stacks = [(stack, vector) for number, vector in cut.items() if (stack := profile.stacks[number])]
+        weights = list(map(itemgetter(2), positive))
+        vectors = Vectors.that_hold(weights, slices)
+        cut = _cut(positive, vectors.units(), len(profile.stacks))
+        stacks = [
+            (stack, vector) for stack, vector in zip(profile.stacks, cut, strict=True) if stack and vector
+        ]
         named, functions = number_functions(profile.frames)
         own = sum_parts(stacks, lambda stack: (named[stack[-1]],), len(functions))
         total = sum_parts(stacks, lambda stack: set(picked(stack, named)), len(functions))
-        return cls(functions, own, total, vectors, sum(weight for _, _, weight in positive))
+        return cls(functions, own, total, vectors, sum(weights))
 
     def whole(self) -> Shares:
         """Return the shares of all functions in all samples."""
@@ -106,27 +110,27 @@ def effective_samples(profile: Profile) -> float:
     return total * total / squares if squares else 0.0
 
 
-def _cut(samples: Sequence[Sample], slices: Sequence[int]) -> dict[int, int]:
+def _cut(samples: Iterable[Sample], slices: Sequence[int], count: int) -> list[int]:
     """Return each stack's weight by slice, as vectors; `slices` are the vectors of one slice each.
 
     Weights are multiplied by the number of slices, so that they can be divided without a rest.
     """
-    whole_weights: defaultdict[int, int] = defaultdict(int)
-    for _, thread, weight in samples:
-        whole_weights[thread] += weight
-    room = dict(whole_weights)
-    current = dict.fromkeys(room, 0)
-    cut: defaultdict[int, int] = defaultdict(int)
-    times = len(slices)
-    for stack, thread, weight in samples:
-        left = times * weight
-        while left > room[thread]:
-            cut[stack] += room[thread] * slices[current[thread]]
-            left -= room[thread]
-            room[thread] = whole_weights[thread]
-            current[thread] += 1
-        cut[stack] += left * slices[current[thread]]
-        room[thread] -= left
+    of_thread: defaultdict[int, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        of_thread[sample.thread].append(sample)
+    cut, times = [0] * count, len(slices)
+    for own in of_thread.values():
+        room = whole_weight = sum(map(itemgetter(2), own))
+        following = iter(slices)
+        current = next(following)
+        for stack, _, weight in own:
+            left = times * weight
+            while left > room:
+                cut[stack] += room * current
+                left -= room
+                room, current = whole_weight, next(following)
+            cut[stack] += left * current
+            room -= left
     return cut
 
 

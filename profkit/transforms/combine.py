@@ -110,9 +110,10 @@ def side_by_side(a: Sequence[Profile], b: Sequence[Profile]) -> Profile:
     for thread, profiles in enumerate((a, b)):
         for profile in profiles:
             numbers = [frames.setdefault(frame, len(frames)) for frame in profile.frames]
+            is_same = numbers == list(range(len(numbers)))
             for stack, weight in profile.weights_by_stack.items():
                 samples.append(Sample(len(stacks), thread, weight))
-                stacks.append(picked(profile.stacks[stack], numbers))
+                stacks.append(profile.stacks[stack] if is_same else picked(profile.stacks[stack], numbers))
                 states.append(profile.state_of(stack))
     return Profile(
         unit=a[0].unit,

@@ -51,15 +51,13 @@ class Reindexer:
         """Append one sample; `stack` may be missing from the source's table, but not its frames."""
         mapped = self._stacks.get(stack)
         if mapped is None:
-            mapped = self._stacks[stack] = tuple(self._frame(frame) for frame in stack)
+            for frame in stack:
+                if frame not in self._frames:
+                    self._frames[frame] = self._target.frame(self._source.frames[frame])
+            mapped = self._stacks[stack] = tuple(map(self._frames.__getitem__, stack))
         if thread not in self._threads:
             self._threads[thread] = self._target.thread(self._source.threads[thread])
         self._target.add_indexed(mapped, self._threads[thread], weight, start, state=state)
-
-    def _frame(self, frame: int) -> int:
-        if frame not in self._frames:
-            self._frames[frame] = self._target.frame(self._source.frames[frame])
-        return self._frames[frame]
 
 
 def build_like(source: Profile, target: ProfileBuilder, totals: Mapping[Frame, int] | None = None) -> Profile:
@@ -162,7 +160,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-_HEAVY = 0.05
+HEAVY = 0.05
 """Share of the whole from which the innermost function of a fold is shown."""
 _NATIVE = "native code"
 """Package of machine code: the sources of one library are in many folders."""
@@ -180,7 +178,7 @@ def fold_libraries(
     most time is spent. `is_library` takes a file. `functions` are those of the profile's frames, if known.
     """
     functions = functions or number_functions(profile.frames)
-    of_function = _packages(functions, is_library)
+    of_function = package_numbers(functions, is_library)
     packages = list(map(of_function.__getitem__, functions.of))
     folded = [_folded(stack, packages) for stack in profile.stacks]
     return replace(profile, stacks=tuple(_with_heavy_ends(folded, profile, functions.of)))
@@ -190,8 +188,8 @@ _NO_PACKAGE = math.nan
 """Number for functions of the user's: it differs from itself, so none is folded into another."""
 
 
-def _packages(functions: Functions, is_library: Callable[[str], bool]) -> list[float]:
-    """Return a number for the package of each function."""
+def package_numbers(functions: Functions, is_library: Callable[[str], bool]) -> list[float]:
+    """Return a number for the package of each function; that of the user's functions equals no number."""
     of_file: dict[str, float] = {}
     numbers: dict[str, int] = {}
     for _, file in functions.keys:
@@ -220,7 +218,7 @@ def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Seque
         if short and functions[stack[-1]] != functions[short[-1]]:
             end = ends[number] = picked(short, functions), functions[stack[-1]]
             weights[end] += weight
-    least = _HEAVY * profile.total_weight
+    least = HEAVY * profile.total_weight
     for number, short in enumerate(folded):
         is_heavy = number in ends and weights[ends[number]] >= least
         yield (*short, profile.stacks[number][-1]) if is_heavy else short
@@ -375,7 +373,10 @@ def without_own_threads(profile: Profile) -> Profile:
 
     Most samples of such a thread begin in profkit. A torn stack of any other thread can begin there, too.
     """
-    roots = {frame for frame, known in enumerate(profile.frames) if is_threads_file(known.file)}
+    files = set(filter(is_threads_file, {frame.file for frame in profile.frames}))
+    roots = {number for number, frame in enumerate(profile.frames) if frame.file in files}
+    if not roots:
+        return profile
     balances: Counter[int] = Counter()
     for sample in profile.samples:
         begins_there = not roots.isdisjoint(profile.stacks[sample.stack][:1])

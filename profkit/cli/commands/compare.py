@@ -206,6 +206,14 @@ def compare_command(
 def _workspace(
     config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions, *, are_jobs: bool
 ) -> None:
+    compared, name = _compared(config, texts, shown, are_jobs=are_jobs)
+    showing.show(_rendered(compared, showing.format, shown, showing.terminal()), name)
+
+
+def _compared(
+    config: Config, texts: tuple[str, str], shown: ReportOptions, *, are_jobs: bool
+) -> tuple[Comparison, str]:
+    """Return the comparison and its name in files; the runs are not kept, as they take much memory."""
     from profkit.cli.sides import compare_sides, open_sides
 
     with open_sides(config) as found:
@@ -216,9 +224,8 @@ def _workspace(
                 f"{sampled.text!r} was sampled and {measured.text!r} was measured",
                 "compare runs of the same kind",
             )
-        compared = compare_sides(a, b, shown.value)
-        text = _rendered(compared, showing.format, shown, showing.terminal())
-        showing.show(text, f"comparison-{short_id(a.runs[0].info.id)}-{short_id(b.runs[0].info.id)}")
+        name = f"comparison-{short_id(a.runs[0].info.id)}-{short_id(b.runs[0].info.id)}"
+        return compare_sides(a, b, shown.value), name
 
 
 def _rendered(compared: Comparison, format: str, options: ReportOptions, terminal: Terminal) -> str:

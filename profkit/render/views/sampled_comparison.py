@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from profkit.comparing.comparability import MIN_RUNS, count_executions
 from profkit.comparing.sampled import MOST_RUNS
@@ -17,15 +17,13 @@ from profkit.model.comparison import (
     SampledComparison,
     Side,
 )
-from profkit.model.profile import Frame, Node, Profile
 from profkit.model.run import RunInfo
 from profkit.render.escape import visible
 from profkit.render.formatting import alike, amount, count, moment
 from profkit.render.views.merged import joined_notes
 from profkit.render.views.notes import note_text
 from profkit.render.views.sampled import library_test
-from profkit.transforms.simplify import fold_libraries
-from profkit.transforms.trees import call_tree
+from profkit.transforms.call_shares import SharedCall, shared_calls
 from profkit.units import Unit, format_duration
 
 
@@ -257,105 +255,57 @@ class DiffRow:
         return self.b - self.a
 
 
-@dataclass(slots=True)
-class _Call:
-    frame: Frame
-    a: float
-    b: float
-    changed: bool
-    children: list[_Call]
-
-
 def diff_rows(comparison: SampledComparison, *, show_all: bool, most: int | None) -> tuple[DiffRow, ...]:
     """Return the `most` calls that changed most, and their callers; no rows if nothing changed.
 
     Library calls are folded unless `show_all` is set.
     """
-    changed = {(function.name, function.file) for function in comparison.changed}
-    if not changed:
+    functions = {(function.name, function.file) for function in comparison.changed}
+    if not functions:
         return ()
+    is_library = library_test(comparison.a.runs[0].region.file, comparison.both.frames)
     # Shares of calls do not exceed their callers', unless weights are negative.
     least = _LEAST if all(sample.weight >= 0 for sample in comparison.both.samples) else 0.0
-    root = _joined(*_trees(comparison, show_all), changed, least)
-    found = sorted(_differences(root), reverse=True)
-    smallest = found[most - 1] if most is not None and len(found) > most else 0.0
-    _cut(root, smallest)
-    return _rows(root)
+    root = shared_calls(comparison.both, least, None if show_all else is_library)
+    found = sorted(_differences(root, functions), reverse=True)
+    smallest = found[most - 1] if most is not None and len(found) > most else _LEAST
+
+    def is_changed(call: SharedCall) -> bool:
+        return call.frame[:2] in functions and abs(call.b - call.a) >= smallest
+
+    _cut(root, is_changed)
+    return _rows(root, is_changed)
 
 
-def _trees(comparison: SampledComparison, show_all: bool) -> tuple[Node, Node]:
-    is_library = library_test(comparison.a.runs[0].region.file, comparison.both.frames)
-    both = comparison.both if show_all else fold_libraries(comparison.both, is_library)
-    return call_tree(_side(both, 0)), call_tree(_side(both, 1))
-
-
-def _side(both: Profile, thread: int) -> Profile:
-    samples = tuple(sample for sample in both.samples if sample.thread == thread)
-    return replace(both, samples=samples, starts=())
-
-
-def _joined(a: Node, b: Node, changed: set[tuple[str, str]], least: float) -> _Call:
-    """Join both trees: calls of the same function below the same callers are one call.
-
-    Calls whose share is below `least` on both sides are left out, with their callees.
-    """
-    totals = a.total_weight or 1, b.total_weight or 1
-    root = _Call(a.frame, 1.0, 1.0, False, [])
-    pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
-    while pending:
-        call, of_a, of_b = pending.pop()
-        left, right = _children(of_a), _children(of_b)
-        for key in dict.fromkeys((*left, *right)):
-            child = _call(left.get(key), right.get(key), totals, key in changed)
-            if least and max(child.a, child.b) < least:
-                continue
-            call.children.append(child)
-            pending.append((child, left.get(key), right.get(key)))
-    return root
-
-
-def _children(node: Node | None) -> Mapping[tuple[str, str], Node]:
-    return {} if node is None else {(child.frame.name, child.frame.file): child for child in node.children}
-
-
-def _call(a: Node | None, b: Node | None, totals: tuple[int, int], changed: bool) -> _Call:
-    of_a, of_b = (
-        0.0 if node is None else node.total_weight / total for node, total in zip((a, b), totals, strict=True)
-    )
-    frame = next(node.frame for node in (a, b) if node is not None)
-    return _Call(frame, of_a, of_b, changed and abs(of_b - of_a) >= _LEAST, [])
-
-
-def _differences(root: _Call) -> list[float]:
-    found, pending = [], [root]
+def _differences(root: SharedCall, functions: Collection[tuple[str, str]]) -> Iterator[float]:
+    """Yield the differences of the calls of functions that are large enough to be shown."""
+    pending = [root]
     while pending:
         call = pending.pop()
-        found += [abs(call.b - call.a)] if call.changed else []
+        if call.frame[:2] in functions and abs(call.b - call.a) >= _LEAST:
+            yield abs(call.b - call.a)
         pending += call.children
-    return found
 
 
-def _cut(root: _Call, least: float) -> None:
-    """Keep only calls that changed by at least `least`, and their callers."""
+def _cut(root: SharedCall, is_changed: Callable[[SharedCall], bool]) -> None:
+    """Keep only calls that changed, and their callers."""
     order, pending = [], [root]
     while pending:
         order.append(call := pending.pop())
-        call.changed = call.changed and abs(call.b - call.a) >= least
         pending += call.children
     for call in reversed(order):
-        kept = [child for child in call.children if child.changed or child.children]
+        kept = [child for child in call.children if child.children or is_changed(child)]
         call.children = sorted(kept, key=lambda child: (-abs(child.b - child.a), child.frame))
 
 
-def _rows(root: _Call) -> tuple[DiffRow, ...]:
+def _rows(root: SharedCall, is_changed: Callable[[SharedCall], bool]) -> tuple[DiffRow, ...]:
     rows = []
     pending = [(child, 0, number == 0) for number, child in enumerate(reversed(root.children))]
     while pending:
         call, depth, last = pending.pop()
         through = 0
-        while not call.changed and len(call.children) == 1 and depth:
+        while not is_changed(call) and len(call.children) == 1 and depth:
             call, through = call.children[0], through + 1
-        frame = call.frame
-        rows.append(DiffRow(*frame, depth, last, call.a, call.b, call.changed, through))
+        rows.append(DiffRow(*call.frame, depth, last, call.a, call.b, is_changed(call), through))
         pending += [(child, depth + 1, number == 0) for number, child in enumerate(reversed(call.children))]
     return tuple(rows)
