@@ -256,6 +256,8 @@ def _cuts(
 
 
 def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
+    if len(cuts) == 1:
+        return cuts[0]
     return RegionCut(
         profile=merge_profiles((cut.profile for cut in cuts), same_clock=True),
         torn=sum(cut.torn for cut in cuts),

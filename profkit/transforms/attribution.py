@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -41,10 +42,9 @@ class Marks:
     def begins(self, stack: Stack) -> dict[str, int]:
         """Return the regions that a stack is in, with the position of each one's outermost frame."""
         positions: dict[str, int] = {}
-        if not self.entries.keys().isdisjoint(stack):
-            for position, frame in enumerate(stack):
-                for region in self.entries.get(frame, ()):
-                    positions.setdefault(region, position)
+        for position in sorted(map(stack.index, self.entries.keys() & set(stack))):
+            for region in self.entries[stack[position]]:
+                positions.setdefault(region, position)
         return positions
 
     def is_torn(self, stack: Stack) -> bool:
@@ -93,8 +93,11 @@ class Marks:
 def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode) -> Marks:
     """Classify all frames; `regions` are all regions of the session."""
 
+    files = {frame.file for frame in frames}
+
     def of_files(test: Callable[[str], bool]) -> frozenset[int]:
-        return frozenset(index for index, frame in enumerate(frames) if test(frame.file))
+        passing = set(filter(test, files))
+        return frozenset([index for index, (_, file, _) in enumerate(frames) if file in passing])
 
     known = tuple(regions)
     recording, held = of_files(own.records), of_files(own.holds)
@@ -278,9 +281,12 @@ class _Sorter:
         self._children = child_frames(profile.frames)
         self._within: dict[int, tuple[_Piece, ...]] = {}
         self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
-        self._functions = _by_function(profile.frames)
         self._tests: dict[str, frozenset[int]] = {}
         """Frames of the functions of tests, by region."""
+
+    @cached_property
+    def _functions(self) -> Mapping[tuple[str, str], set[int]]:
+        return _by_function(self._profile.frames)
 
     def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
         """Return the pieces of a stack for all regions that get one; stack and thread are indexes."""

@@ -281,7 +281,7 @@ def shown_file(file: str, names: Mapping[str, str]) -> str:
 
 def with_cell_names(profile: Profile, names: Mapping[str, str]) -> Profile:
     """Return the profile with the names of cells as the files of their frames."""
-    files = {frame.file: shown_file(frame.file, names) for frame in profile.frames}
+    files = {file: shown_file(file, names) for file in {frame.file for frame in profile.frames}}
     if all(file == shown for file, shown in files.items()):
         return profile
     return replace(profile, frames=tuple(f._replace(file=files[f.file]) for f in profile.frames))

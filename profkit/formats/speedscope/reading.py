@@ -66,6 +66,7 @@ def unit_named(word: str, where: str) -> Unit:
 
 
 _INT64_MAX = 2**63 - 1
+_FRAME_MEMBERS = ("name", "file", "line")
 
 
 class _Event(NamedTuple):
@@ -131,7 +132,16 @@ def _spend(builder: BoundedBuilder, stack: list[int], thread: int, weight: int) 
 def listed_frames(document: object) -> list[Frame]:
     """Return the frames that all profiles of the file share; columns within a line are ignored."""
     listed = member(member(document, "the file", "shared", dict), "shared", "frames", list)
-    return [_frame(entry, f"shared.frames[{n}]") for n, entry in enumerate(listed)]
+    return [_plain_frame(entry) or _frame(entry, f"shared.frames[{n}]") for n, entry in enumerate(listed)]
+
+
+def _plain_frame(entry: object) -> Frame | None:
+    """Return a frame as samplers write it, which takes a third of the time; None for any other."""
+    if not isinstance(entry, dict):
+        return None
+    name, file, line = map(entry.get, _FRAME_MEMBERS)
+    is_plain = name.__class__ is str and file.__class__ is str and line.__class__ is int
+    return Frame(name, file, line) if is_plain and 0 <= line < _INT64_MAX else None
 
 
 def add_samples(
@@ -147,7 +157,7 @@ def add_samples(
     done = 0
     stacks = ListedStacks(frames)
     for sample, repeated in groupby(samples):
-        count = sum(1 for _ in repeated)
+        count = len(list(repeated))
         stack = stacks.stack(sample, where, done)
         if weight := sum(islice(left, count)):
             builder.add_indexed(stack, thread, weight)
