@@ -66,7 +66,6 @@ def unit_named(word: str, where: str) -> Unit:
 
 
 _INT64_MAX = 2**63 - 1
-_FRAME_MEMBERS = ("name", "file", "line")
 
 
 class _Event(NamedTuple):
@@ -139,9 +138,10 @@ def _plain_frame(entry: object) -> Frame | None:
     """Return a frame as samplers write it, which takes a third of the time; None for any other."""
     if not isinstance(entry, dict):
         return None
-    name, file, line = map(entry.get, _FRAME_MEMBERS)
-    is_plain = name.__class__ is str and file.__class__ is str and line.__class__ is int
-    return Frame(name, file, line) if is_plain and 0 <= line < _INT64_MAX else None
+    name, file, line = entry.get("name"), entry.get("file"), entry.get("line")
+    if type(name) is str and type(file) is str and type(line) is int and 0 <= line < _INT64_MAX:
+        return Frame(name, file, line)
+    return None
 
 
 def add_samples(

@@ -45,6 +45,8 @@ _SPARE = 20
 """Additional cells that source lines need compared with names."""
 _MAX_CALLERS = 3
 """Most callers that are named per function."""
+_MANY_PROCESSES, _MOST_CALLS = 15, 40
+"""Number of processes from which on tables have fewer rows, and the most rows that their tree then has."""
 _SEARCHED_FRAMES = 64
 """Frames at the leaf end of a stack that are searched for callers."""
 
@@ -54,8 +56,12 @@ def sampled(runs: Sequence[Run], options: ReportOptions = DEFAULTS) -> Document:
 
     Raise `UsageError` if the run does not have the selected thread.
     """
-    least = options.min_share if options.min_share is not None else 0.02 if options.brief else 0.01
-    return _blocks(build_report(runs[0], replace(options, limit=options.rows(15, 10), min_share=least)))
+    limit = options.rows(10 if _has_many_processes(runs[0]) else 15, 10)
+    return _blocks(build_report(runs[0], replace(options, limit=limit)))
+
+
+def _has_many_processes(run: Run) -> bool:
+    return run.merged is not None and len(run.merged.processes) > _MANY_PROCESSES
 
 
 def _blocks(report: Report) -> Iterator[Block]:
@@ -216,9 +222,7 @@ def _order_remark(report: Report) -> str:
 
 def _tree(report: Report) -> Iterator[Block]:
     """Yield the tree of calls down to the minimum share in the options."""
-    options, scale = report.options, report.scale
-    rows = tree_rows(report.tree, scale, options.min_share or 0.0, report.is_library, options.depth)
-    rows = rows if options.show_all else shorten_chains(rows)
+    options, scale, rows = report.options, report.scale, _tree_rows(report)
     remarks = [] if options.show_all else ["library calls folded"]
     if report.tree_activity is not Activity.ALL and report.activity.waiting:
         remarks.append(f"only {report.tree_activity.value} samples")
@@ -234,6 +238,19 @@ def _tree(report: Report) -> Iterator[Block]:
             Column("call", [_call(row, report) for row in rows], Role.CALL),
         ]
     )
+
+
+def _tree_rows(report: Report) -> tuple[TreeRow, ...]:
+    """Return the rows of the tree; many processes that do different things have only their largest calls."""
+    options = report.options
+    least = options.min_share if options.min_share is not None else 0.02 if options.brief else 0.01
+    is_bounded = options.min_share is None and not options.show_all and _has_many_processes(report.run)
+    while True:
+        rows = tree_rows(report.tree, report.scale, least, report.is_library, options.depth)
+        rows = rows if options.show_all else shorten_chains(rows)
+        if not is_bounded or len(rows) <= _MOST_CALLS or least >= 1:
+            return rows
+        least *= 1.5
 
 
 def _call(row: TreeRow, report: Report) -> Call:

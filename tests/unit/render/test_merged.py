@@ -9,7 +9,7 @@ import pytest
 
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.notes import Note, NoteCode
-from profkit.model.profile import ThreadState
+from profkit.model.profile import Frame, ThreadState
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.formatting import Part, Tone
@@ -20,7 +20,7 @@ from profkit.render.registry import SAMPLED
 from profkit.render.views.header import facts
 from profkit.render.views.processes import process_rows
 from tests.support.example_runs import made_run
-from tests.support.example_worker_runs import READ, RENDER, worker_run
+from tests.support.example_worker_runs import FILE, READ, RENDER, worker_run
 from tests.support.golden import check_golden
 from tests.support.html_pages import read_page, rows_of
 
@@ -243,3 +243,15 @@ def test_a_page_has_the_processes() -> None:
     assert {row["function"] for row in rows_of(differing)} == {"read", "render"}
     assert "\x1b" not in json.dumps(run, ensure_ascii=False)
     assert read_page(sampled_html([made_run()])).head["runs"][0]["tables"] == {}
+
+
+@pytest.mark.parametrize("workers", [16, 40])
+def test_text_of_many_processes_is_short(workers: int) -> None:
+    runs = [
+        worker_run(number, {Frame(f"task_{number}_{place}", FILE, place): 40 for place in range(4)})
+        for number in range(workers)
+    ]
+    text = SAMPLED.text([merge_runs(reversed(runs))])
+    assert len(text.splitlines()) <= 120
+    assert f"… and {workers - 10} more" in text
+    assert len(SAMPLED.text([merge_runs(runs)], ReportOptions(min_share=0.0001)).splitlines()) > 120
