@@ -158,7 +158,6 @@ class Charging:
             self.imports = frozenset(n for n, frame in enumerate(self.frames) if frame.file in imports)
         self.is_distributed = has_ranks(self.frames)
         self.places, self.place_of = _number_places(self.frames, functions, are_programs)
-        self._all_places = tuple(self.places)
         self._function_of = functions.of
         self._inner = frozenset(n for n, (name, _) in enumerate(functions.keys) if name.endswith(_INNER))
         """Functions that are comprehensions."""
@@ -205,16 +204,8 @@ class Charging:
         key = innermost, stack[-1]
         found = self._working.get(key)
         if found is None:
-            found = self._working[key] = self._working_at(*key)
+            found = self._working[key] = self._charged_by_position(stack, waits=False)
         return found
-
-    def _working_at(self, innermost: int, last: int) -> _Charged:
-        """Return the charge of work in a frame of the program, -1 if there is none, and in the last frame."""
-        end = self.frames[last][:2]
-        if innermost < 0:
-            return _Charged(_place(self.frames[last]), Doing.WORKING, False, self.frames[last].line, "", end)
-        place = self._all_places[self.place_of[innermost]]
-        return _Charged(place, Doing.WORKING, True, self.frames[innermost].line, "", end)
 
     def _charged_by_position(self, stack: Sequence[int], *, waits: bool) -> _Charged:
         after = next(compress(count(), map(self.is_program.__getitem__, reversed(stack))), None)

@@ -127,7 +127,8 @@ def function_lines(profile: Profile, functions: Collection[_Function]) -> dict[_
     named, wanted = number_functions(profile.frames), set(functions)
     among = frozenset(n for n, frame in enumerate(profile.frames) if frame[:2] in wanted)
     stacks = _used_stacks(profile, profile.weights_by_stack)
-    lines = _heaviest_lines(profile.frames, _frame_totals(profile.frames, stacks, among), named)
+    _, totals = _both_totals(profile.frames, stacks, named.of, among, len(named.keys))
+    lines = _heaviest_lines(profile.frames, totals, named)
     return {named.keys[number]: line for number, line in lines.items()}
 
 
@@ -274,7 +275,7 @@ def _weigh(profile: Profile, number_of: Sequence[int], count: int, selection: Se
     if selection.lines:
         total, frames = _both_totals(profile.frames, stacks, number_of, among, count)
     else:
-        total, frames = _number_totals(stacks, number_of, among, count), {}
+        total, frames = sum_parts(stacks, partial(_numbers_on, number_of, among), count), {}
     if profile.totals:
         _state(profile.totals, number_of, among, total, frames)
     if len(among) == len(number_of):
@@ -362,18 +363,11 @@ def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]
     return {frame: number for frame, number in pairs if number != frame}
 
 
-def _number_totals(
-    stacks: Iterable[tuple[Stack, int]], number_of: Sequence[int], among: frozenset[int], count: int
-) -> list[int]:
+def _numbers_on(number_of: Sequence[int], among: frozenset[int], stack: Stack) -> set[int]:
+    """Return the numbers of those of some frames that are on a stack."""
     if len(among) == len(number_of):
-        numbers = partial(_numbers, number_of)
-    else:
-        numbers = partial(_numbers_among, number_of, among)
-    return sum_parts(stacks, numbers, count)
-
-
-def _numbers(number_of: Sequence[int], stack: Stack) -> set[int]:
-    return set(picked(stack, number_of))
+        return set(picked(stack, number_of))
+    return {number_of[frame] for frame in among.intersection(stack)}
 
 
 def _both_totals(
@@ -385,7 +379,7 @@ def _both_totals(
 ) -> tuple[list[int], dict[int, int]]:
     """Return the total weight of each number, and of each of these frames; of equal ones, for the first."""
     doubles = _doubles(frames, among)
-    found_on = _frames_on(frames, among)
+    found_on: Callable[[Stack], Collection[int]] = set if len(among) == len(frames) else among.intersection
     of_numbers, of_frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
     for stack, weight in stacks:
         found = found_on(stack)
@@ -394,27 +388,3 @@ def _both_totals(
         for frame in {doubles.get(frame, frame) for frame in found} if doubles else found:
             of_frames[frame] += weight
     return of_numbers, of_frames
-
-
-def _frames_on(frames: Sequence[Frame], among: frozenset[int]) -> Callable[[Stack], Collection[int]]:
-    """Return what finds those of some frames that are on a stack."""
-    return set if len(among) == len(frames) else among.intersection
-
-
-def _numbers_among(number_of: Sequence[int], among: frozenset[int], stack: Stack) -> set[int]:
-    return set(map(number_of.__getitem__, among.intersection(stack)))
-
-
-def _frame_totals(
-    frames: Sequence[Frame], stacks: Iterable[tuple[Stack, int]], among: frozenset[int]
-) -> dict[int, int]:
-    """Return the total weight of each of these frames; of equal ones, for the first."""
-    doubles = _doubles(frames, among)
-    found = _frames_on(frames, among)
-    if doubles:
-        sums = sum_parts(
-            stacks, lambda stack: {doubles.get(frame, frame) for frame in found(stack)}, len(frames)
-        )
-    else:
-        sums = sum_parts(stacks, found, len(frames))
-    return {frame: sums[frame] for frame in among if frame not in doubles}
