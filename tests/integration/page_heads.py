@@ -109,7 +109,7 @@ def comparison_page() -> str:
         ]
     )
     run = run_object(
-        "train_step", 400, [{"name": "A", "pid": 1, "tid": 1}, {"name": "B", "pid": 2, "tid": 2}]
+        "train_step", 400, [thread_object("A", 1), thread_object("B", 2)]
     )
     run |= {"resources": None, "facts": []}
     head = {"kind": "comparison", "title": "A against B", **functions_head(FUNCTIONS), "blocks": report}

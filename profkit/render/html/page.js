@@ -1086,19 +1086,19 @@ chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function s
 [0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){
 let run=currentRun();if(run.threads.length<2)return[];if(head.kind==="comparison")return[sideChooser(head.comparison?.
 names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||1,weights=weightsOf4(state.run,run.threads.length),
-order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),several=new Set(run.threads.map(thread=>thread.pid)).
-size>1,shareOf2=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf2(run.threads[i],several)} – ${shareOf2(
-i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value===
-"all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){let{total,waiting:waiting2}=currentRun();
-if(!waiting2)return[];let options=[["all","working and waiting"],["working",`working – ${formatShare((total-
-waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];return[chooser("Time",options,value=>({
-activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(count),[threads,
-amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
-weights[thread]+=amounts[pair2]}),weights}var nameOf2=({name,pid,tid},several)=>[name,several?`process ${pid}`:
-"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
-se-${name.toLowerCase()}`,select2=make("select",{id,change:()=>setState(changes2(select2.value))},options.map(
-([value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activity"],()=>{select2.
-value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select2)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
+placeOf3=i=>run.threads[i].place,order2=[...weights.keys()].sort((a,b)=>placeOf3(a)-placeOf3(b)||weights[b]-weights[a]),
+shareOf2=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf2(run.threads[i])} – ${shareOf2(i)}`]);
+return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value==="all"?value:
+Number(value)}),()=>state.thread)]}function activityChooser(){let{total,waiting:waiting2}=currentRun();if(!waiting2)
+return[];let options=[["all","working and waiting"],["working",`working – ${formatShare((total-waiting2)/total)}`],
+["waiting",`waiting – ${formatShare(waiting2/total)}`]];return[chooser("Time",options,value=>({activity:value}),
+()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(count),[threads,amounts]=[column(
+`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{weights[thread]+=
+amounts[pair2]}),weights}var nameOf2=({name,tid})=>[name,tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){
+let id=`choose-${name.toLowerCase()}`,select2=make("select",{id,change:()=>setState(changes2(select2.value))},
+options.map(([value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activit\
+y"],()=>{select2.value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},
+name),select2)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
 isDifference?null:measures(show)),list),follow(["run","thread","activity"],show),onChange(["selected","tab"],()=>showChosen(
