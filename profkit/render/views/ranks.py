@@ -14,7 +14,7 @@ from profkit.render.formatting import Tone, join_words, number_ranges, percent, 
 from profkit.render.options import ReportOptions
 from profkit.transforms.waiting import SLEEP, wait_label
 
-_MOST_COLUMNS, _MOST_ON_PAGES = 8, 32
+_MOST_COLUMNS, _MOST_ON_PAGES = 8, 64
 """Columns up to which each rank has one of its own; alike ranks share one beyond."""
 _ALIKE = 0.05
 """Largest difference of shares between ranks that are alike; it is doubled until they fit in the columns."""
