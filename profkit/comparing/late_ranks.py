@@ -1,8 +1,8 @@
 """Find the ranks of a synchronous job that made the others wait, and the function that explains it.
 
 Ranks that wait for one another have equal times, also in the functions that wait. What differs is how long
-each of them waits: a late rank waits less than the others, by the time that it makes them wait. A rank of which
-less was recorded than of the others waits less, too, but is not late: it has no more time of its own.
+each of them waits: a late rank waits less than the others, by the time that it makes them wait. A rank of
+which less was recorded than of the others waits less, too, but is not late: it has no more time of its own.
 """
 
 from __future__ import annotations
