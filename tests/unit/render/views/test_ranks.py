@@ -164,6 +164,21 @@ def test_json_and_page() -> None:
     assert set(others) == {f"rank {rank} · MainThread" for rank in (0, 1, 3)}
 
 
+def test_pages_show_when_ranks_waited() -> None:
+    usual = even(random.Random(1))
+    slow_first, slow_last = (late(usual, [rank], "python", 0.06) for rank in (1, 3))
+    job = Job.of(4, 200, lambda rank, number: (slow_first if number < 100 else slow_last)(rank, number))
+    page = read_page(sampled_html([merge_runs(job.runs())])).head["runs"][0]
+    blocks = page["tables"]["processes"]
+    at = next(n for n, block in enumerate(blocks) if block.get("title") == "Waiting over time")
+    rank, *parts = blocks[at + 1]["columns"]
+    assert rank["texts"] == ["0", "1", "2", "3"]
+    least = [min(range(4), key=part["heats"].__getitem__) for part in parts]
+    assert (least[:9], least[-9:]) == ([1] * 9, [3] * 9)
+    assert parts[0]["head"].startswith("0")
+    assert "Waiting over time" not in SAMPLED.text([merge_runs(job.runs())])
+
+
 def test_threads_of_child_processes_are_named_after_their_rank() -> None:
     runs = Job.of(2, 150, late(even(random.Random(1)), [1], "python", 0.06)).runs()
     profile = runs[1].profile
@@ -171,4 +186,7 @@ def test_threads_of_child_processes_are_named_after_their_rank() -> None:
     threads = (*profile.threads, Thread(4242, 4243, "MainThread"), Thread(4242, 4244, ""))
     run = merge_runs([runs[0], replace(runs[1], profile=replace(profile, threads=threads))])
     names = [thread["name"] for thread in read_page(sampled_html([run])).head["runs"][0]["threads"]]
-    assert names == ["rank 1, child process 4242 · MainThread", "rank 1, child process 4242"]
+    assert set(names) == {
+        *("rank 0 · MainThread", "rank 1 · MainThread"),
+        *("rank 1, child process 4242 · MainThread", "rank 1, child process 4242"),
+    }
