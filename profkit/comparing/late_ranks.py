@@ -1,7 +1,8 @@
 """Find the ranks of a synchronous job that made the others wait, and the function that explains it.
 
 Ranks that wait for one another have equal times, also in the functions that wait. What differs is how long
-each of them waits: a late rank waits less than the others, by the time that it makes them wait.
+each of them waits: a late rank waits less than the others, by the time that it makes them wait. A rank of
+which less was recorded than of the others waits less, too, but is not late: it has no more time of its own.
 """
 
 from __future__ import annotations
@@ -58,6 +59,11 @@ class RankTime:
         return cls(sum(stretch.samples for stretch in stretches), ends_s[-1], waited_s, tuple(slices_s))
 
     @property
+    def own_s(self) -> float:
+        """Time in which it did not wait for others."""
+        return self.total_s - self.waited_s
+
+    @property
     def variance(self) -> float:
         """Variance of the waiting time, as if its samples were independent."""
         share = (self.waited_s / self.total_s * self.samples + 2) / (self.samples + 4)
@@ -92,7 +98,12 @@ def find_lateness(times: Sequence[RankTime]) -> Lateness | None:
     usual_s = median(times[n].waited_s for n in others)
     least_s = MIN_LATE * of_s
     sure = _adjusted([_p_of_samples(times, n, others) if n in late else 1.0 for n in range(len(times))])
-    late = [n for n in late if sure[n] < LEVEL and usual_s - times[n].waited_s >= least_s]
+    usual_own_s = median(times[n].own_s for n in others)
+    late = [
+        n
+        for n in late
+        if sure[n] < LEVEL and min(usual_s - times[n].waited_s, times[n].own_s - usual_own_s) >= least_s
+    ]
     if not late:
         return None
     steady = _adjusted([_p_of_slices(times, n, others) if n in late else 1.0 for n in range(len(times))])

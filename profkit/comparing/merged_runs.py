@@ -25,6 +25,7 @@ from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Stretch
 from profkit.transforms.simplify import fold_addresses
+from profkit.transforms.tables import pids_of
 from profkit.transforms.trees import sum_samples, weight_of
 from profkit.transforms.unsampled_time import add_awaits, sampled_points
 from profkit.units import Unit
@@ -115,6 +116,7 @@ class _ProcessRuns:
             cpu_share=self.cpu_s / elapsed_s if elapsed_s > 0 else None,
             peak_rss_bytes=max((point.rss_bytes for points in watched for point in points), default=0),
             working=self.working,
+            children=tuple(sorted(pids_of(run.profile for run in self.runs) - {infos[0].process.pid})),
         )
 
 

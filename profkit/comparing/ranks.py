@@ -78,6 +78,7 @@ def ranks_of(
         waited_s=tuple(rank.by_state.waited_s for rank in known),
         functions=_functions(stacks),
         late=_late(known, stacks, lambda rank: _of_children(processes[rank], lines_of)),
+        parts_waited_s=tuple(rank.by_state.slices_s for rank in known),
     )
 
 

@@ -50,3 +50,5 @@ class RankTimes:
     """Functions that have the rest of the time; those that differ most between ranks first."""
     late: LateRanks | None
     """None if no rank surely made the others wait."""
+    parts_waited_s: tuple[tuple[float, ...], ...] = ()
+    """Of each, the same as `waited_s` in equal parts of its time, in their order."""

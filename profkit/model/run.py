@@ -210,6 +210,8 @@ class ProcessPart:
     """0 if it was not monitored."""
     working: int | None = None
     """Part of the weight in which threads worked; None if their states are not known."""
+    children: tuple[int, ...] = ()
+    """Pids of its child processes that have samples."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from profkit.transforms.waiting import (
     LineOf,
     has_ranks,
     is_backward,
+    is_mpi_call,
     is_rank_call,
     wait_label,
 )
@@ -138,13 +139,13 @@ class RankStacks:
 
     def _waits(self, stack: Sequence[int], state: ThreadState) -> bool:
         """Return whether a stack waits for ranks: by its line in the program, or blocked in torch."""
-        if not self._is_job or not stack:
+        if not stack:
             return False
-        frame = self._frames[stack[-1]]
         if self._roles[stack[-1]] in _OWN_ROLES:
-            works = state is ThreadState.WORKING
-            return is_rank_call(self._line_of(frame.file, frame.line), works=works)
-        is_blocked = state is ThreadState.WAITING
+            frame, works = self._frames[stack[-1]], state is ThreadState.WORKING
+            source = self._line_of(frame.file, frame.line)
+            return is_mpi_call(source) or (self._is_job and is_rank_call(source, works=works))
+        is_blocked = self._is_job and state is ThreadState.WAITING
         return is_blocked and wait_label(self._below(stack), None, is_distributed=True) == OTHER_RANKS
 
     def own(self) -> dict[Frame, float]:

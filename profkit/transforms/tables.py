@@ -30,6 +30,11 @@ _NumberOf = Sequence[int] | Mapping[int, int]
 """Numbers by frame."""
 
 
+def pids_of(profiles: Iterable[Profile | None]) -> frozenset[int]:
+    """Return the pids of all processes whose threads are in profiles, without unknown ones."""
+    return frozenset(thread.pid for one in profiles if one is not None for thread in one.threads) - {0}
+
+
 @dataclass(frozen=True, slots=True)
 class Table(Generic[_Row]):
     """Rows of a table, and their number before any were left out."""

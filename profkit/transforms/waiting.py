@@ -253,6 +253,14 @@ _EXCHANGING = re.compile(
 _OPERATION_WAIT = re.compile(r"\.wait\(")
 _STORE_WAIT = re.compile(r"\b\w*[Ss]tore\w*\.(?:get|multi_get|queue_pop)\(")
 """Calls in a line of a program with ranks that wait for them in C++; those of a store may be of a dict."""
+_MPI_CALL = re.compile(
+    # Nothing else is called before it, and little within it: that would be work of the rank itself.
+    r"^[^#(]*(?:\b\w*(?:comm|COMM)\w*\.(?:[Aa]ll(?:reduce|gather|to)\w*|[Bb](?:arrier|cast)|[Gg]atherv?|[Ss]catterv?"
+    r"|[Rr]educe\w*|[Ee]?[Xx]?[Ss]can|[Ss]?[Ss]end(?:recv\w*)?|[Rr]ecv|[Mm]?[Pp]robe|[Nn]eighbor_\w+)"
+    r"|\b(?:MPI\.Request|\w*[Rr]eq\w*)\.[Ww]ait(?:all|any|some)?)"
+    r"\((?:[^()]|\b(?:len|int|float|bool|item|time|perf_counter|monotonic)\([^()]*\))*(?:\)[^(]*)?$"
+)
+"""Calls in a line that wait for other ranks in mpi4py, which polls: the thread always seems to work."""
 
 
 def wait_label(frames: Sequence[Frame], source: str | None, *, is_distributed: bool = False) -> str:
@@ -281,6 +289,11 @@ def is_rank_call(source: str | None, *, works: bool = False) -> bool:
     if source is None:
         return False
     return bool(_OPERATION_WAIT.search(source) or (not works and _STORE_WAIT.search(source)))
+
+
+def is_mpi_call(source: str | None) -> bool:
+    """Return whether a line of a rank, in which a stack ends, does little but wait for other ranks of MPI."""
+    return source is not None and _MPI_CALL.search(source) is not None
 
 
 def is_backward(frame: Frame) -> bool:

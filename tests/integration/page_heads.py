@@ -108,9 +108,7 @@ def comparison_page() -> str:
             Remark("One run per side: differences between runs are not known.", Tone.WARN),
         ]
     )
-    run = run_object(
-        "train_step", 400, [{"name": "A", "pid": 1, "tid": 1}, {"name": "B", "pid": 2, "tid": 2}]
-    )
+    run = run_object("train_step", 400, [thread_object("A", 1), thread_object("B", 2)])
     run |= {"resources": None, "facts": []}
     head = {"kind": "comparison", "title": "A against B", **functions_head(FUNCTIONS), "blocks": report}
     return html_page({**head, "runs": [run], "comparison": comparison}, columns)

@@ -132,7 +132,7 @@ def functions_head(names: Sequence[str]) -> dict[str, object]:
 
 def thread_object(name: str, tid: int) -> dict[str, object]:
     """A thread of the one process."""
-    return {"name": name, "pid": 4242, "tid": tid}
+    return {"name": name, "place": 0, "tid": tid}
 
 
 def run_object(label: str, total: int, threads: Sequence[Mapping[str, object]]) -> dict[str, object]:

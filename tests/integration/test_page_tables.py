@@ -8,12 +8,14 @@ from random import Random
 import pytest
 from playwright.sync_api import Page
 
+from profkit.comparing.merged_runs import merge_runs
 from profkit.render.html.sampled import sampled_html
 from profkit.render.views.costs import Scale, plus_minus
 from profkit.units import Unit
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf
 from tests.support.example_runs import made_run
+from tests.support.simulated_job import Job, even, late
 
 WIDTHS = (
     *(1920, DESKTOP[0], 901, 899, PHONE[0], 320),
@@ -97,3 +99,27 @@ def test_exact_counts_have_no_intervals(page_of: PageOf) -> None:
     page = page_of(page_heads.measured_page(), fragment="#order=1")
     assert page.locator("#panel-functions .bar-text").first.inner_text().startswith("4,000")
     assert page.locator(".interval").count() == 0
+
+
+HEAT_MAP = """() => [...document.querySelectorAll('#panel-processes .dense td.shade')].map((cell) => ({
+  tip: cell.title, widthPx: cell.getBoundingClientRect().width,
+  color: getComputedStyle(cell).backgroundColor}))"""
+"""Cells of the heat map of ranks, row by row."""
+
+
+def test_ranks_by_function_are_a_heat_map_that_fits(page_of: PageOf) -> None:
+    late_ones = range(8, 16)
+    job = Job.of(64, 60, late(even(Random(1)), late_ones, "python", 0.06))
+    page = page_of(sampled_html([merge_runs(job.runs(hosts=8))]), size=(DESKTOP[0], 800))
+    page.get_by_role("tab", name="Processes").click()
+    cells = page.evaluate(HEAT_MAP)
+    waiting, slow = cells[:64], cells[64:128]
+    assert [cell["tip"].partition(":")[0] for cell in waiting] == [str(rank) for rank in range(64)]
+    assert {cell["tip"] for rank, cell in enumerate(slow) if rank not in late_ones} <= {
+        f"{rank}: 0 %" for rank in range(64)
+    }
+    assert len({cell["color"] for rank, cell in enumerate(slow) if rank not in late_ones}) == 1
+    assert slow[0]["color"] not in {slow[rank]["color"] for rank in late_ones}
+    assert min(cell["widthPx"] for cell in cells) >= 6
+    grid = page.locator("#panel-processes .dense .scroll")
+    assert grid.evaluate("(it) => it.scrollWidth - it.clientWidth") <= 1

@@ -38,6 +38,17 @@ def test_ranks_of_mpi4py(tmp_path: Path) -> None:
     assert len({run["job"] for run in report["merged"]["runs"]}) == 1
 
 
+@pytest.mark.parametrize("late", [0, 1])
+def test_the_late_rank_of_mpi_is_named(tmp_path: Path, late: int) -> None:
+    """The others poll in C functions of mpi4py, and seem to work."""
+    job = [*MPIRUN, str(PROGRAMS / "mpi_late.py"), str(late), "8"]
+    command = ["-m", "profkit", "run", "--each", "-o", "report.json", "--", *job]
+    run_program(tmp_path, command, environ=environ(), code=0)
+    first, *_ = json.loads((tmp_path / "report.json").read_text())["summary"]
+    assert first.startswith(f"Rank {late} made the other one wait "), first
+    assert " in slow_share (" in first
+
+
 @pytest.mark.parametrize("program", ["dask_workers.py", "ray_actors.py"])
 def test_workers(tmp_path: Path, program: str) -> None:
     done = run_program(tmp_path, [str(PROGRAMS / program)], environ=environ(), code=0)

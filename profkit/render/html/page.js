@@ -785,31 +785,36 @@ function setTabStop(body,isMarked){let stop=null,found3=!1;for(let row of body.r
 let buttons=[...body.children].map(each=>each.querySelector("button")).filter(each=>each!==null),at2=buttons.findIndex(
 each=>row.contains(each)),places2={ArrowDown:at2+1,ArrowUp:at2-1,Home:0,End:buttons.length-1};return Object.hasOwn(
 places2,key)?buttons[places2[key]]:void 0}function isTextSelected(row){let selection=getSelection();return selection!==
-null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var UNSORTED=new Set(["drawing","curve","call","bounds","prose"]),[WIDTH,HEIGHT]=[140,18],KINDS2={bad:"more",good:"\
-less",faint:"noise"};function tableElement({columns:columns3,orders:orders2},trend){let count=columns3[0]?.texts.
-length??0,isTree=columns3.some(({role})=>role==="call"),isOpening=orders2.length>0&&orders2.length===count&&state.
-order<count,keyOf3=row=>trend?count-1-row:isOpening?orders2[row]:row,grid=new SortableTable({columns:inOrder(columns3,
-isTree).map((each,i)=>columnOf(each,i,isTree,isOpening)),key:keyOf3,pick:isOpening?row=>setState({order:orders2[row]}):
-void 0,enter:trend?row=>trend.choose(row===null?null:keyOf3(row)):void 0});return grid.show(Array(count).keys()),
-isOpening&&follow(["order"],()=>grid.mark(state.order)),trend&&(trend.onChoose=point=>grid.mark(point)),grid.element}
-function inOrder(columns3,isTree){let first=columns3.find(({role})=>role==="name")??columns3.find(({role})=>role===
-"words");return!first||isTree?columns3:[first,...columns3.filter(column2=>column2!==first)]}function columnOf(column2,place3,isTree,isOpening){
-let{head:head2,role,texts,heats}=column2,numbers2=texts.map((text,row)=>heats?.[row]??numberIn(text)),isNumeric=role===
-"figure"&&numbers2.some(each=>each!==null),key=row=>isNumeric?numbers2[row]:texts[row]||null,isSorted=head2&&!isTree&&
-!UNSORTED.has(role);return{id:head2||`column-${place3}`,title:head2,rising:!isNumeric,number:role==="figure",value:isSorted?
-key:void 0,cell:row=>cellOf(column2,row,place3===0&&isOpening)}}function cellOf(column2,row,isLink){let{role,texts,
+null&&!selection.isCollapsed&&selection.containsNode(row,!0)}var UNSORTED=new Set(["drawing","curve","call","bounds","prose"]),[WIDTH,HEIGHT]=[140,18],[HEAT_MAP,DENSE]=[4,
+12],KINDS2={bad:"more",good:"less",faint:"noise"};function tableElement({columns:columns3,orders:orders2},trend){
+let count=columns3[0]?.texts.length??0,isTree=columns3.some(({role})=>role==="call"),isOpening=orders2.length>
+0&&orders2.length===count&&state.order<count,shades=columns3.flatMap(({heats})=>heats?[Math.max(...heats.map(heat=>heat??
+0))]:[]),most=shades.length<HEAT_MAP?0:Math.max(...shades),keyOf3=row=>trend?count-1-row:isOpening?orders2[row]:
+row,grid=new SortableTable({columns:inOrder(columns3,isTree).map((each,i)=>columnOf(each,i,isTree,isOpening,most)),
+key:keyOf3,pick:isOpening?row=>setState({order:orders2[row]}):void 0,enter:trend?row=>trend.choose(row===null?
+null:keyOf3(row)):void 0});return grid.show(Array(count).keys()),most>0&&grid.element.classList.add("shaded",...shades.
+length>DENSE?["dense"]:[]),isOpening&&follow(["order"],()=>grid.mark(state.order)),trend&&(trend.onChoose=point=>grid.
+mark(point)),grid.element}function inOrder(columns3,isTree){let first=columns3.find(({role})=>role==="name")??
+columns3.find(({role})=>role==="words");return!first||isTree?columns3:[first,...columns3.filter(column2=>column2!==
+first)]}function columnOf(column2,place3,isTree,isOpening,most){let{head:head2,role,texts,heats}=column2,numbers2=texts.
+map((text,row)=>heats?.[row]??numberIn(text)),isNumeric=role==="figure"&&numbers2.some(each=>each!==null),key=row=>isNumeric?
+numbers2[row]:texts[row]||null,isSorted=head2&&!isTree&&!UNSORTED.has(role);return{id:head2||`column-${place3}`,
+title:head2,rising:!isNumeric,number:role==="figure",value:isSorted?key:void 0,cell:row=>most>0&&heats?shadedCell(
+column2,row,most):cellOf(column2,row,place3===0&&isOpening)}}function cellOf(column2,row,isLink){let{role,texts,
 mores,marks,tones,depths,bounds}=column2,tone=tones[row]??tones[0];if(role==="bounds")return cell(drawnBounds(
 bounds?.[row]??null,tone),{class:"whisker-cell"});let text=isLink?button(texts[row],()=>{},{class:"link"}):texts[row],
 more2=mores?.[row]&&make("span",{class:"addition"},mores[row]),content2=[marks?.[row]&&`${marks[row]} `,text,more2&&
 " ",more2],kind=`${role}-cell tone-${tone}`,heat=column2.heats?.[row]??null;if(heat!==null)return heatCell(heat,
 content2,tone,column2.heats??[]);if(role==="name")return make("th",{scope:"row",class:`name plain ${kind}`},content2);
 let style=depths?{"padding-left":`${.5+depths[row]}rem`}:{};return cell(content2,{class:role==="figure"?`numbe\
-r ${kind}`:kind,style})}function heatCell(heat,content2,tone,all){let bar2=barCell(Math.abs(heat),content2);return bar2.
-classList.add(`tone-${tone}`),all.some(each=>(each??0)<0)&&bar2.classList.add(heat>0?"more":"less"),bar2}function drawnBounds(places2,tone){
-if(!places2)return null;let[size2,y]=[{width:WIDTH,height:HEIGHT},HEIGHT/2],svg=draw("svg",{viewBox:`0 0 ${WIDTH}\
- ${HEIGHT}`,...size2,"aria-hidden":"true"}),[middle,low,high,zero]=places2,at2=part=>part*WIDTH;return svg.append(
-zero===null?stroke(2,y,WIDTH-2,y,"plot-grid"):stroke(at2(zero),0,at2(zero),HEIGHT,"plot-zero")),whisker(svg,{at:at2,
-low,high,middle,y,size:4,kind:KINDS2[tone]??""}),svg}var LEFT=84,RIGHT2=24,TOP2=16,HEIGHT2=240,BELOW2=62,WIDEST=150,NARROW=16,LEVEL=76;function trendPlot({title,summary,
+r ${kind}`:kind,style})}function shadedCell({head:head2,texts,heats},row,most){let[title,style]=[`${head2}: ${texts[row]||
+"0 %"}`,{"--heat":(heats?.[row]??0)/most}];return cell(texts[row],{class:"number shade",title,style})}function heatCell(heat,content2,tone,all){
+let bar2=barCell(Math.abs(heat),content2);return bar2.classList.add(`tone-${tone}`),all.some(each=>(each??0)<0)&&
+bar2.classList.add(heat>0?"more":"less"),bar2}function drawnBounds(places2,tone){if(!places2)return null;let[size2,
+y]=[{width:WIDTH,height:HEIGHT},HEIGHT/2],svg=draw("svg",{viewBox:`0 0 ${WIDTH} ${HEIGHT}`,...size2,"aria-hidd\
+en":"true"}),[middle,low,high,zero]=places2,at2=part=>part*WIDTH;return svg.append(zero===null?stroke(2,y,WIDTH-
+2,y,"plot-grid"):stroke(at2(zero),0,at2(zero),HEIGHT,"plot-zero")),whisker(svg,{at:at2,low,high,middle,y,size:4,
+kind:KINDS2[tone]??""}),svg}var LEFT=84,RIGHT2=24,TOP2=16,HEIGHT2=240,BELOW2=62,WIDEST=150,NARROW=16,LEVEL=76;function trendPlot({title,summary,
 points:written,is_time}){let points=written.map(pointOf),sure=points.some(({low})=>isNumber(low))?"; bars are \
 95 % intervals":"",drawn={step:1,marks:[]},figure2=plotFigure({title,described:summary,caption:`By commit, the\
  newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>(drawn=paint3(points,is_time,svg,
@@ -1086,19 +1091,19 @@ chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function s
 [0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){
 let run=currentRun();if(run.threads.length<2)return[];if(head.kind==="comparison")return[sideChooser(head.comparison?.
 names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||1,weights=weightsOf4(state.run,run.threads.length),
-order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),several=new Set(run.threads.map(thread=>thread.pid)).
-size>1,shareOf2=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf2(run.threads[i],several)} – ${shareOf2(
-i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value===
-"all"?value:Number(value)}),()=>state.thread)]}function activityChooser(){let{total,waiting:waiting2}=currentRun();
-if(!waiting2)return[];let options=[["all","working and waiting"],["working",`working – ${formatShare((total-
-waiting2)/total)}`],["waiting",`waiting – ${formatShare(waiting2/total)}`]];return[chooser("Time",options,value=>({
-activity:value}),()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(count),[threads,
-amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
-weights[thread]+=amounts[pair2]}),weights}var nameOf2=({name,pid,tid},several)=>[name,several?`process ${pid}`:
-"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
-se-${name.toLowerCase()}`,select2=make("select",{id,change:()=>setState(changes2(select2.value))},options.map(
-([value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activity"],()=>{select2.
-value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select2)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
+placeOf3=i=>run.threads[i].place,order2=[...weights.keys()].sort((a,b)=>placeOf3(a)-placeOf3(b)||weights[b]-weights[a]),
+shareOf2=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf2(run.threads[i])} – ${shareOf2(i)}`]);
+return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value==="all"?value:
+Number(value)}),()=>state.thread)]}function activityChooser(){let{total,waiting:waiting2}=currentRun();if(!waiting2)
+return[];let options=[["all","working and waiting"],["working",`working – ${formatShare((total-waiting2)/total)}`],
+["waiting",`waiting – ${formatShare(waiting2/total)}`]];return[chooser("Time",options,value=>({activity:value}),
+()=>state.activity)]}function weightsOf4(run,count){let weights=new Float64Array(count),[threads,amounts]=[column(
+`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{weights[thread]+=
+amounts[pair2]}),weights}var nameOf2=({name,tid})=>[name,tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){
+let id=`choose-${name.toLowerCase()}`,select2=make("select",{id,change:()=>setState(changes2(select2.value))},
+options.map(([value,text])=>make("option",{value:String(value)},text)));return follow(["run","thread","activit\
+y"],()=>{select2.value=String(current2())}),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},
+name),select2)}var MAX_FILES=12,view2={measure:"total",opened:new Map,files:MAX_FILES},sourceLinesPanel={id:"lines",title:"So\
 urce lines",build(body){let list=make("div",{class:"heat-map"}),remark=make("p",{class:"hint"}),show=()=>{remark.
 textContent=remarkOf(),list.replaceChildren(...shownFiles(show))};body.append(make("div",{class:"heat-head"},remark,
 isDifference?null:measures(show)),list),follow(["run","thread","activity"],show),onChange(["selected","tab"],()=>showChosen(

@@ -120,6 +120,8 @@ class PageRun:
     """Indexes of the stacks of waiting threads."""
     tables: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
     """Blocks of the panels of tables, by panel, with texts that are safe to show."""
+    places: Mapping[int, str] = field(default_factory=dict)
+    """Names of processes by pid, such as `rank 2`, in the order in which they can be chosen."""
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
     """By thread: totals of functions (name and file) that differ from those of the stacks."""
 
@@ -189,15 +191,27 @@ class PageRuns:
             "summary": [visible(sentence) for sentence in run.summary],
             **_summaries(run),
             "ordered": run.profile.ordered,
-            "threads": [
-                {"name": visible(thread.name), "pid": thread.pid, "tid": thread.tid}
-                for thread in run.profile.threads
-            ],
+            "threads": _threads(run),
             "resources": resource_curves(run.resources),
             "tables": run.tables,
             "source": self.sources.excerpts(seen),
             "notes": [visible(note) for note in (*run.notes, *self._source_notes())],
         }
+
+
+def _threads(run: PageRun) -> list[dict[str, object]]:
+    """Return the threads, with their processes if there are several; a lower `place` is offered first."""
+    threads = run.profile.threads
+    processes = {thread.pid: run.places.get(thread.pid, f"process {thread.pid}") for thread in threads}
+    order = {pid: number for number, pid in enumerate(run.places)}
+    return [
+        {
+            "name": visible(f"{processes[pid]} · {name}".rstrip(" ·") if len(processes) > 1 else name),
+            "place": order.get(pid, len(order)),
+            "tid": tid,
+        }
+        for pid, tid, name in threads
+    ]
 
 
 def _summaries(run: PageRun) -> dict[str, object]:

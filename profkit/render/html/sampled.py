@@ -18,6 +18,7 @@ from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
 from profkit.render.views.awaits import await_blocks
 from profkit.render.views.header import facts, why_no_samples
+from profkit.render.views.jobs import thread_places
 from profkit.render.views.memory import value_title
 from profkit.render.views.operators import trace_blocks
 from profkit.render.views.processes import process_blocks
@@ -148,6 +149,7 @@ def _page_run(run: Run, notes: Sequence[str], waiting: Collection[int]) -> PageR
         resources=sampled_points(run),
         notes=(*notes, *_notes(run)),
         tables=_tables(run),
+        places=thread_places(run.merged),
     )
 
 

@@ -73,6 +73,24 @@ def ranks_by_pid(merged: Merged | None) -> Mapping[int, int]:
     return {pid: one.rank for pid, one in members if one.rank is not None and often[pid] == 1}
 
 
+def thread_places(merged: Merged | None) -> Mapping[int, str]:
+    """Return "rank 2" or "worker b" by pid, in the order of a merged run's processes, with their children.
+
+    Pids that several of them have are left out.
+    """
+    parts = () if merged is None else merged.processes
+    found = place_names([part.process for part in parts])
+    if found is None:
+        return {}
+    named = [
+        (pid, f"{found[0]} {name}" if pid == part.process.pid else f"{found[0]} {name}, child process {pid}")
+        for part, name in zip(parts, found[1], strict=True)
+        for pid in (part.process.pid, *part.children)
+    ]
+    often = Counter(pid for pid, _ in named)
+    return {pid: name for pid, name in named if often[pid] == 1}
+
+
 @dataclass(frozen=True, slots=True)
 class JobRow:
     """A job with its runs, newest first."""

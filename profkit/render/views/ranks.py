@@ -14,7 +14,7 @@ from profkit.render.formatting import Tone, join_words, number_ranges, percent, 
 from profkit.render.options import ReportOptions
 from profkit.transforms.waiting import SLEEP, wait_label
 
-_MOST_COLUMNS, _MOST_ON_PAGES = 8, 32
+_MOST_COLUMNS, _MOST_ON_PAGES = 8, 64
 """Columns up to which each rank has one of its own; alike ranks share one beyond."""
 _ALIKE = 0.05
 """Largest difference of shares between ranks that are alike; it is doubled until they fit in the columns."""
@@ -103,6 +103,30 @@ def rank_blocks(merged: Merged, cwd: str, options: ReportOptions) -> Iterator[Bl
         ]
     )
     yield from more_than(len(shown), len(functions), "function")
+    if options.whole and len(merged.processes) <= _MOST_ON_PAGES:
+        yield from _over_time(merged, ranks)
+
+
+def _over_time(merged: Merged, ranks: RankTimes) -> Iterator[Block]:
+    """Yield how much each rank waits in each part of the run: others wait for the one that waits least."""
+    parts = list(zip(*ranks.parts_waited_s, strict=True))
+    if not parts:
+        return
+    samples = min(part.samples for part in merged.processes) // len(parts)
+    part_s = median(ranks.total_s) / len(parts)
+    digits = 0 if part_s >= 2 else 1 if part_s >= 0.2 else 2
+    of_part = [total_s / len(parts) for total_s in ranks.total_s]
+    order = sorted(range(len(of_part)), key=lambda number: _ids(merged, [number]))
+    waited = [[part[number] / of_part[number] for number in order] for part in parts]
+    yield Section(
+        "Waiting over time", "share of each part of the run; the others wait for a rank that does not"
+    )
+    names = cells(_listed(_ids(merged, [number])) for number in order)
+    columns = [
+        Column(f"{part_s * number:.{digits}f} s", shares((percent(one, samples) for one in part), part))
+        for number, part in enumerate(waited)
+    ]
+    yield Table([Column("rank", names, Role.NAME), *columns])
 
 
 def _shares(seconds: Sequence[float], ranks: RankTimes) -> list[float]:

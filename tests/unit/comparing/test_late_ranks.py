@@ -71,6 +71,14 @@ def test_few_samples_say_nothing() -> None:
     assert find_lateness(times[:1]) is None
 
 
+def test_a_rank_of_which_less_was_recorded_is_not_late() -> None:
+    times = [steady(14.0, 15.0, 750), steady(14.0, 15.0, 750), steady(9.0, 10.0, 500)]
+    assert find_lateness(times) is None
+    found = find_lateness([*times, steady(8.0, 15.0, 750)])
+    assert found is not None
+    assert found.ranks == (3,), "a late rank beside it is named alone"
+
+
 def test_an_incident_is_not_steady() -> None:
     times = [steady(40.0), steady(41.0), RankTime(3000, 60.0, 20.0, (0.0,) * 10 + (2.0,) * 10)]
     found = find_lateness(times)

@@ -73,6 +73,54 @@ def test_a_call_of_an_operation_or_a_store_is_known_by_its_line(
 
 
 @pytest.mark.parametrize(
+    "source",
+    [
+        *(
+            "comm.Allreduce(values, sums, op=MPI.SUM)",
+            "while comm.bcast(perf_counter() < end):",
+            "comm.Barrier()",
+        ),
+        *(
+            "total = self.comm.allreduce(loss.item())",
+            "row = MPI.COMM_WORLD.recv(source=0)",
+            "comm.Exscan(a, b)",
+        ),
+        *(
+            "rows = comm.gather(rows, root=0)[0]",
+            "n = world_comm.Sendrecv(",
+            "sizes = comm.allgather(len(rows))",
+        ),
+        *(
+            "MPI.Request.Waitall(requests)",
+            "req.wait()",
+            "comm.Reduce_scatter_block(a, b)",
+            "comm.Ssend(a, 1)",
+        ),
+    ],
+)
+def test_a_call_of_mpi_waits_even_if_it_polls(source: str) -> None:
+    assert RankStacks(rank(((TRAIN,), WORKS)), 7, "", lambda file, line: source).alone[0] is Alone.WAITS
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("total = comm.allreduce(compute(rows))", "x = np.dot(a, b) + comm.allreduce(v)", "sock.recv(100)"),
+        *(
+            "comm.Get_rank()",
+            "request = comm.Iallreduce(a, b)",
+            "comm.isend(x, 1)",
+            "event.wait()",
+            "gather(x)",
+        ),
+        *("# comm.Barrier()", "x = comm.allreduce(v).dot(y)", "x = f(comm.recv())", "commit.send_all(x)"),
+    ],
+)
+def test_other_calls_and_work_in_the_same_line_are_own_time(source: str) -> None:
+    assert RankStacks(rank(((TRAIN,), WORKS)), 7, "", lambda file, line: source).alone[0] is OWN
+
+
+@pytest.mark.parametrize(
     ("folder", "state", "alone"),
     [
         ("fsdp/_fully_shard", WAITS, Alone.WAITS),

@@ -7,11 +7,12 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 
 from profkit.comparing.merged_runs import merge_runs
-from profkit.model.profile import Frame
+from profkit.model.profile import Frame, Thread
 from profkit.model.ranks import LateRanks, RankTimes
 from profkit.model.region import RegionKind
 from profkit.model.run import Merged, ProcessPart, Run
@@ -154,6 +155,38 @@ def test_json_and_page() -> None:
     assert ranks["late"]["function"] == {"name": "slow_augment", "file": APP, "line": 20}
     assert run.merged.processes[ranks["late"]["ranks"][0]].process.member.rank == 2
     assert len(ranks["waited_s"]) == len(ranks["functions"][0]["seconds"]) == 4
-    shown = read_page(sampled_html([run])).head["runs"][0]["tables"]["processes"]
+    page = read_page(sampled_html([run])).head["runs"][0]
+    shown = page["tables"]["processes"]
     assert shown[0]["title"] == "Ranks"
     assert [row["function"] for row in rows_of(shown[1])][:2] == ["waiting for others", "slow_augment"]
+    first, *others = (one["name"] for one in sorted(page["threads"], key=itemgetter("place")))
+    assert first == "rank 2 · MainThread"  # those first that waited least
+    assert set(others) == {f"rank {rank} · MainThread" for rank in (0, 1, 3)}
+
+
+def test_pages_show_when_ranks_waited() -> None:
+    usual = even(random.Random(1))
+    slow_first, slow_last = (late(usual, [rank], "python", 0.06) for rank in (1, 3))
+    job = Job.of(4, 200, lambda rank, number: (slow_first if number < 100 else slow_last)(rank, number))
+    page = read_page(sampled_html([merge_runs(job.runs())])).head["runs"][0]
+    blocks = page["tables"]["processes"]
+    at = next(n for n, block in enumerate(blocks) if block.get("title") == "Waiting over time")
+    rank, *parts = blocks[at + 1]["columns"]
+    assert rank["texts"] == ["0", "1", "2", "3"]
+    least = [min(range(4), key=part["heats"].__getitem__) for part in parts]
+    assert (least[:9], least[-9:]) == ([1] * 9, [3] * 9)
+    assert parts[0]["head"].startswith("0")
+    assert "Waiting over time" not in SAMPLED.text([merge_runs(job.runs())])
+
+
+def test_threads_of_child_processes_are_named_after_their_rank() -> None:
+    runs = Job.of(2, 150, late(even(random.Random(1)), [1], "python", 0.06)).runs()
+    profile = runs[1].profile
+    assert profile is not None
+    threads = (*profile.threads, Thread(4242, 4243, "MainThread"), Thread(4242, 4244, ""))
+    run = merge_runs([runs[0], replace(runs[1], profile=replace(profile, threads=threads))])
+    names = [thread["name"] for thread in read_page(sampled_html([run])).head["runs"][0]["threads"]]
+    assert set(names) == {
+        *("rank 0 · MainThread", "rank 1 · MainThread"),
+        *("rank 1, child process 4242 · MainThread", "rank 1, child process 4242"),
+    }

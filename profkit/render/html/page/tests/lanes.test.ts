@@ -135,7 +135,7 @@ test("lanes have one scale from the beginning of the first sample", () => {
   const view = lanesOf([
     { stack: [1], thread: 0, weight: 5, at: 0 }, { stack: [2], thread: 1, weight: 5, at: 5 },
   ]);
-  const threads = ["a", "b"].map((name, tid) => ({ name, pid: 1, tid }));
+  const threads = ["a", "b"].map((name, tid) => ({ name, place: 0, tid }));
   const run = { weight_s: 1, unit: "samples", threads };
   const { ticks, marks } = scaleOf(run, view, [0, 10], 500);
   assert.deepEqual(ticks.map(({ text }) => text), ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"]);

@@ -47,7 +47,7 @@ test("ticks are visible and at least ninety pixels apart", () => {
 test("the scale of each thread starts at 0 with its name", () => {
   const samples = [0, 1].map((thread) => ({ stack: [1], thread, weight: 100 }));
   const view = chronologicalOf(samples, treeOf(samples));
-  const threads = ["main", "loader"].map((name, tid) => ({ name, pid: 1, tid }));
+  const threads = ["main", "loader"].map((name, tid) => ({ name, place: 0, tid }));
   const { marks, ticks } = scaleOf({ ...TIMED, threads }, view, [0, 200], 900);
   assert.deepEqual(marks.map(({ x, text }) => [x, text]), [[0, "main"], [450, "loader"]]);
   assert.deepEqual(texts(ticks).slice(0, 2), ["0.2 s", "0.4 s"]);

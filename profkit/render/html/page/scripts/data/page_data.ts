@@ -115,8 +115,10 @@ export interface Run {
 }
 
 export interface Thread {
+  /** With its process if there are several. */
   name: string;
-  pid: number;
+  /** Threads of lower places are offered first. */
+  place: number;
   tid: number | null;
 }
 

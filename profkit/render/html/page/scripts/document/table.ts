@@ -13,6 +13,8 @@ import type { TrendPlot } from "./trend.ts";
 const UNSORTED = new Set(["drawing", "curve", "call", "bounds", "prose"]);
 /** Width and height of a drawn interval. */
 const [WIDTH, HEIGHT] = [140, 18];
+/** Columns with shares from which on a table is a heat map, and from which on this has colours alone. */
+const [HEAT_MAP, DENSE] = [4, 12];
 const KINDS: Record<string, string> = { bad: "more", good: "less", faint: "noise" };
 
 /** Return the table of a block: its rows open orders, or are the points of a trend, the newest first. */
@@ -20,13 +22,16 @@ export function tableElement({ columns, orders }: TableBlock, trend: TrendPlot |
   const count = columns[0]?.texts.length ?? 0;
   const isTree = columns.some(({ role }) => role === "call");
   const isOpening = orders.length > 0 && orders.length === count && state.order < count;
+  const shades = columns.flatMap(({ heats }) => (heats ? [Math.max(...heats.map((heat) => heat ?? 0))] : []));
+  const most = shades.length < HEAT_MAP ? 0 : Math.max(...shades);
   const keyOf = (row: number) => (trend ? count - 1 - row : isOpening ? orders[row] : row);
   const grid = new SortableTable<number>({
-    columns: inOrder(columns, isTree).map((each, i) => columnOf(each, i, isTree, isOpening)),
+    columns: inOrder(columns, isTree).map((each, i) => columnOf(each, i, isTree, isOpening, most)),
     key: keyOf, pick: isOpening ? (row) => setState({ order: orders[row] }) : undefined,
     enter: trend ? (row) => trend.choose(row === null ? null : keyOf(row)) : undefined,
   });
   grid.show(Array(count).keys());
+  if (most > 0) grid.element.classList.add("shaded", ...(shades.length > DENSE ? ["dense"] : []));
   if (isOpening) follow(["order"], () => grid.mark(state.order));
   if (trend) trend.onChoose = (point) => grid.mark(point);
   return grid.element;
@@ -38,7 +43,10 @@ function inOrder(columns: TableColumn[], isTree: boolean) {
   return !first || isTree ? columns : [first, ...columns.filter((column) => column !== first)];
 }
 
-function columnOf(column: TableColumn, place: number, isTree: boolean, isOpening: boolean): Column<number> {
+/** Return a column; `most` is the largest share if the table is a heat map, else 0. */
+function columnOf(
+  column: TableColumn, place: number, isTree: boolean, isOpening: boolean, most: number,
+): Column<number> {
   const { head, role, texts, heats } = column;
   const numbers = texts.map((text, row) => heats?.[row] ?? numberIn(text));
   const isNumeric = role === "figure" && numbers.some((each) => each !== null);
@@ -47,7 +55,8 @@ function columnOf(column: TableColumn, place: number, isTree: boolean, isOpening
   return {
     id: head || `column-${place}`, title: head, rising: !isNumeric, number: role === "figure",
     value: isSorted ? key : undefined,
-    cell: (row) => cellOf(column, row, place === 0 && isOpening),
+    cell: (row) => (most > 0 && heats ? shadedCell(column, row, most)
+      : cellOf(column, row, place === 0 && isOpening)),
   };
 }
 
@@ -64,6 +73,12 @@ function cellOf(column: TableColumn, row: number, isLink: boolean) {
   if (role === "name") return make("th", { scope: "row", class: `name plain ${kind}` }, content);
   const style: Record<string, string> = depths ? { "padding-left": `${0.5 + depths[row]}rem` } : {};
   return cell(content, { class: role === "figure" ? `number ${kind}` : kind, style });
+}
+
+/** Return a cell of a heat map: its colour is its share. */
+function shadedCell({ head, texts, heats }: TableColumn, row: number, most: number) {
+  const [title, style] = [`${head}: ${texts[row] || "0 %"}`, { "--heat": (heats?.[row] ?? 0) / most }];
+  return cell(texts[row], { class: "number shade", title, style });
 }
 
 /** Return a cell with a bar; bars of differences have the colours of more and less. */

@@ -41,10 +41,10 @@ function threadChooser() {
   if (head.kind === "comparison") return [sideChooser(head.comparison?.names ?? { a: "", b: "" })];
   const total = treeOf(state.run, "all").total[0] || 1;
   const weights = weightsOf(state.run, run.threads.length);
-  const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
-  const several = new Set(run.threads.map((thread) => thread.pid)).size > 1;
+  const placeOf = (i: number) => run.threads[i].place;
+  const order = [...weights.keys()].sort((a, b) => placeOf(a) - placeOf(b) || weights[b] - weights[a]);
   const shareOf = (i: number) => formatShare(weights[i] / total);
-  const named: Options = order.map((i) => [i, `${nameOf(run.threads[i], several)} – ${shareOf(i)}`]);
+  const named: Options = order.map((i) => [i, `${nameOf(run.threads[i])} – ${shareOf(i)}`]);
   return [chooser("Thread", [["all", `all ${run.threads.length} threads`], ...named],
     (value) => ({ thread: value === "all" ? value : Number(value) }), () => state.thread)];
 }
@@ -70,8 +70,7 @@ function weightsOf(run: number, count: number) {
   return weights;
 }
 
-const nameOf = ({ name, pid, tid }: Thread, several: boolean) =>
-  [name, several ? `process ${pid}` : "", tid ?? ""].filter((part) => part !== "").join(" · ");
+const nameOf = ({ name, tid }: Thread) => [name, tid ?? ""].filter((part) => part !== "").join(" · ");
 
 function chooser(
   name: string,
