@@ -74,7 +74,7 @@ class Machines:
             yield
         finally:
             # A killed worker's network may have other processes still.
-            subprocess.run(self.on_hub("ip", "link", "del", link), check=False)
+            subprocess.run(self.on_hub("ip", "link", "del", link), check=False, stderr=subprocess.DEVNULL)
 
     def await_workers(self, number: int) -> None:
         """Wait until so many workers have registered."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -73,6 +74,7 @@ def test_a_suite_survives_the_loss_of_a_worker_and_of_the_scheduler(lost: str, t
         else:
             for one in (scheduler, unlucky, second, third):
                 killed(one)
+            time.sleep(15)  # longer than a first connection may take
             with fleet.scheduler(), fleet.worker(HOSTS[0]), fleet.worker(HOSTS[1]):
                 found = orders_of(process)
     assert [one["error"] for one in found] == [None] * 21
