@@ -35,7 +35,7 @@ _LEAST_SCALE = 2.7
 
 def measure(quick: bool) -> list[Figure]:
     """Measure a suite on one worker and on three, and compare two others with themselves."""
-    waiting, timed, counted = (6, 6, 3) if quick else (200, 200, 40)
+    waiting, timed, counted = (6, 6, 3) if quick else (200, 200, 34)
     folder = Path.cwd()
     with ExitStack() as stack:
         fleet = stack.enter_context(machines(folder))
