@@ -18,6 +18,7 @@ MEASUREMENTS = {
     "verdicts": "a statement compared with itself, and with one that is 2 % slower",
     "spread": "the same statement in cold, in forked and in several zygotes' processes",
     "many_orders": "300 orders in a row",
+    "fleet": "suites on three workers of Dask, compared with one worker and with themselves",
 }
 
 

@@ -39,6 +39,8 @@ class Place:
         self._case, self._root, self._python = case, root, python
         self.truth = root / "truth"
         self.truth.mkdir()
+        self._temporary = root / "tmp"
+        self._temporary.mkdir()
         shutil.copy(case.path, root)
 
     def run_plainly(self) -> None:
@@ -79,7 +81,8 @@ class Place:
 
     def _environ(self) -> Mapping[str, str]:
         path = os.pathsep.join((str(Path(self._python).parent), os.environ.get("PATH", "")))
-        return environment() | {"PATH": path, "ANSWERS_TRUTH": str(self.truth)}
+        own = {"TMPDIR": str(self._temporary), "ANSWERS_TRUTH": str(self.truth)}  # torchrun leaves files
+        return environment() | {"PATH": path, **own}
 
 
 @contextmanager

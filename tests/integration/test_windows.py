@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 from tests.integration.harness import await_samplers_end, environment, listed, profkit, run_program
 from tests.support.profile_receiver import receiving
 from tests.support.waiting import until
+from tests.unit.formats.pprof.pprof_messages import PushRequest
 
 pytestmark = [pytest.mark.sampler, pytest.mark.slow]
 
@@ -143,6 +145,25 @@ def test_windows_are_sent_to_a_server_of_profiles(service: Path) -> None:
     assert {request.path for request in receiver.requests} == {"/push.v1.PusherService/Push"}
     assert sorted(path.name for path in service.iterdir()) == [".profkit", "serve.py"]
     assert_nothing_runs(service)
+
+
+@pytest.mark.go
+def test_go_reads_the_profiles_of_windows(service: Path) -> None:
+    with receiving() as receiver:
+        place = f"pyroscope+http://{receiver.host}"
+        profkit(service, "run", "-q", "--windows", "1s", "--push", place, "serve.py", "4")
+    series = [one for request in receiver.requests for one in PushRequest.FromString(request.body).series]
+    profiles = [sample.raw_profile for one in series for sample in one.samples]
+    assert len(profiles) > 2
+    for number, profile in enumerate(profiles):
+        (service / f"{number}.pb").write_bytes(profile)
+    command = ["go", "tool", "pprof", "-top", *(f"{number}.pb" for number in range(len(profiles)))]
+    shown = subprocess.run(
+        command, cwd=service, env=environment(), capture_output=True, text=True, check=False, timeout=LIMIT_S
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "Type: wall\n" in shown.stdout
+    assert re.search(r"^ .*% +handle$", shown.stdout, re.MULTILINE), shown.stdout
 
 
 def test_a_place_that_is_away_has_no_effect_and_gets_all_later(service: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,8 +56,8 @@ class Receiver:
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Run a server for the time of the block; `host` is its host and port."""
+def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    """Run a server for the time of the block; `host` is its host and port. With `tls`, it speaks that."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -72,6 +73,8 @@ def receiving() -> Iterator[Receiver]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         receiver.host = f"127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

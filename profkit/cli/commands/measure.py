@@ -37,6 +37,8 @@ _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _LONGEST_S = 86400.0
 _SCHEDULER_S = 10.0
 """Time for a connection to a scheduler."""
+_SCHEDULER_AGAIN_S = 60.0
+"""Time for a scheduler that was lost to be started again."""
 
 
 def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[Task, ...]:
@@ -130,6 +132,7 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
         problem = f"there is no Dask scheduler at {address} ({error or type(error).__name__})"
         raise UsageError(problem, "give the address that `dask scheduler` prints") from error
     with client:
+        client._timeout = _SCHEDULER_AGAIN_S  # Dask has one setting for both
         yield client.get_executor()
 
 

@@ -199,6 +199,10 @@ class ProfileServer:
             yield
         except ssl.SSLCertVerificationError as error:
             raise self._unavailable(f"its certificate is not accepted: {error.verify_message}") from error
+        except ssl.SSLError as error:
+            reason = (error.reason or str(error)).replace("_", " ").lower()
+            fix = "if it speaks no TLS, write http instead of https"
+            raise self._unavailable(f"a connection by TLS fails ({reason})", fix) from error
         except OSError as error:
             raise self._unavailable(error.strerror or str(error)) from error
         except HTTPException as error:

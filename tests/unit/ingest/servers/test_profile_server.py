@@ -6,6 +6,8 @@ import base64
 import gzip
 import json
 import socket
+import ssl
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http.client import responses
@@ -250,8 +252,9 @@ def test_no_server_is_reported(receiver: Receiver) -> None:
         port = free.getsockname()[1]
         with pytest.raises(PlaceUnavailable, match="Connection refused"):
             sent(receiver, made_run(), url=f"pyroscope+http://127.0.0.1:{port}")
-    with pytest.raises(PlaceUnavailable, match=r"127\.0\.0\.1"):
-        sent(receiver, made_run(), url=f"pyroscope+https://{receiver.host}")  # it speaks no TLS
+    said = r"127\.0\.0\.1.* a connection by TLS fails \(.*; if it speaks no TLS, write http instead of https$"
+    with pytest.raises(PlaceUnavailable, match=said):
+        sent(receiver, made_run(), url=f"pyroscope+https://{receiver.host}")
 
 
 @pytest.mark.parametrize(
@@ -276,3 +279,45 @@ def test_no_header_is_smuggled_in(receiver: Receiver) -> None:
         sent(receiver, made_run(), url=f"pyroscope+http://{receiver.host}?tenant=secret%0d%0aX:%201")
     assert "X: 1" not in str(caught.value)
     assert receiver.requests == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_trusted", "problem"),
+    [
+        ("IP:127.0.0.1", True, ""),
+        ("IP:127.0.0.1", False, "its certificate is not accepted: self-signed certificate"),
+        ("DNS:other.example", True, "its certificate is not accepted: IP address mismatch"),
+    ],
+)
+def test_requests_by_tls_arrive_only_if_the_certificate_is_accepted(
+    name: str, is_trusted: bool, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = self_made_certificate(tmp_path, name)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate if is_trusted else tmp_path / "none.pem"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    with receiving(tls) as receiver:
+        url = f"pyroscope+https://{receiver.host}"
+        if not problem:
+            sent(receiver, made_run(), url=url)
+            assert len(receiver.requests) == 1
+            return
+        with pytest.raises(PlaceUnavailable) as raised:
+            sent(receiver, made_run(), url=url)
+    assert problem in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert receiver.requests == []
+
+
+def self_made_certificate(folder: Path, name: str) -> Path:
+    """Make a certificate for a name, with its key in the same file."""
+    path = folder / "server.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc",
+         "-days", "2", "-subj", "/CN=profiles", "-addext", f"subjectAltName={name}",
+         "-keyout", path, "-out", folder / "certificate.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    with path.open("ab") as file:
+        file.write((folder / "certificate.pem").read_bytes())
+    return path
