@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -258,16 +258,13 @@ class Session(SessionRecord):
         self.change(plan=replace(self.plan, blocking=plan.blocking, notes=(*self.plan.notes, *new)))
         return not plan.blocking
 
-    def end_segment(self, policy: Policy, meanwhile: Callable[[], None] | None = None) -> None:
+    def end_segment(self, policy: Policy) -> None:
         """Stop the sampler and wait until its output is complete; kill and report a stuck one.
 
-        `meanwhile` is called while the sampler ends; the caller saves the manifest then. Raises SamplerError
-        if the sampler had failed before; no more output follows then.
+        Raises SamplerError if it had failed before; no more output follows then.
         """
         attachment = self.attachment
         if attachment is None:
-            if meanwhile is not None:
-                meanwhile()
             return
         timeout_s = policy.finished_timeout_s or attachment.stop_timeout_s()
         failure_at_stop: SamplerError | None = None
@@ -276,8 +273,6 @@ class Session(SessionRecord):
             offset_ns = self._manifest.segments[-1].offset_ns
             sampled_ns = None if offset_ns is None else self._elapsed_ns() - offset_ns
             self._note_segment(attachment, stopped_ns=self._clock.unix_ns(), sampled_ns=sampled_ns)
-            if meanwhile is not None:
-                meanwhile()
             await_state(
                 attachment, SessionState.SUCCESS, timeout_s, self._clock,
                 "timeout_wait_for_finished_sec", self.plan.sampler,
@@ -297,8 +292,7 @@ class Session(SessionRecord):
                 self.attachment = None
                 self._dumpable.restore()
         self._note_segment(attachment, error=str(failure_at_stop) if failure_at_stop else None)
-        if meanwhile is None:
-            self.save()
+        self.save()
         self._note_warning(attachment)
         if isinstance(failure_at_stop, SamplerFailed) and failure_at_stop.stage != "stop":
             raise failure_at_stop
@@ -329,7 +323,11 @@ class Session(SessionRecord):
 
         With `last`, for the process's last session, calls of other threads count until the next `drain`.
         """
-        if self.open:
+        if not self.open:
+            return
+        try:
+            self.change(state=SessionState.PROCESSING)
+        finally:
             self._stop(error, last)
 
     def forget(self) -> None:
@@ -340,7 +338,9 @@ class Session(SessionRecord):
 
     def _stop(self, error: str | None, last: bool) -> None:
         try:
-            self.end_segment(self.policy, self._write_last)
+            with suppressed(OSError):  # kept as the session's failure
+                self.write_resources(is_last=True)
+            self.end_segment(self.policy)
         except SamplerError as failure:
             reraise_signal_error(failure)
             if error is None:
@@ -349,11 +349,6 @@ class Session(SessionRecord):
         finally:
             if self.attachment is None:  # else an interrupt came first, and the session is still open
                 self._finish(error, last)
-
-    def _write_last(self) -> None:
-        with suppressed(OSError):  # kept as the session's failure
-            self.change(state=SessionState.PROCESSING)
-            self.write_resources(is_last=True)
 
     def _finish(self, error: str | None, last: bool) -> None:
         if not last:
