@@ -92,10 +92,12 @@ def list_fallbacks(options: SamplerOptions) -> tuple[Fallback, ...]:
 
     Raises `UsageError` if no sampler supports the options.
     """
-    check(options)
-    return tuple(
+    found = tuple(
         fallback for name in _candidates(options) for fallback in fallbacks_of(resolve(name), options)
     )
+    if not found:
+        check(options)
+    return found
 
 
 def fallbacks_of(sampler: Sampler, options: SamplerOptions) -> Iterator[Fallback]:

@@ -116,13 +116,17 @@ class Fallbacks:
         """Remember that the sampler in use works: if it fails again, the next wait is short."""
         self._recent.drop(self._left[0])
 
-    def first_of(self, start: Callable[[], _T], folder: Path) -> _T:
-        """Return what `start` returns; it raises SamplerError for each sampler that cannot be started."""
+    def first_of(self, start: Callable[[], _T], folder: Path, again: Callable[[], _T] | None = None) -> _T:
+        """Return what `start` returns; it raises SamplerError for each sampler that cannot be started.
+
+        `again` is called in its place for samplers after the first one.
+        """
         while True:
             try:
                 return start()
             except SamplerError as failure:
                 self.step_down(failure, folder)
+            start = again or start
 
     def step_down(self, failure: SamplerError, folder: Path) -> None:
         """Take the next sampler because a start failed; raise the failure if there is none.

@@ -158,7 +158,8 @@ class Session(SessionRecord):
         self.is_starting = True
         try:
             start = partial(self._start_sampler, index, policy)
-            self.attachment, note = start() if index else self.fallbacks.first_of(start, self.folder)
+            again = partial(self._start_next, policy)
+            self.attachment, note = start() if index else self.fallbacks.first_of(start, self.folder, again)
         except BaseException as error:
             self._dumpable.restore()
             self._note_segment(stopped_ns=self._clock.unix_ns(), error=str(error) or type(error).__name__)
@@ -173,14 +174,17 @@ class Session(SessionRecord):
             self.write_resources()
 
     def _start_sampler(self, index: int, policy: Policy) -> tuple[Attachment, Note | None]:
-        """Start the sampler in use, which is another one than planned if that could not be started."""
         sampler, timeout_s = self.fallbacks.sampler, policy.running_timeout_s
-        if not index and (plan := self.fallbacks.plan(self._live)) != self.plan:
-            self.change(plan=plan, sampler_version=sampler.version(), error=self.fallbacks.failure)
         self._dumpable.lift(needed=sampler.name not in FROM_INSIDE)
         return start_sampler(
             Start(self._manifest.process.pid, sampler, self.plan, self.folder, index, timeout_s, self._clock)
         )
+
+    def _start_next(self, policy: Policy) -> tuple[Attachment, Note | None]:
+        """Start another sampler than planned, because that one could not be started."""
+        plan, version = self.fallbacks.plan(self._live), self.fallbacks.sampler.version()
+        self.change(plan=plan, sampler_version=version, error=self.fallbacks.failure)
+        return self._start_sampler(0, policy)
 
     def write_calls(self, counted: Iterable[Counters]) -> bool:
         """Write what regions have counted; they have used the session if that is anything."""

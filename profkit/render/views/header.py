@@ -64,19 +64,19 @@ DETAILS = frozenset(
 """Names of the facts about the sampler and the process."""
 
 
-def head(run: Run, sentences: Sequence[str] = ()) -> Iterator[Block]:
-    """Yield a run's title, its sentences, and what is known of its calls and samples."""
+def head(run: Run, known: Sequence[Fact], sentences: Sequence[str] = ()) -> Iterator[Block]:
+    """Yield a run's title, its sentences, and those of its facts that are about its calls and samples."""
     merged = run.merged
     identity = f"run {short_id(run.info.id)}" if merged is None else f"{runs_of_jobs(merged.infos)}, merged"
     yield Title(run.info.label, identity, "Profile of")
     if sentences:
         yield Sentences(sentences)
-    yield Facts([fact for fact in facts(run) if fact.name not in DETAILS], gap=bool(sentences))
+    yield Facts([fact for fact in known if fact.name not in DETAILS], gap=bool(sentences))
 
 
-def details(run: Run) -> Iterator[Block]:
+def details(known: Sequence[Fact]) -> Iterator[Block]:
     """Yield the facts about the sampler and the process, which a report shows last."""
-    found = [fact for fact in facts(run) if fact.name in DETAILS]
+    found = [fact for fact in known if fact.name in DETAILS]
     if found:
         yield Section("Details")
         yield Facts(found)

@@ -28,7 +28,7 @@ from profkit.render.formatting import Tone, alike, bar, cost_word, count, percen
 from profkit.render.options import DEFAULTS, Activity, ReportOptions, Sort
 from profkit.render.views.awaits import await_blocks
 from profkit.render.views.costs import CostRow, Scale, plus_minus
-from profkit.render.views.header import details, head, why_no_samples
+from profkit.render.views.header import details, facts, head, why_no_samples
 from profkit.render.views.operators import trace_blocks
 from profkit.render.views.processes import process_blocks
 from profkit.render.views.sampled import Report, build_report
@@ -66,14 +66,15 @@ def _has_many_processes(run: Run) -> bool:
 
 def _blocks(report: Report) -> Iterator[Block]:
     run, options = report.run, report.options
+    known = facts(run)
     if report.scale.total == 0:
-        yield from head(run)
+        yield from head(run, known)
         yield Remark(_why_empty(report), Tone.PLAIN, gap=True)
         yield from await_blocks(run.info, options)
         yield from trace_blocks(run.trace, options)
-        yield from details(run)
+        yield from details(known)
         return
-    yield from head(run, summary(report))
+    yield from head(run, known, summary(report))
     if options.thread is not None:
         yield Section(f"Only thread {options.thread}", "shares are of its samples")
     yield from trace_blocks(run.trace, options)
@@ -88,7 +89,7 @@ def _blocks(report: Report) -> Iterator[Block]:
         yield from process_blocks(run.merged, run.info, options, report.scale.total, report.is_library)
     if len(report.threads) > 1 and not _are_ranks(report):
         yield from _threads(report)
-    yield from details(run)
+    yield from details(known)
 
 
 def _are_ranks(report: Report) -> bool:
