@@ -27,15 +27,36 @@ SELECT id FROM (
 ) AS placed WHERE place > ?"""
 _OLDER = f"SELECT id FROM {RUNS} WHERE started_ns < ?"
 
-# Steps from label to label in the index; a scan of all its entries would take as long as there are runs.
-_LABELS = f"""
-WITH RECURSIVE labels (label) AS (
-    SELECT min(label) FROM {RUNS}
+
+def _each_of(column: str, indexed: str = "TRUE") -> str:
+    """Return the beginning of a query of the values of a column: `value`, which is null at their end.
+
+    It steps from value to value in an index, of the rows for which `indexed` is true. A scan of all its
+    entries would take as long as there are runs.
+    """
+    return f"""
+WITH RECURSIVE steps (value) AS (
+    SELECT min({column}) FROM {RUNS} WHERE {indexed}
     UNION ALL
-    SELECT (SELECT min(label) FROM {RUNS} WHERE {RUNS}.label > labels.label)
-    FROM labels WHERE label IS NOT NULL
+    SELECT (SELECT min({column}) FROM {RUNS} WHERE {column} > steps.value AND {indexed})
+    FROM steps WHERE value IS NOT NULL
+) """
+
+
+_LABELS = f"{_each_of('label')} SELECT value FROM steps WHERE value IS NOT NULL"
+_IN_JOB, _IN_SERIES = "job <> ''", "series <> ''"
+"""Conditions of partial indexes, which queries must repeat."""
+_JOBS = f"""{_each_of("job", _IN_JOB)}
+SELECT value FROM steps WHERE value LIKE ? ESCAPE '/'
+ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_JOB} AND job = value) DESC, value"""
+_SERIES = f"{_each_of('series', _IN_SERIES)} SELECT value FROM steps WHERE value IS NOT NULL"
+_HAS_LABEL = f" AND (SELECT label FROM {RUNS} WHERE {_IN_SERIES} AND series = value LIMIT 1) = ?"
+_NEWEST_SERIES = (
+    f" ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_SERIES} AND series = value) DESC, value LIMIT "
 )
-SELECT label FROM labels WHERE label IS NOT NULL"""
+_SUMS = f"""
+SELECT count(*), min(started_ns), sum(calls), sum(wall_ns), sum(samples) FROM {RUNS}
+WHERE {_IN_SERIES} AND series = ?"""
 
 
 def rows_where(
@@ -62,6 +83,34 @@ def page(connection: Connection, label: str | None, after: Row | None, limit: in
         conditions.append("started_ns <= ? AND (started_ns < ? OR id > ?)")
         values += [after[3], after[3], after[0]]
     return rows_where(connection, " AND ".join(conditions), *values, limit=limit)
+
+
+def newest_of_each(
+    connection: Connection, label: str | None, limit: int, without: Collection[str]
+) -> list[Row]:
+    """Return the newest rows of a label or all; of windows the newest one of each series."""
+    of_label, values = ("", ()) if label is None else (" AND label = ?", (searchable(label),))
+    others = rows_where(connection, f"series = ''{of_label}", *values, limit=limit)
+    query = f"{_SERIES}{_HAS_LABEL if values else ''}{_NEWEST_SERIES}{limit + len(without)}"
+    left = [series for (series,) in connection.execute(query, *values) if series not in without]
+    windows = [row for series in left for row in rows_of_series(connection, series, 1)]
+    return sorted((*others, *windows), key=lambda row: (-row[3], row[0]))[:limit]
+
+
+def rows_of_series(connection: Connection, series: str, limit: int) -> list[Row]:
+    """Return the rows of the newest windows of a series."""
+    return rows_where(connection, f"{_IN_SERIES} AND series = ?", series, limit=limit)
+
+
+def sums_of_series(connection: Connection, series: str) -> tuple[int, ...]:
+    """Return the number of the windows of a series, their first start, calls, wall time and samples."""
+    (sums,) = connection.execute(_SUMS, series)
+    return tuple(map(int, sums))
+
+
+def rows_of_job(connection: Connection, job: str, limit: int | None) -> list[Row]:
+    """Return the rows of the job with exactly this name."""
+    return rows_where(connection, f"{_IN_JOB} AND job = ?", searchable(job), limit=limit)
 
 
 def matching(connection: Connection, wanted: str | None) -> list[Row]:
@@ -95,11 +144,7 @@ def job_names(connection: Connection, beginning: str, limit: int | None) -> list
     # `/` escapes what LIKE knows.
     text = "".join(f"/{one}" if one in "/%_" else one for one in searchable(beginning))
     at_most = "" if limit is None else f" LIMIT {limit}"
-    query = (
-        f"SELECT job FROM {RUNS} WHERE job <> '' AND job LIKE ? ESCAPE '/' "
-        f"GROUP BY job ORDER BY max(started_ns) DESC, job{at_most}"
-    )
-    return [job for (job,) in connection.execute(query, f"{text}%")]
+    return [job for (job,) in connection.execute(f"{_JOBS}{at_most}", f"{text}%")]
 
 
 def unsent_ids(connection: Connection, place: str, host: str) -> list[str]:

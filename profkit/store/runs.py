@@ -11,7 +11,7 @@ from typing import Self
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, unsealed
-from profkit.model.run import RunInfo
+from profkit.model.run import RunInfo, WindowsInfo
 from profkit.store.connections import Connection, Database, Row
 from profkit.store.database import (
     CONTENTS,
@@ -38,10 +38,14 @@ from profkit.store.lookups import (
     job_names,
     latest_labels,
     matching,
+    newest_of_each,
     page,
     places,
     present,
+    rows_of_job,
+    rows_of_series,
     rows_where,
+    sums_of_series,
     unsent_ids,
 )
 from profkit.store.profiles import Kept
@@ -145,6 +149,31 @@ class Store:
         """Return the runs of a label or all, newest first, at most `limit`."""
         return tuple(islice(self.each(label), limit))
 
+    def folded(
+        self, label: str | None, limit: int, without: Collection[str] = ()
+    ) -> tuple[tuple[AnyInfo, ...], bool]:
+        """Return the newest runs of a label or all, at most `limit`, and whether there are more.
+
+        The windows of a series are one run with their sums. Those of some series are left out.
+        """
+        hidden = set(map(searchable, without))
+        with self._database.reading() as connection:
+            found = newest_of_each(connection, label, limit + 1, hidden)
+            rows = tuple(_summed(connection, info) for info in self._readable(found[:limit]))
+        return rows, len(found) > limit
+
+    def sums(self, series: str) -> tuple[AnyInfo, ...]:
+        """Return the windows of a series as one run with their sums; nothing if there are none."""
+        with self._database.reading() as connection:
+            found = rows_of_series(connection, searchable(series), 1)
+            return tuple(_summed(connection, info) for info in self._readable(found))
+
+    def windows(self, series: str, limit: int) -> tuple[RunInfo, ...]:
+        """Return the newest windows of a series."""
+        with self._database.reading() as connection:
+            found = rows_of_series(connection, searchable(series), limit)
+        return tuple(info for info in self._readable(found) if isinstance(info, RunInfo))
+
     def find(self, wanted: str | None, recording: Collection[AnyInfo] = ()) -> AnyInfo:
         """Return the run of an id, else the newest of a label, else of an id prefix; None: the newest.
 
@@ -216,10 +245,10 @@ class Store:
         with self._database.reading() as connection:
             return tuple(job_names(connection, beginning, limit))
 
-    def job(self, job: str) -> tuple[RunInfo, ...]:
-        """Return the runs of the job with exactly this name, newest first."""
+    def job(self, job: str, limit: int | None = None) -> tuple[RunInfo, ...]:
+        """Return the runs of the job with exactly this name, newest first, at most `limit`."""
         with self._database.reading() as connection:
-            found = rows_where(connection, "job <> '' AND job = ?", searchable(job))
+            found = rows_of_job(connection, job, limit)
         return tuple(info for info in self._readable(found) if isinstance(info, RunInfo))
 
     def _of_session(self, session: str) -> list[AnyInfo]:
@@ -300,6 +329,14 @@ class Store:
 def _info(row: Row) -> AnyInfo:
     run_id, schema, document, *_ = row
     return info_of(run_id, schema, document)
+
+
+def _summed(connection: Connection, info: AnyInfo) -> AnyInfo:
+    """Return a run; if it is a window, with the sums of its series."""
+    if not isinstance(info, RunInfo) or not info.series:
+        return info
+    sums = sums_of_series(connection, searchable(info.series))
+    return WindowsInfo.summed(info, *sums) if sums[0] > 1 else info
 
 
 def _first(rows: Sequence[Row]) -> bytes | None:
