@@ -55,8 +55,8 @@ class Receiver:
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Run a server for the time of the block; `host` is its host and port."""
+def receiving(port: int = 0) -> Iterator[Receiver]:
+    """Run a server for the time of the block, at any port unless it is given; `host` is its host and port."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -71,7 +71,7 @@ def receiving() -> Iterator[Receiver]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         receiver.host = f"127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
