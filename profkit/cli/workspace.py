@@ -143,6 +143,11 @@ class Workspace:
         live = [run.info for run in self.recording if run.info.process.member.job == name]
         return (*live, *self.store.job(name, limit))[:limit]
 
+    def job_summed(self, name: str) -> tuple[RunInfo, ...]:
+        """Return the runs of a job, first those that are being recorded; windows are one for each process."""
+        live = [run.info for run in self.recording if run.info.process.member.job == name]
+        return (*live, *self.store.job_summed(name))
+
     def windows(self, series: str, limit: int) -> tuple[RunInfo, ...]:
         """Return the newest windows of a series, first those that are being recorded."""
         live = [run.info for run in self.recording if run.info.series == series]

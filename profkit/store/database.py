@@ -153,6 +153,7 @@ MIGRATIONS = (
             "WHERE series <> ''",
             f"CREATE INDEX ix_{RUNS}_other ON {RUNS} ({_NEWEST}) WHERE series = ''",
             f"CREATE INDEX ix_{RUNS}_label_other ON {RUNS} (label, {_NEWEST}) WHERE series = ''",
+            f"CREATE INDEX ix_{RUNS}_job_series ON {RUNS} (job, series, {_NEWEST}) WHERE job <> ''",
         ),
     ),
 )

@@ -51,7 +51,7 @@ SENT = {**RUN, "place": "TEXT"}
 """Columns of the table that only files have."""
 INDEXED = {
     ("session",), ("label", "started_ns", "id"), ("started_ns", "id"), ("profile",), ("job", "started_ns"),
-    ("series", "started_ns", "id", "calls", "wall_ns", "samples"),
+    ("series", "started_ns", "id", "calls", "wall_ns", "samples"), ("job", "series", "started_ns", "id"),
 }  # fmt: skip
 
 Made = Callable[..., AnyRun]
@@ -472,11 +472,25 @@ class StoreSuite:
         assert store.sums(series) == (windows[5].info,)
         assert ids(store.folded(ODD_LABEL, 2)[0]) == ["b0"]
 
+    def test_windows_of_a_job_are_summed(self, store: Store) -> None:
+        def in_job(run: Run, job: str = "job") -> Run:
+            process = replace(run.info.process, member=Member(job, 0, 0, 2))
+            return replace(run, info=replace(run.info, process=process))
+
+        store.add([in_job(window_of(f"a{number}", number, pid=number % 2)) for number in range(6)])
+        store.add([in_job(run_of("b0")), in_job(run_of("b1")), in_job(run_of("c0"), "other"), run_of("d0")])
+        found = {info.id: info for info in store.job_summed("job")}
+        assert sorted(found) == ["a4", "a5", "b0", "b1"]
+        assert found["a5"].samples == 3 * found["b0"].samples
+        assert found["a4"].started_ns == 0
+        assert store.job_summed("jo") == store.job_summed("") == ()
+
     def test_a_store_of_an_earlier_profkit_gets_jobs_and_windows(self, url: str) -> None:
         with open_store(url) as store:
             store.add([run_of("0123456789")])
         for statement in (
-            *(f"drop index ix_profkit_runs_{name}" for name in ("job", "series", "other", "label_other")),
+            *(f"drop index ix_profkit_runs_{name}"
+              for name in ("job", "job_series", "series", "other", "label_other")),
             *(f"alter table profkit_runs drop column {name}"
               for name in ("job", "series", "calls", "wall_ns", "samples")),
             "delete from profkit_migrations where name in ('005 jobs', '007 windows')",

@@ -70,7 +70,7 @@ def _list_jobs(config: Config, limit: int, showing: Showing) -> None:
         names = workspace.jobs(limit=limit + 1)
         if not names:
             raise JobNotFound(None)
-        rows = job_rows({name: workspace.job(name) for name in names[:limit]})
+        rows = job_rows({name: workspace.job_summed(name) for name in names[:limit]})
         if showing.format == "json":
             from profkit.render.json.small_reports import jobs_json
 
