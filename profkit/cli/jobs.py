@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from profkit.cli.output import say
-from profkit.cli.windows import newest_windows
+from profkit.cli.windows import newest_windows, runs_of_job
 from profkit.cli.workspace import Workspace
 from profkit.errors import ProfkitError, RunNotFound, UsageError
 from profkit.model.measurement import AnyInfo
@@ -59,15 +59,15 @@ def job_runs(workspace: Workspace, wanted: str | None) -> JobRuns:
     """
     names = workspace.jobs(wanted or "", 1) if wanted != "" else ()
     if names:
-        exact = workspace.job(wanted) if wanted else ()
-        return chosen(exact or workspace.job(names[0]), None)
+        exact = runs_of_job(workspace, wanted) if wanted else ()
+        return chosen(exact or runs_of_job(workspace, names[0]), None)
     try:
         info = workspace.find(wanted)
     except RunNotFound as error:
         raise JobNotFound(wanted) from error
     if not isinstance(info, RunInfo) or not info.process.member.job:
         raise JobNotFound(wanted)
-    return chosen(workspace.job(info.process.member.job), info)
+    return chosen(runs_of_job(workspace, info.process.member.job), info)
 
 
 def ranks_of(workspace: Workspace, wanted: str | None) -> JobRuns | None:
@@ -80,7 +80,7 @@ def ranks_of(workspace: Workspace, wanted: str | None) -> JobRuns | None:
     is_of_run = wanted not in (None, info.label) or wanted == info.id
     if is_of_run or member.rank is None or not isinstance(info, RunInfo) or not _can_merge(info):
         return None
-    found = chosen(workspace.job(member.job), info if wanted is not None else None)
+    found = chosen(runs_of_job(workspace, member.job), info if wanted is not None else None)
     return found if len(found.merged) > 1 else None
 
 

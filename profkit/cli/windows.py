@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 
 from profkit.cli.output import say
 from profkit.cli.workspace import Workspace
@@ -16,8 +15,8 @@ from profkit.render.formatting import count
 PUSH = SETTINGS["push"]
 MOST_MERGED = 100
 """Maximum number of windows, the newest ones, that a report merges without an option."""
-_SEARCHED = 10_000
-"""Number of the newest runs among which windows are searched."""
+MOST_OF_JOB = 1000
+"""Maximum number of windows of a job, of which there are then fewer of each process."""
 
 
 def windows_of(workspace: Workspace, wanted: str | None) -> tuple[RunInfo, ...] | None:
@@ -27,32 +26,32 @@ def windows_of(workspace: Workspace, wanted: str | None) -> tuple[RunInfo, ...] 
     """
     info = workspace.find(wanted)
     is_of_run = wanted not in (None, info.label) or wanted == info.id
-    if is_of_run or not is_window(info):
+    if is_of_run or not isinstance(info, RunInfo) or not info.series:
         return None
-    found = tuple(islice(of_series(islice(workspace.each(info.label), _SEARCHED), info), MOST_MERGED + 1))
+    found = workspace.windows(info.series, MOST_MERGED + 1)
     if len(found) > MOST_MERGED:
-        which = f"the newest {count(MOST_MERGED, 'window')}"
-        say("note", f"{which} are shown; --all or --since 12h with the label {info.label!r} merges more")
+        _say_newest(MOST_MERGED, info)
     return found[:MOST_MERGED]
 
 
-def folded(infos: Iterator[AnyInfo], limit: int) -> tuple[list[AnyInfo], bool]:
+def _say_newest(windows: int, of: RunInfo, whose: str = "") -> None:
+    which = f"the newest {count(windows, 'window')}{whose}"
+    say("note", f"{which} are shown; --all or --since 12h with the label {of.label!r} merges more")
+
+
+def folded(workspace: Workspace, label: str | None, limit: int) -> tuple[list[AnyInfo], bool]:
     """Return at most `limit` rows, newest first, and whether there are more: windows share a row.
 
-    Of windows, those among the newest runs are counted.
+    What is being recorded comes first.
     """
-    rows: dict[tuple[object, ...], list[AnyInfo]] = {}
-    has_more = has_windows = False
-    for info in islice(infos, _SEARCHED):
-        key = series(info) if is_window(info) else (info.id,)
-        if key not in rows and len(rows) == limit:
-            has_more = True
-            if not has_windows:
-                break
-            continue
-        has_windows = has_windows or is_window(info)
-        rows.setdefault(key, []).append(info)
-    return [_row(found) for found in rows.values()], has_more
+    live: dict[str, list[AnyInfo]] = {}
+    for info in sorted((run.info for run in workspace.recording), key=lambda info: -info.started_ns):
+        if label in (None, info.label):
+            live.setdefault(info.series or info.id, []).append(info)
+    kept, has_more = workspace.store.folded(label, limit, without=live)
+    rows = [_row([*infos, *workspace.store.sums(series)]) for series, infos in live.items()]
+    rows += kept
+    return rows[:limit], has_more or len(rows) > limit
 
 
 def _row(found: Sequence[AnyInfo]) -> AnyInfo:
@@ -60,34 +59,31 @@ def _row(found: Sequence[AnyInfo]) -> AnyInfo:
     return WindowsInfo.of(windows) if len(windows) > 1 else found[0]
 
 
-def newest_windows(infos: Sequence[RunInfo]) -> tuple[RunInfo, ...]:
-    """Return those of the runs of a job that began in the time of the newest windows; all if it has none."""
+def runs_of_job(workspace: Workspace, name: str) -> tuple[RunInfo, ...]:
+    """Return the runs of a job; if they are very many windows, the newest ones."""
+    found = workspace.job(name, MOST_OF_JOB + 1)
+    if len(found) <= MOST_OF_JOB:
+        return found
+    window_s = max(found, key=lambda info: info.started_ns).plan.window_s
+    if window_s is None:
+        return workspace.job(name)
+    whole = (found[0].started_ns - found[-1].started_ns) / 1e9 // window_s
+    return newest_windows(found, min(MOST_MERGED, max(1, int(whole))))
+
+
+def newest_windows(infos: Sequence[RunInfo], most: int = MOST_MERGED) -> tuple[RunInfo, ...]:
+    """Return those of the runs of a job that began in the time of the newest windows; all if it has none.
+
+    A message reports that there are older ones.
+    """
     newest = max(infos, key=lambda info: info.started_ns)
     if newest.plan.window_s is None:
         return tuple(infos)
-    since_ns = newest.started_ns - MOST_MERGED * newest.plan.window_s * 1e9
-    return tuple(info for info in infos if info.started_ns >= since_ns)
-
-
-def is_window(info: AnyInfo) -> bool:
-    """Return whether a run is of a session that others follow."""
-    return isinstance(info, RunInfo) and info.plan.window_s is not None
-
-
-def of_series(infos: Iterable[AnyInfo], like: AnyInfo) -> Iterator[RunInfo]:
-    """Yield the windows of the same region of the same process."""
-    return (
-        info
-        for info in infos
-        if isinstance(info, RunInfo) and is_window(info) and series(info) == series(like)
-    )
-
-
-def series(info: AnyInfo) -> tuple[object, ...]:
-    """Return what the windows of one region of one process have in common."""
-    process = info.process
-    place = process.host, process.pid, process.start_ticks
-    return (*place, info.label, info.region.version) if isinstance(info, RunInfo) else (info.id,)
+    since_ns = newest.started_ns - most * newest.plan.window_s * 1e9
+    kept = tuple(info for info in infos if info.started_ns > since_ns)
+    if len(kept) < len(infos):
+        _say_newest(most, newest, " of each process")
+    return kept
 
 
 def keeping_variables(given: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, str]:

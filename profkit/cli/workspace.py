@@ -138,10 +138,20 @@ class Workspace:
         found = (name for name in names if name and name.startswith(beginning))
         return tuple(dict.fromkeys((*found, *self.store.jobs(beginning, limit))))[:limit]
 
-    def job(self, name: str) -> tuple[RunInfo, ...]:
-        """Return the runs of a job, first those that are being recorded."""
+    def job(self, name: str, limit: int | None = None) -> tuple[RunInfo, ...]:
+        """Return the newest runs of a job, first those that are being recorded."""
         live = [run.info for run in self.recording if run.info.process.member.job == name]
-        return (*live, *self.store.job(name))
+        return (*live, *self.store.job(name, limit))[:limit]
+
+    def job_summed(self, name: str) -> tuple[RunInfo, ...]:
+        """Return the runs of a job, first those that are being recorded; windows are one for each process."""
+        live = [run.info for run in self.recording if run.info.process.member.job == name]
+        return (*live, *self.store.job_summed(name))
+
+    def windows(self, series: str, limit: int) -> tuple[RunInfo, ...]:
+        """Return the newest windows of a series, first those that are being recorded."""
+        live = [run.info for run in self.recording if run.info.series == series]
+        return (*live, *self.store.windows(series, limit))[:limit]
 
 
 _LONGEST_END_S, _POLL_S = 5.0, 0.01

@@ -11,7 +11,7 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, ProfkitError
 from profkit.samplers.base import Pauses
-from profkit.store.clearing import PUSHING, alone_in, newest_of_processes
+from profkit.store.clearing import PUSHING, alone_in, has_companion, newest_of_processes
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.spool import PACKED, in_spool, is_live, read_manifest_in, session_names
 
@@ -75,17 +75,12 @@ def await_companion(spool: Path, clock: Clock = SYSTEM_CLOCK) -> int:
     seen_s = began_s = clock.monotonic_s()
     while left := in_spool(spool, None, lambda opened: len(session_names(opened)), 0):
         now_s = clock.monotonic_s()
-        if in_spool(spool, None, _has_companion, False):
+        if in_spool(spool, None, has_companion, False):
             seen_s = now_s
         if now_s - seen_s > _LONGEST_START_S or now_s - began_s > _LONGEST_END_S:
             break
         clock.sleep(_POLL_S)
     return left
-
-
-def _has_companion(spool: OwnedFolder) -> bool:
-    with alone_in(spool, wait=False, lock=PUSHING) as is_free:
-        return not is_free
 
 
 def is_recording(spool: Path) -> bool:

@@ -32,6 +32,7 @@ from profkit.store.files import OwnedFolder, check_unshared, make_folder, open_s
 from profkit.store.measured import run_names
 from profkit.store.packs import (
     ARRIVING,
+    LARGEST_SESSION_BYTES,
     ended,
     is_session_file,
     pack,
@@ -43,9 +44,6 @@ from profkit.store.packs import (
 from profkit.store.places import Place, PlaceUnavailable, RemotePlace
 from profkit.store.records import LARGEST_BYTES
 from profkit.store.spool import PACKED, in_spool, read_manifest_in, session_names, write_manifest
-
-_LARGEST_BYTES = 16 * 2**30
-"""Size of the largest file that is fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +209,9 @@ def fetch(place: RemotePlace, spool: Path) -> None:
     check_unshared(spool)
     with open_spool(spool, os.geteuid()) as opened:
         for name in place.names():
-            if (place.size_of(name) or 0) > _LARGEST_BYTES:
+            if (place.size_of(name) or 0) > LARGEST_SESSION_BYTES:
                 raise PlaceUnavailable(
-                    place.name, f"{name} is larger than {_LARGEST_BYTES} bytes", "delete it there"
+                    place.name, f"{name} is larger than {LARGEST_SESSION_BYTES} bytes", "delete it there"
                 )
             write_file(opened, name, place.chunks(name))
             place.remove(name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from typing import Protocol
 
-from profkit.model.histogram import NO_DURATIONS, Histogram, merge_histograms
+from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notes import Note, is_warning
 from profkit.model.profile import Profile
 from profkit.model.ranks import RankTimes
@@ -149,6 +149,14 @@ class RunInfo:
         return self.region.key.label
 
     @property
+    def series(self) -> str:
+        """What the windows of one region of one process have in common; empty if this is no window."""
+        if self.plan.window_s is None:
+            return ""
+        process = self.process
+        return f"{process.pid} {process.start_ticks} {self.region.version} {process.host} {self.label}"
+
+    @property
     def torn_share(self) -> float:
         """Part of the region's samples that were discarded as torn."""
         return self.torn / max(1, self.samples + self.torn)
@@ -253,15 +261,25 @@ class WindowsInfo(RunInfo):
 
     @classmethod
     def of(cls, infos: Sequence[RunInfo]) -> WindowsInfo:
-        """Return the sums of windows, newest first."""
-        newest = {one.name: getattr(infos[0], one.name) for one in fields(RunInfo)}
-        return replace(
-            cls(**newest, windows=len(infos)),
+        """Return the sums of windows, newest first, of which one may be several."""
+        return cls.summed(
+            infos[0],
+            windows=sum(info.windows if isinstance(info, WindowsInfo) else 1 for info in infos),
             started_ns=min(info.started_ns for info in infos),
-            durations=merge_histograms([info.durations for info in infos]),
+            calls=sum(info.calls for info in infos),
+            wall_ns=sum(info.durations.sum_ns for info in infos),
             samples=sum(info.samples for info in infos),
-            session_s=sum(info.session_s for info in infos),
         )
+
+    @classmethod
+    def summed(
+        cls, newest: RunInfo, windows: int, started_ns: int, calls: int, wall_ns: int, samples: int
+    ) -> WindowsInfo:
+        """Return windows with these sums, and all else as the newest one has it."""
+        own = {one.name: getattr(newest, one.name) for one in fields(RunInfo)}
+        sums = Histogram(count=calls, sum_ns=wall_ns)  # nested calls are among them
+        changed = {"started_ns": started_ns, "durations": sums, "nested": 0, "samples": samples}
+        return cls(**(own | changed), windows=windows)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -263,7 +263,8 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
         if (manifest is None and not name.endswith(PACKED)) or _drop(spool, name):
             continue
         total -= sizes[name]
-        if manifest is None or manifest.plan.window_s is None:  # of windows, only the newest are to be kept
+        # Of windows, only the newest are to be kept, unless they wait for being sent.
+        if manifest is None or manifest.plan.window_s is None or has_companion(spool):
             dropped.append(Dropped(name.removesuffix(PACKED), clock.unix_ns(), sizes[name], limit_bytes))
     if dropped:
         append_records(spool.path.resolve() / DROPPED, dropped)
@@ -274,6 +275,12 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
             f"the spool {spool.path} exceeds PROFKIT_SPOOL_LIMIT ({limit}), because sessions are still "
             "running; run `profkit list` to keep the finished ones, or raise the limit"
         )
+
+
+def has_companion(spool: OwnedFolder) -> bool:
+    """Return whether a process sends what is in a spool."""
+    with alone_in(spool, wait=False, lock=PUSHING) as is_free:
+        return not is_free
 
 
 def _drop(spool: OwnedFolder, name: str) -> tuple[RefusedFile, ...]:

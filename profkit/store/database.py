@@ -139,6 +139,23 @@ MIGRATIONS = (
             f"BEGIN DELETE FROM {SENT} WHERE run = OLD.id; END",
         ),
     ),
+    # What the windows of one region of one process have in common, and their figures, so that lists can have
+    # one row for all; empty and 0 for other runs. Windows that were stored before have rows of their own.
+    Migration(
+        "007 windows",
+        (
+            f"ALTER TABLE {RUNS} ADD COLUMN series TEXT NOT NULL DEFAULT ''",
+            *(
+                f"ALTER TABLE {RUNS} ADD COLUMN {name} BIGINT NOT NULL DEFAULT 0"
+                for name in ("calls", "wall_ns", "samples")
+            ),
+            f"CREATE INDEX ix_{RUNS}_series ON {RUNS} (series, {_NEWEST}, calls, wall_ns, samples) "
+            "WHERE series <> ''",
+            f"CREATE INDEX ix_{RUNS}_other ON {RUNS} ({_NEWEST}) WHERE series = ''",
+            f"CREATE INDEX ix_{RUNS}_label_other ON {RUNS} (label, {_NEWEST}) WHERE series = ''",
+            f"CREATE INDEX ix_{RUNS}_job_series ON {RUNS} (job, series, {_NEWEST}) WHERE job <> ''",
+        ),
+    ),
 )
 """Migrations in the order in which they are applied. Only append to them."""
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
+from profkit.errors import UsageError
+from profkit.model.measurement import AnyInfo
 from profkit.store.connections import Connection, Row, Value
 from profkit.store.database import RUNS, SENT
 from profkit.store.rows import earlier_id, searchable
@@ -27,25 +29,51 @@ SELECT id FROM (
 ) AS placed WHERE place > ?"""
 _OLDER = f"SELECT id FROM {RUNS} WHERE started_ns < ?"
 
-# Steps from label to label in the index; a scan of all its entries would take as long as there are runs.
-_LABELS = f"""
-WITH RECURSIVE labels (label) AS (
-    SELECT min(label) FROM {RUNS}
+
+def _each_of(column: str, indexed: str = "TRUE") -> str:
+    """Return the beginning of a query of the values of a column: `value`, which is null at their end.
+
+    It steps from value to value in an index, of the rows for which `indexed` is true. A scan of all its
+    entries would take as long as there are runs.
+    """
+    return f"""
+WITH RECURSIVE steps (value) AS (
+    SELECT min({column}) FROM {RUNS} WHERE {indexed}
     UNION ALL
-    SELECT (SELECT min(label) FROM {RUNS} WHERE {RUNS}.label > labels.label)
-    FROM labels WHERE label IS NOT NULL
+    SELECT (SELECT min({column}) FROM {RUNS} WHERE {column} > steps.value AND {indexed})
+    FROM steps WHERE value IS NOT NULL
+) """
+
+
+_LABELS = f"{_each_of('label')} SELECT value FROM steps WHERE value IS NOT NULL"
+_IN_JOB, _IN_SERIES = "job <> ''", "series <> ''"
+"""Conditions of partial indexes, which queries must repeat."""
+_JOBS = f"""{_each_of("job", _IN_JOB)}
+SELECT value FROM steps WHERE value LIKE ? ESCAPE '/'
+ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_JOB} AND job = value) DESC, value"""
+_OF_JOB = f"{_each_of('series', f'{_IN_JOB} AND job = ?')} SELECT value FROM steps WHERE value IS NOT NULL"
+_SERIES = f"{_each_of('series', _IN_SERIES)} SELECT value FROM steps WHERE value IS NOT NULL"
+_HAS_LABEL = f" AND (SELECT label FROM {RUNS} WHERE {_IN_SERIES} AND series = value LIMIT 1) = ?"
+_NEWEST_SERIES = (
+    f" ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_SERIES} AND series = value) DESC, value LIMIT "
 )
-SELECT label FROM labels WHERE label IS NOT NULL"""
+_SUMS = f"""
+SELECT count(*), min(started_ns), sum(calls), sum(wall_ns), sum(samples) FROM {RUNS}
+WHERE {_IN_SERIES} AND series = ?"""
 
 
 def rows_where(
     connection: Connection, condition: str = "", *values: Value, limit: int | None = None
 ) -> list[Row]:
-    """Return the ids, schemas, documents and starts of the runs that fulfil a condition, newest first."""
+    """Return columns of the runs that fulfil a condition, newest first.
+
+    They are the ids, schemas, documents, starts and series.
+    """
     where = f" WHERE {condition}" if condition else ""
     at_most = "" if limit is None else f" LIMIT {limit}"
     query = (
-        f"SELECT id, schema, document, started_ns FROM {RUNS}{where} ORDER BY started_ns DESC, id{at_most}"
+        f"SELECT id, schema, document, started_ns, series FROM {RUNS}{where} "
+        f"ORDER BY started_ns DESC, id{at_most}"
     )
     return connection.execute(query, *values)
 
@@ -62,6 +90,43 @@ def page(connection: Connection, label: str | None, after: Row | None, limit: in
         conditions.append("started_ns <= ? AND (started_ns < ? OR id > ?)")
         values += [after[3], after[3], after[0]]
     return rows_where(connection, " AND ".join(conditions), *values, limit=limit)
+
+
+def newest_of_each(
+    connection: Connection, label: str | None, limit: int, without: Collection[str]
+) -> list[Row]:
+    """Return the newest rows of a label or all; of windows the newest one of each series."""
+    of_label, values = ("", ()) if label is None else (" AND label = ?", (searchable(label),))
+    others = rows_where(connection, f"series = ''{of_label}", *values, limit=limit)
+    query = f"{_SERIES}{_HAS_LABEL if values else ''}{_NEWEST_SERIES}{limit + len(without)}"
+    left = [series for (series,) in connection.execute(query, *values) if series not in without]
+    windows = [row for series in left for row in rows_of_series(connection, series, 1)]
+    return sorted((*others, *windows), key=lambda row: (-row[3], row[0]))[:limit]
+
+
+def rows_of_series(connection: Connection, series: str, limit: int) -> list[Row]:
+    """Return the rows of the newest windows of a series."""
+    return rows_where(connection, f"{_IN_SERIES} AND series = ?", series, limit=limit)
+
+
+def sums_of_series(connection: Connection, series: str) -> tuple[int, ...]:
+    """Return the number of the windows of a series, their first start, calls, wall time and samples."""
+    (sums,) = connection.execute(_SUMS, series)
+    return tuple(map(int, sums))
+
+
+def rows_of_job(connection: Connection, job: str, limit: int | None) -> list[Row]:
+    """Return the rows of the job with exactly this name."""
+    return rows_where(connection, f"{_IN_JOB} AND job = ?", searchable(job), limit=limit)
+
+
+def newest_of_job(connection: Connection, job: str) -> list[Row]:
+    """Return the rows of the job with exactly this name; of windows the newest one of each series."""
+    name = searchable(job)
+    each = [series for (series,) in connection.execute(_OF_JOB, name, name)]
+    limits = ((series, 1 if series else None) for series in each)
+    where = f"{_IN_JOB} AND job = ? AND series = ?"
+    return [row for series, most in limits for row in rows_where(connection, where, name, series, limit=most)]
 
 
 def matching(connection: Connection, wanted: str | None) -> list[Row]:
@@ -95,11 +160,7 @@ def job_names(connection: Connection, beginning: str, limit: int | None) -> list
     # `/` escapes what LIKE knows.
     text = "".join(f"/{one}" if one in "/%_" else one for one in searchable(beginning))
     at_most = "" if limit is None else f" LIMIT {limit}"
-    query = (
-        f"SELECT job FROM {RUNS} WHERE job <> '' AND job LIKE ? ESCAPE '/' "
-        f"GROUP BY job ORDER BY max(started_ns) DESC, job{at_most}"
-    )
-    return [job for (job,) in connection.execute(query, f"{text}%")]
+    return [job for (job,) in connection.execute(f"{_JOBS}{at_most}", f"{text}%")]
 
 
 def unsent_ids(connection: Connection, place: str, host: str) -> list[str]:
@@ -171,3 +232,36 @@ def batches(values: Iterable[str]) -> Iterator[list[str]]:
     left = iter(values)
     while batch := list(islice(left, MOST_AT_ONCE)):
         yield batch
+
+
+_BY_ID, _BY_LABEL, _BY_PREFIX, _BY_EARLIER_ID = range(4)
+"""How well a run matches, best first."""
+
+
+def meant(found: Iterable[AnyInfo], wanted: str | None) -> AnyInfo | None:
+    """Return the newest of the runs that match best; raises UsageError for several of an id prefix."""
+    ranked: dict[int, list[AnyInfo]] = {}
+    for info in found:
+        if (rank := _rank(info, wanted)) is not None:
+            ranked.setdefault(rank, []).append(info)
+    if not ranked:
+        return None
+    best = min(ranked)
+    if best == _BY_PREFIX and len(ranked[best]) > 1:
+        known = ", ".join(f"{info.id} ({info.label})" for info in ranked[best])
+        raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
+    return min(ranked[best], key=lambda info: (-info.started_ns, info.id))
+
+
+def _rank(info: AnyInfo, wanted: str | None) -> int | None:
+    if wanted is None:
+        return _BY_ID
+    run_id, text = searchable(info.id), searchable(wanted)
+    if run_id == text:
+        return _BY_ID
+    if searchable(info.label) == text:
+        return _BY_LABEL
+    # Ignore case, as LIKE does in SQLite.
+    if run_id.lower().startswith(text.lower()):
+        return _BY_PREFIX
+    return _BY_EARLIER_ID if run_id == earlier_id(text) else None

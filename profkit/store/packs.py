@@ -38,6 +38,8 @@ _SCHEMA_1 = "profkit.packed-session/1"
 ARRIVING = ".arriving"
 """End of the hidden name under which a file or folder is written."""
 
+LARGEST_SESSION_BYTES = 4 * LARGEST_BYTES
+"""Maximum size of a session's files together: a small pack could otherwise fill the disk of its reader."""
 _LONGEST_HEAD = 4 * 2**20
 _CHUNK = 2**20
 
@@ -101,9 +103,19 @@ def pack(folder: OwnedFolder) -> Pack:
     files = [_packed(folder, name) for name in others]
     if head is not None:
         files.insert(0, replace(_packed(folder, MANIFEST), size_bytes=len(head)))
+    if excess := _excess(files):
+        raise DamagedFile(folder.path, excess)
     line = document_bytes(SCHEMA, Contents(host, tuple(files))) + b"\n"
     contents = (_content(folder, file) for file in files if file.name != MANIFEST)
     return Pack(folder.path.name + PACKED, chain([line], _compressed(chain([head or b""], *contents))))
+
+
+def _excess(files: Iterable[PackedFile]) -> str:
+    """Return what is wrong with the size of files together; empty if it is within the limit."""
+    size = sum(one.size_bytes for one in files)
+    if size <= LARGEST_SESSION_BYTES:
+        return ""
+    return f"its files have {size} bytes, more than the limit of {LARGEST_SESSION_BYTES}"
 
 
 def _compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -206,6 +218,8 @@ def read_contents(file: BinaryIO) -> tuple[Contents, Source]:
         raise ValueError("it names files that no session has")
     if any(not 0 <= one.size_bytes <= LARGEST_BYTES for one in contents.files):
         raise ValueError(f"it has a file of more than {LARGEST_BYTES} bytes")
+    if excess := _excess(contents.files):
+        raise ValueError(excess)
     return contents, Source(file, is_compressed=is_compressed)
 
 

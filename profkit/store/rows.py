@@ -22,7 +22,10 @@ from profkit.store.records import from_json, to_json
 
 Values = tuple[str | int | bytes | None, ...]
 """Values of a row, in the order of the table's columns."""
-RUN_COLUMNS = ("id", "session", "label", "started_ns", "schema", "document", "profile", "job")
+RUN_COLUMNS = (
+    "id", "session", "label", "started_ns", "schema", "document", "profile", "job",
+    "series", "calls", "wall_ns", "samples",
+)  # fmt: skip
 """Columns of a run's row; those that others have made have defaults."""
 _T = TypeVar("_T")
 
@@ -102,8 +105,14 @@ def _run_row(info: AnyInfo, session: str, schema: str, profile: str | None = Non
     job = info.process.member.job if isinstance(info, RunInfo) else ""
     return (
         info.id, searchable(session), searchable(info.label), info.started_ns, schema, document, profile,
-        searchable(job),
+        searchable(job), *_of_window(info),
     )  # fmt: skip
+
+
+def _of_window(info: AnyInfo) -> tuple[str, int, int, int]:
+    if isinstance(info, RunInfo) and info.series:
+        return searchable(info.series), info.calls, info.durations.sum_ns, info.samples
+    return "", 0, 0, 0
 
 
 def _profile(run_id: str, kept: Kept | None, in_order: bool) -> Profile | None:

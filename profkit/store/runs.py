@@ -9,9 +9,9 @@ from operator import itemgetter
 from typing import Self
 
 from profkit.config import CONFIG
-from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
+from profkit.errors import DamagedFile, RunNotFound, StoreEmpty
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, unsealed
-from profkit.model.run import RunInfo
+from profkit.model.run import RunInfo, WindowsInfo
 from profkit.store.connections import Connection, Database, Row
 from profkit.store.database import (
     CONTENTS,
@@ -38,14 +38,20 @@ from profkit.store.lookups import (
     job_names,
     latest_labels,
     matching,
+    meant,
+    newest_of_each,
+    newest_of_job,
     page,
     places,
     present,
+    rows_of_job,
+    rows_of_series,
     rows_where,
+    sums_of_series,
     unsent_ids,
 )
 from profkit.store.profiles import Kept
-from profkit.store.rows import RUN_COLUMNS, Values, earlier_id, info_of, rows_of, run_of, searchable
+from profkit.store.rows import RUN_COLUMNS, Values, info_of, rows_of, run_of, searchable
 
 _INSERTS = {
     RUNS: f"INSERT INTO {RUNS} ({', '.join(RUN_COLUMNS)}) VALUES {places(RUN_COLUMNS)} "
@@ -145,6 +151,29 @@ class Store:
         """Return the runs of a label or all, newest first, at most `limit`."""
         return tuple(islice(self.each(label), limit))
 
+    def folded(
+        self, label: str | None, limit: int, without: Collection[str] = ()
+    ) -> tuple[tuple[AnyInfo, ...], bool]:
+        """Return the newest runs of a label or all, at most `limit`, and whether there are more.
+
+        The windows of a series are one run with their sums. Those of some series are left out.
+        """
+        hidden = set(map(searchable, without))
+        with self._database.reading() as connection:
+            found = newest_of_each(connection, label, limit + 1, hidden)
+            return tuple(self._summed(connection, found[:limit])), len(found) > limit
+
+    def sums(self, series: str) -> tuple[AnyInfo, ...]:
+        """Return the windows of a series as one run with their sums; nothing if there are none."""
+        with self._database.reading() as connection:
+            return tuple(self._summed(connection, rows_of_series(connection, searchable(series), 1)))
+
+    def windows(self, series: str, limit: int) -> tuple[RunInfo, ...]:
+        """Return the newest windows of a series."""
+        with self._database.reading() as connection:
+            found = rows_of_series(connection, searchable(series), limit)
+        return tuple(info for info in self._readable(found) if isinstance(info, RunInfo))
+
     def find(self, wanted: str | None, recording: Collection[AnyInfo] = ()) -> AnyInfo:
         """Return the run of an id, else the newest of a label, else of an id prefix; None: the newest.
 
@@ -153,7 +182,7 @@ class Store:
         """
         with self._database.reading() as connection:
             stored = matching(connection, wanted)
-        found = _meant((*recording, *map(_info, stored)), wanted)
+        found = meant((*recording, *map(_info, stored)), wanted)
         if found is None:
             raise self.not_found(wanted, recording)
         return found
@@ -216,11 +245,17 @@ class Store:
         with self._database.reading() as connection:
             return tuple(job_names(connection, beginning, limit))
 
-    def job(self, job: str) -> tuple[RunInfo, ...]:
-        """Return the runs of the job with exactly this name, newest first."""
+    def job(self, job: str, limit: int | None = None) -> tuple[RunInfo, ...]:
+        """Return the runs of the job with exactly this name, newest first, at most `limit`."""
         with self._database.reading() as connection:
-            found = rows_where(connection, "job <> '' AND job = ?", searchable(job))
+            found = rows_of_job(connection, job, limit)
         return tuple(info for info in self._readable(found) if isinstance(info, RunInfo))
+
+    def job_summed(self, job: str) -> tuple[RunInfo, ...]:
+        """Return the runs of the job with exactly this name; of windows one of each series, with the sums."""
+        with self._database.reading() as connection:
+            found = tuple(self._summed(connection, newest_of_job(connection, job)))
+        return tuple(info for info in found if isinstance(info, RunInfo))
 
     def _of_session(self, session: str) -> list[AnyInfo]:
         with self._database.reading() as connection:
@@ -287,6 +322,14 @@ class Store:
             return replace(run, info=unsealed(run.info))
         return replace(run, info=unsealed(run.info))
 
+    def _summed(self, connection: Connection, rows: Iterable[Row]) -> Iterator[AnyInfo]:
+        """Yield the runs of rows; windows have the sums of their series."""
+        for row in rows:
+            for info in self._readable([row]):
+                sums = sums_of_series(connection, row[4]) if row[4] else (1,)
+                is_sum = sums[0] > 1 and isinstance(info, RunInfo)
+                yield WindowsInfo.summed(info, *sums) if is_sum else info
+
     def _readable(self, rows: Iterable[Row]) -> Iterator[AnyInfo]:
         for row in rows:
             try:
@@ -330,36 +373,3 @@ def _insert(connection: Connection, rows: Mapping[str, dict[str, Values]]) -> se
         if values := [rows[run_id][table] for run_id in added if table in rows[run_id]]:
             connection.execute_many(_INSERTS[table], sorted(values, key=itemgetter(0)))
     return set(added)
-
-
-_BY_ID, _BY_LABEL, _BY_PREFIX, _BY_EARLIER_ID = range(4)
-"""How well a run matches, best first."""
-
-
-def _meant(found: Iterable[AnyInfo], wanted: str | None) -> AnyInfo | None:
-    """Return the newest of the runs that match best; raises UsageError for several of an id prefix."""
-    ranked: dict[int, list[AnyInfo]] = {}
-    for info in found:
-        if (rank := _rank(info, wanted)) is not None:
-            ranked.setdefault(rank, []).append(info)
-    if not ranked:
-        return None
-    best = min(ranked)
-    if best == _BY_PREFIX and len(ranked[best]) > 1:
-        known = ", ".join(f"{info.id} ({info.label})" for info in ranked[best])
-        raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
-    return min(ranked[best], key=lambda info: (-info.started_ns, info.id))
-
-
-def _rank(info: AnyInfo, wanted: str | None) -> int | None:
-    if wanted is None:
-        return _BY_ID
-    run_id, text = searchable(info.id), searchable(wanted)
-    if run_id == text:
-        return _BY_ID
-    if searchable(info.label) == text:
-        return _BY_LABEL
-    # Ignore case, as LIKE does in SQLite.
-    if run_id.lower().startswith(text.lower()):
-        return _BY_PREFIX
-    return _BY_EARLIER_ID if run_id == earlier_id(text) else None

@@ -16,7 +16,7 @@ from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailabl
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
-from profkit.model.run import Run, derived_id
+from profkit.model.run import Run, WindowsInfo, derived_id
 from profkit.model.session import Member
 from profkit.store import database
 from profkit.store.database import CONTENTS, MEASUREMENTS, MIGRATIONS, RESOURCES, RUNS
@@ -36,6 +36,7 @@ TABLES = {
     "profkit_runs": {
         "id": "TEXT", "session": "TEXT", "label": "TEXT", "started_ns": "BIGINT", "schema": "TEXT",
         "document": "TEXT", "profile": "TEXT", "job": "TEXT",
+        "series": "TEXT", "calls": "BIGINT", "wall_ns": "BIGINT", "samples": "BIGINT",
     },
     "profkit_contents": {"digest": "TEXT", "data": "BLOB"},
     "profkit_profiles": {**RUN, "pprof": "BLOB"},
@@ -50,6 +51,7 @@ SENT = {**RUN, "place": "TEXT"}
 """Columns of the table that only files have."""
 INDEXED = {
     ("session",), ("label", "started_ns", "id"), ("started_ns", "id"), ("profile",), ("job", "started_ns"),
+    ("series", "started_ns", "id", "calls", "wall_ns", "samples"), ("job", "series", "started_ns", "id"),
 }  # fmt: skip
 
 Made = Callable[..., AnyRun]
@@ -60,6 +62,12 @@ def run_of(run_id: str, label: str = "train", started_ns: int = 100, session: st
     key = replace(INFO.region.key, label=label)
     region = replace(INFO.region, key=key)
     return made_run(id=run_id, session=session, started_ns=started_ns, region=region)
+
+
+def window_of(run_id: str, started_ns: int, label: str = "serve", pid: int = 1) -> Run:
+    run = run_of(run_id, label, started_ns)
+    plan, process = replace(run.info.plan, window_s=60.0), replace(run.info.process, pid=pid)
+    return replace(run, info=replace(run.info, plan=plan, process=process))
 
 
 def measured_of(run_id: str, label: str = "train", started_ns: int = 100, batch: str = "b1") -> MeasuredRun:
@@ -441,16 +449,55 @@ class StoreSuite:
         assert ids(store.job(ODD_LABEL)) == ["0000000004"]
         assert store.job("") == store.job("a") == ()
 
-    def test_a_store_of_an_earlier_profkit_gets_jobs(self, url: str) -> None:
+    def test_windows_are_one_run_in_lists(self, store: Store) -> None:
+        windows = [window_of(f"a{number}", number, pid=pid) for number in range(6) for pid in (number % 2,)]
+        store.add([*windows, window_of("b0", 9, ODD_LABEL), measured_of("c0", "serve", 3), run_of("d0")])
+        rows, has_more = store.folded(None, 3)
+        assert has_more
+        assert ids(rows) == ["d0", "b0", "a5"]
+        assert not isinstance(rows[1], WindowsInfo), "it has no other"
+        rows, has_more = store.folded("serve", 3)
+        assert not has_more
+        assert ids(rows) == ["a5", "a4", "c0"]
+        first, info = rows[0], windows[0].info
+        assert isinstance(first, WindowsInfo)
+        assert (first.windows, first.started_ns, first.samples) == (3, 1, 3 * info.samples)
+        assert (first.calls, first.wall_s) == (3 * info.calls, pytest.approx(3 * info.wall_s))
+        series = windows[5].info.series
+        assert store.sums(series) == (first,)
+        assert store.sums("no series") == ()
+        assert ids(store.windows(series, 2)) == ["a5", "a3"]
+        assert ids(store.folded("serve", 2, without=[series])[0]) == ["a4", "c0"]
+        assert store.remove(["a1", "a3"]) == 2
+        assert store.sums(series) == (windows[5].info,)
+        assert ids(store.folded(ODD_LABEL, 2)[0]) == ["b0"]
+
+    def test_windows_of_a_job_are_summed(self, store: Store) -> None:
+        def in_job(run: Run, job: str = "job") -> Run:
+            process = replace(run.info.process, member=Member(job, 0, 0, 2))
+            return replace(run, info=replace(run.info, process=process))
+
+        store.add([in_job(window_of(f"a{number}", number, pid=number % 2)) for number in range(6)])
+        store.add([in_job(run_of("b0")), in_job(run_of("b1")), in_job(run_of("c0"), "other"), run_of("d0")])
+        found = {info.id: info for info in store.job_summed("job")}
+        assert sorted(found) == ["a4", "a5", "b0", "b1"]
+        assert found["a5"].samples == 3 * found["b0"].samples
+        assert found["a4"].started_ns == 0
+        assert store.job_summed("jo") == store.job_summed("") == ()
+
+    def test_a_store_of_an_earlier_profkit_gets_jobs_and_windows(self, url: str) -> None:
         with open_store(url) as store:
             store.add([run_of("0123456789")])
         for statement in (
-            "drop index ix_profkit_runs_job", "alter table profkit_runs drop column job",
-            "delete from profkit_migrations where name = '005 jobs'",
+            *(f"drop index ix_profkit_runs_{name}"
+              for name in ("job", "job_series", "series", "other", "label_other")),
+            *(f"alter table profkit_runs drop column {name}"
+              for name in ("job", "series", "calls", "wall_ns", "samples")),
+            "delete from profkit_migrations where name in ('005 jobs', '007 windows')",
         ):  # fmt: skip
             self.execute(url, statement)
         with open_store(url) as store:
-            assert ids(store.runs()) == ["0123456789"]
+            assert ids(store.runs()) == ids(store.folded(None, 2)[0]) == ["0123456789"]
             assert store.jobs() == ()
 
     def test_migrations_are_recorded_once(self, url: str) -> None:

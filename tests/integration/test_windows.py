@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -178,6 +179,30 @@ def test_a_place_that_is_away_has_no_effect_and_gets_all_later(service: Path) ->
     assert_nothing_runs(service)
 
 
+def test_a_server_that_comes_back_gets_each_window_once(service: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    spool = service / ".profkit" / "spool"
+    command = [sys.executable, "-m", "profkit", "run", "-q", "--windows", "1s",
+               "--push", f"otlp+http://127.0.0.1:{port}", "serve.py", "16"]  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=service, env=environment(), stderr=subprocess.PIPE, text=True
+    ) as program:
+        until(lambda: len(list(spool.glob("2*-*"))) > 4, limit_s=LIMIT_S)
+        until(lambda: (spool / ".push.log").stat().st_size, limit_s=LIMIT_S)
+        waiting = {path.name for path in spool.glob("2*-*")}
+        with receiving(port) as receiver:
+            until(lambda: receiver.requests, limit_s=LIMIT_S)
+            _, said = program.communicate(timeout=LIMIT_S)
+            assert_nothing_runs(service)
+            bodies = [request.body for request in receiver.requests]
+    assert program.returncode == 0
+    assert not said or "1 session could not be sent" in said, "a last window without a sample stays"
+    assert "Connection refused" in (spool / ".push.log").read_text()
+    assert len(bodies) == len(set(bodies)) >= len(waiting)
+    assert not waiting & {path.name for path in spool.iterdir()}
+
+
 @pytest.mark.parametrize("number", range(4))
 def test_a_killed_program_keeps_its_windows(service: Path, number: int) -> None:
     program = subprocess.Popen(
@@ -214,6 +239,31 @@ def test_continuous(tmp_path: Path, place: str) -> None:
     found = windows_of(tmp_path, "service", PROFKIT_SPOOL=spool, PROFKIT_STORE=f"sqlite:///{tmp_path}/it.db")
     assert len(found) >= 2
     assert sum(run["calls"] for run in found) == 1
+
+
+def test_the_first_process_of_a_container_has_windows(service: Path) -> None:
+    """When it ends, the kernel kills all that is left: the last windows must have been sent by then."""
+    there = service / "there"
+
+    def in_container(*command: str, **variables: str) -> str:
+        prefix = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable]
+        done = subprocess.run(
+            [*prefix, *command], cwd=service, env=environment(**variables), stderr=subprocess.PIPE,
+            text=True, timeout=LIMIT_S, check=True,
+        )  # fmt: skip
+        return done.stderr
+
+    said = in_container("-m", "profkit", "run", "--windows", "1s", "--push", "there", "serve.py", "5")
+    assert said == f"profkit: note: the windows were sent to {there}, where `profkit report` shows them\n"
+    assert in_container("serve.py", "5", PROFKIT_WINDOWS="1s", PROFKIT_PUSH=str(there)) == ""
+    assert_nothing_runs(service)
+    profkit(service, "push", "--to", "there")  # what the companion of the second one could not send any more
+    found = listed(service, PROFKIT_SPOOL=str(there), PROFKIT_STORE=f"sqlite:///{there}.db")
+    assert {run["sampler"]["name"] for run in found} <= {"pyspy", "cpython"}
+    labels = [run["label"] for run in found]
+    assert labels.count("serve.py") >= 3
+    assert labels.count("handle") >= 5
+    assert sum(run["calls"] for run in found if run["label"] == "serve.py") == 1
 
 
 def test_an_attached_program_has_windows(service: Path) -> None:

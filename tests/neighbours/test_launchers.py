@@ -39,6 +39,7 @@ FILES = {
         "while fails and not Path('worked.0').exists():\n    time.sleep(0.01)\n"
         "sys.exit(3 if fails else 0)\n"
     ),
+    "serving.py": "from working import crunch\nfor _ in range(60):\n    crunch(0.1)\n",
     "web.py": (
         "import os\nfrom working import crunch\ndef app(environ, start_response):\n    crunch(0.03)\n"
         "    start_response('200 OK', [('X-Pid', str(os.getpid()))])\n    return [b'done']\n"
@@ -239,6 +240,37 @@ def test_all_ranks_are_in_one_report(tmp_path: Path, variables: dict[str, str], 
     places = sorted((run["process"]["member"]["job"], run["process"]["member"]["rank"]) for run in kept)
     assert places == sorted((name, rank) for name in names for rank in (0, 1))
     assert {run["process"]["member"]["world_size"] for run in kept} == {2}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("options", [["--windows", "2s"], []], ids=["by an option", "by a variable"])
+def test_windows_of_ranks_are_merged_by_rank(
+    tmp_path: Path, variables: dict[str, str], options: Sequence[str]
+) -> None:
+    folder = tmp_path / "profiled"
+    if not options:
+        variables["PROFKIT_WINDOWS"] = "2s"
+    profkit = [sys.executable, "-m", "profkit"]
+    command = [*profkit, "run", "--each", *options, "-o", "report.json", "--", *TORCHRUN, "serving.py"]
+    did = launch(folder, command, variables)
+    assert did[-1] == "exit code: 0", did
+    did = launch(folder, [*profkit, "report", "--job", "-o", "again.json"], variables)
+    assert did[-1] == "exit code: 0", did
+    for name in ("report.json", "again.json"):
+        report = json.loads((folder / name).read_text())
+        assert report["run"]["label"] == "serving.py"
+        ranks = [run["rank"] for run in report["merged"]["runs"]]
+        assert set(ranks) == {0, 1}
+        assert min(map(ranks.count, ranks)) >= 3, "windows of each"
+        assert sorted(process["runs"] for process in report["merged"]["processes"]) == sorted(
+            map(ranks.count, (0, 1))
+        )
+        assert report["run"]["calls"] == 2
+    kept = [run for run in listed(folder) if run["label"] == "serving.py"]
+    assert len(kept) == len(ranks)
+    assert len({run["process"]["member"]["job"] for run in kept}) == 1
+    lines = [line for line in launch(folder, [*profkit, "list"], variables) if "serving.py" in line]
+    assert len(lines) == 2, "a row for each rank"
 
 
 def test_ranks_that_fail_keep_runs(tmp_path: Path, variables: dict[str, str], launcher: Launcher) -> None:

@@ -56,8 +56,11 @@ class Receiver:
 
 
 @contextmanager
-def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
-    """Run a server for the time of the block; `host` is its host and port. With `tls`, it speaks that."""
+def receiving(port: int = 0, tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    """Run a server for the time of the block, at any port unless it is given; `host` is its host and port.
+
+    With `tls`, it speaks that.
+    """
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -72,7 +75,7 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         receiver.host = f"127.0.0.1:{server.server_port}"

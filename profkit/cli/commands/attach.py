@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 import click
 
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import profiler_options, sampling_options
 from profkit.cli.output import say
 from profkit.cli.program_reports import Output, report_options, write_merged, write_report
-from profkit.cli.windows import MOST_MERGED, finish_pushing, of_series
+from profkit.cli.windows import MOST_MERGED, finish_pushing
 from profkit.cli.workspace import open_workspace
 from profkit.config import Config
 from profkit.model.run import RunInfo
@@ -61,7 +59,7 @@ def attach_command(
     with open_workspace(config) as workspace, for_large_profiles():
         found = (info for info in workspace.store.session(attached.session.id) if isinstance(info, RunInfo))
         info = next(found)
-        merged = tuple(islice(of_series(workspace.each(info.label), info), MOST_MERGED))
+        merged = workspace.windows(info.series, MOST_MERGED) if info.series else ()
         if len(merged) > 1:
             write_merged(merged, shown, workspace)
         else:

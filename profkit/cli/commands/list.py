@@ -70,7 +70,7 @@ def _list_jobs(config: Config, limit: int, showing: Showing) -> None:
         names = workspace.jobs(limit=limit + 1)
         if not names:
             raise JobNotFound(None)
-        rows = job_rows({name: workspace.job(name) for name in names[:limit]})
+        rows = job_rows({name: workspace.job_summed(name) for name in names[:limit]})
         if showing.format == "json":
             from profkit.render.json.small_reports import jobs_json
 
@@ -93,21 +93,24 @@ def _list(
 ) -> None:
     regions: dict[tuple[str, str], RunInfo] = {}
     with open_workspace(config) as workspace:
-        found = workspace.each(label)
-        first = next(found, None)
-        if first is None:
-            raise workspace.not_found(label)
-        infos: Iterator[AnyInfo] = _noting(regions, chain([first], found))
         if showing.format == "json":
             from profkit.render.json.sampled import runs_json_parts
 
+            found = workspace.each(label)
+            first = next(found, None)
+            if first is None:
+                raise workspace.not_found(label)
+            infos = _noting(regions, chain([first], found))
             showing.show_parts(runs_json_parts(islice(infos, shown), unprofiled), "runs")
             has_more = next(found, None) is not None
         else:
             from profkit.render.registry import LISTED_RUNS
 
-            rows, has_more = folded(infos, shown or _LIMIT)
-            showing.show(LISTED_RUNS.text(rows, terminal=showing.terminal()), "runs")
+            rows, has_more = folded(workspace, label, shown or _LIMIT)
+            if not rows:
+                raise workspace.not_found(label)
+            text = LISTED_RUNS.text(list(_noting(regions, rows)), terminal=showing.terminal())
+            showing.show(text, "runs")
     if has_more:
         say("note", "there are older runs; raise --limit to list them")
     for name, phrase in several_regions(regions.values()).items():

@@ -192,7 +192,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
     ranks, unless RUN is an id. With --job, RUN is the beginning of a job's name, or a run of it.
 
     Of a program that is profiled in windows, the newest 100 of its process are shown merged, unless RUN is an
-    id.
+    id; of a job, those of each rank, at most 1,000 together.
 
     With --all, --since or --session, the runs of a label are merged over all worker processes and sessions,
     including those still being recorded, if they ran the same version of the code. The report then has each

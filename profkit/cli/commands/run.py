@@ -37,7 +37,7 @@ from profkit.cli.program_reports import (
     write_report,
     write_run,
 )
-from profkit.cli.windows import PUSH, finish_pushing, is_window, keeping_variables, of_series
+from profkit.cli.windows import PUSH, finish_pushing, keeping_variables
 from profkit.config import Config
 from profkit.errors import StoreEmpty, UsageError
 from profkit.model.region import RegionKind
@@ -252,8 +252,9 @@ def _show_runs(
     shown = infos[:1]
     if launch.each and not any(info.memory for info in infos):
         shown = _main_job(infos)
-    elif is_window(infos[0]):
-        shown = sorted(of_series(infos, infos[0]), key=lambda info: -info.started_ns)
+    elif series := infos[0].series:
+        windows = [info for info in infos if info.series == series]
+        shown = sorted(windows, key=lambda info: -info.started_ns)
     if len(shown) > 1:
         write_merged(shown, output, workspace)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from profkit.model.notes import NoteCode
 from profkit.model.session import SessionState
 from profkit.store.files import open_spool
 from profkit.store.packs import SCHEMA, pack, pack_names, unpack, write_file
+from profkit.store.records import LARGEST_BYTES
 from tests.support.example_sessions import (
     GONE,
     PLAN,
@@ -189,6 +191,30 @@ def test_what_is_no_pack_is_refused_and_left(tmp_path: Path, data: bytes) -> Non
     with pytest.raises(DamagedFile):
         unpacked(path)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_small_pack_with_a_large_session_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "session-1.packed"
+    files = [_file(f"segment-{number}", LARGEST_BYTES) for number in range(5)]
+    path.write_bytes(_pack(*files) + zlib.compress(bytes(2**20)))
+    with pytest.raises(DamagedFile, match=r"files have 5368709120 bytes, more than the limit of 4294967296"):
+        unpacked(path)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_large_session_is_not_packed(spools: tuple[Path, Path]) -> None:
+    folder = killed_session(spools[0])
+    for number in range(2, 7):
+        with (folder / f"segment-{number}").open("wb") as sparse:
+            sparse.truncate(LARGEST_BYTES)
+    with open_folder(folder) as opened, pytest.raises(DamagedFile, match="more than the limit of 4294967296"):
+        pack(opened)
+
+
+def test_a_pack_gives_no_more_than_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "session-1.packed"
+    path.write_bytes(_pack(_file("segment-0", 5)) + zlib.compress(bytes(2**24)))
+    assert (unpacked(path) / "segment-0").stat().st_size == 5
 
 
 def test_a_link_is_no_pack(tmp_path: Path, spools: tuple[Path, Path]) -> None:

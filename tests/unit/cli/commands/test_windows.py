@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from profkit.cli.windows import MOST_MERGED, folded
+from profkit.cli.windows import MOST_MERGED, MOST_OF_JOB, folded
+from profkit.cli.workspace import open_workspace
 from profkit.config import Config
-from profkit.model.run import Run, RunInfo, WindowsInfo
+from profkit.model.run import Run, WindowsInfo
+from profkit.model.session import Member
 from tests.support.cli_runs import Profkit, keep
 from tests.support.example_runs import labelled
 
@@ -37,20 +39,26 @@ def test_a_day_of_windows_is_a_row(profkit: Profkit, config: Config) -> None:
     assert len(runs) == 31
 
 
-def test_windows_of_each_process_and_label_are_a_row() -> None:
-    infos = [window(number, label, pid).info
-             for number in range(5) for label in ("a", "b") for pid in (1, 2)]  # fmt: skip
-    rows, has_more = folded(iter(infos), 3)
-    assert has_more
-    assert [(row.label, row.process.pid) for row in rows] == [("a", 1), ("a", 2), ("b", 1)]
-    for row in rows:
-        assert isinstance(row, WindowsInfo)
-        assert row.windows == 5
-        assert row.samples == 5 * infos[0].samples
-        assert row.durations.count == 5 * infos[0].durations.count
-        assert row.started_ns == min(info.started_ns for info in infos)
-    single: RunInfo = window(0).info
-    assert folded(iter([single]), 3) == ([single], False)
+def test_windows_that_are_being_recorded_share_the_row_of_those_before(config: Config) -> None:
+    keep(config, *(window(number, "a", 1) for number in range(2, 5)))
+    keep(config, *(window(number, "b", 2) for number in range(2, 5)))
+    with open_workspace(config) as opened:
+        live = [window(1, "b", 2), window(0, "b", 2), window(0, "c", 3)]
+        workspace = replace(opened, recording=tuple(live))
+        rows, has_more = folded(workspace, None, 3)
+        assert not has_more
+        assert [(row.id, row.label) for row in rows] == [
+            (live[1].info.id, "b"), (live[2].info.id, "c"), ("0100000002", "a"),
+        ]  # fmt: skip
+        first, second, third = rows
+        assert isinstance(first, WindowsInfo)
+        assert (first.windows, first.samples) == (5, 5 * live[0].info.samples)
+        assert first.calls == 5 * live[0].info.calls
+        assert first.started_ns == window(4).info.started_ns
+        assert not isinstance(second, WindowsInfo)
+        assert isinstance(third, WindowsInfo)
+        assert folded(workspace, "b", 1) == ([first], False)
+        assert folded(workspace, None, 2) == ([first, second], True)
 
 
 def test_a_report_is_of_the_windows_of_a_process(profkit: Profkit, config: Config) -> None:
@@ -69,6 +77,25 @@ def test_a_report_is_of_the_newest_windows(profkit: Profkit, config: Config) -> 
     assert said.err.startswith("profkit: note: the newest 100 windows are shown; --all")
     document: Any = said.json()
     assert len(document["merged"]["runs"]) == MOST_MERGED
+
+
+def of_rank(number: int, rank: int, ranks: int) -> Run:
+    run = window(number, pid=rank)
+    process = replace(run.info.process, member=Member("100-abcd", rank, rank, ranks))
+    return replace(run, info=replace(run.info, process=process))
+
+
+@pytest.mark.parametrize(("ranks", "windows", "shown"), [(2, 102, 100), (20, MOST_OF_JOB // 20 + 5, 50)])
+def test_a_report_of_a_job_is_of_its_newest_windows(
+    profkit: Profkit, config: Config, ranks: int, windows: int, shown: int
+) -> None:
+    keep(config, *(of_rank(number, rank, ranks) for number in range(windows) for rank in range(ranks)))
+    said = profkit("report", "--job", "--json")
+    assert said.err.startswith(f"profkit: note: the newest {shown} windows of each process are shown; --all")
+    document: Any = said.json()
+    numbers = [run["rank"] for run in document["merged"]["runs"]]
+    assert set(numbers) == set(range(ranks))
+    assert {numbers.count(rank) for rank in range(ranks)} == {shown}
 
 
 @pytest.mark.parametrize(
