@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from profkit.measuring.fleet.machine import machine_id
+from profkit.measuring.fleet.job import machine_id
 from tests.neighbours.harness import environ
 from tests.neighbours.servers import free_port
 from tests.support.waiting import until
