@@ -19,7 +19,7 @@ from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.placement import kind_of
 from profkit.measuring.runner.progress import ProgressLine
-from profkit.measuring.runner.timing import Side, make_ready, time_sides
+from profkit.measuring.runner.run import Side, make_ready, time_sides
 from profkit.model.measurement import Preload, Tool
 
 COLD, ONE, SEVERAL = "cold processes", "one zygote", "five zygotes"

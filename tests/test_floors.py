@@ -33,7 +33,7 @@ FLOORS = {
 
 LAYERS = {
     "measuring": (
-        {"errors", "green", "orders", "warnings", "worker"},
+        {"errors", "orders", "warnings", "worker"},
         {"cpp", "pool", "transfer", "variants"},
         {"definitions", "results"},
         {"runner"},

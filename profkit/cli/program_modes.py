@@ -21,7 +21,7 @@ from profkit.program.environment import MODE, ProgramOptions
 from profkit.units import parse_duration
 
 if TYPE_CHECKING:
-    from profkit.measuring.programs.orders import ProgramOrder, Stdin
+    from profkit.measuring.programs.executions import ProgramOrder, Stdin
 
 SAMPLES = "samples"
 _TIMER, _CALLGRIND, _BOTH = "timer", "callgrind", "timer+callgrind"
@@ -152,7 +152,7 @@ def refuse_other_options(context: click.Context, mode: str) -> None:
 def program_order(line: CommandLine, mode: str, given: Mapping[str, object]) -> Iterator[ProgramOrder]:
     """Yield the order for a program under options; raises UsageError."""
     from profkit.measuring.orders import simulations
-    from profkit.measuring.programs.orders import MAX_TIME_S, MIN_RUN_TIME_S, ProgramOrder
+    from profkit.measuring.programs.executions import MAX_TIME_S, MIN_RUN_TIME_S, ProgramOrder
     from profkit.model.workorder import Mode
 
     asked = asked_for(given)
@@ -193,7 +193,7 @@ def _environ() -> dict[str, str]:
 
 def _stdin(name: str, stack: ExitStack) -> Stdin:
     """Return what each execution reads as stdin; that of profkit is copied, until `stack` closes."""
-    from profkit.measuring.programs.orders import Stdin
+    from profkit.measuring.programs.executions import Stdin
 
     if name != _STDIN:
         if not os.access(name, os.R_OK) or Path(name).is_dir():

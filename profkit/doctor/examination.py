@@ -8,9 +8,8 @@ from pathlib import Path
 from profkit.config import Config
 from profkit.doctor import interpreter, noise, storage, tools
 from profkit.doctor.permissions import permission_checks
-from profkit.doctor.places import trial_folder
 from profkit.doctor.sampling import sampling_checks
-from profkit.doctor.system import SystemFacts, system_facts
+from profkit.doctor.system import SystemFacts, system_facts, trial_folder
 from profkit.doctor.trials import Trial, TrialError, auto_order, candidates, not_tried, try_candidate
 from profkit.model.checkup import Check, Checkup, Group, has_failed
 from profkit.samplers.attach_facts import CallResults, attach_facts, try_calls

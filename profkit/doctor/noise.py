@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.doctor.places import text_of
-from profkit.doctor.system import KUBERNETES, SystemFacts
+from profkit.doctor.system import KUBERNETES, SystemFacts, text_of
 from profkit.model.checkup import Check, Group, Status
 
 _GROUP = Group.NOISE

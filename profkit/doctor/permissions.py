@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from profkit.doctor.places import text_of
-from profkit.doctor.system import DOCKER, ContainerFacts, SystemFacts
+from profkit.doctor.system import DOCKER, ContainerFacts, SystemFacts, text_of
 from profkit.model.checkup import Check, Group, Status
 from profkit.process import procfs
 from profkit.samplers.attach_facts import PTRACE, READ, AttachFacts, CallResults

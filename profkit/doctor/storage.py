@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from profkit.config import SPOOL_LIMIT, Config, is_nowhere
-from profkit.doctor.places import can_use_home, nearest_folder, write_problem
-from profkit.doctor.system import SystemFacts
+from profkit.doctor.system import SystemFacts, can_use_home, nearest_folder, write_problem
 from profkit.errors import SpoolUnavailable, StoreUnavailable
 from profkit.model.checkup import Check, Group, Status
 from profkit.store.clearing import parse_limit

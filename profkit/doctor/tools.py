@@ -14,8 +14,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.doctor.places import text_of, write_problem
-from profkit.doctor.system import SystemFacts, without_fix
+from profkit.doctor.system import SystemFacts, text_of, without_fix, write_problem
 from profkit.errors import MeasuringError, ProfkitError, UsageError
 from profkit.measuring.api import measure
 from profkit.measuring.cpp.cache import default_folder, open_cache

@@ -19,8 +19,7 @@ from profkit.measuring.errors import CannotReturn, ResultUnreadable
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.transfer.payload import Payload
-from profkit.measuring.transfer.returned import NotPlain, new_result, read_result
+from profkit.measuring.transfer.payload import NotPlain, Payload, new_result, read_result
 from profkit.measuring.worker.protocol import content_of, file_of
 
 

@@ -19,7 +19,7 @@ from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.outcomes import Outcome
 from profkit.measuring.runner.placement import preload_of
 from profkit.measuring.runner.progress import Progress
-from profkit.measuring.runner.timing import timer_kinds
+from profkit.measuring.runner.run import timer_kinds
 from profkit.measuring.transfer.payload import Payload
 from profkit.model.measurement import Design, MeasuredRun, Measurement
 from profkit.model.workorder import WorkOrder

@@ -28,7 +28,7 @@ _CALLING = (
     "profkit.calls.importlib_bootstrap.markers",
     "profkit.calls.importlib_bootstrap.stepping",
     "profkit.calls.importlib_bootstrap.carrying",
-    "profkit.integrations.ipython.profiled_magic",
+    "profkit.integrations.ipython.magics",
     "profkit.integrations.web.asgi",
     "profkit.integrations.web.wsgi",
     "profkit.integrations.web.django",

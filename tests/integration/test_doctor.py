@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from profkit.doctor.places import PREFIX
+from profkit.doctor.system import PREFIX
 from profkit.model.region import CALLS_ONLY
 from profkit.samplers import registry
 from tests.integration.harness import (

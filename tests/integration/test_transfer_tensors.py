@@ -15,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.measuring.transfer import tensors
+from profkit.measuring.transfer import pickling
 from profkit.measuring.transfer.payload import Payload, pack
 from tests.integration.unpacker import Unpacker
 
@@ -106,14 +106,14 @@ def test_only_what_is_used_is_sent(child: Unpacker) -> None:
 
 def test_memory_of_other_devices(child: Unpacker, monkeypatch: pytest.MonkeyPatch) -> None:
     """With "cpu:0" as one: what tells it from "cpu" is nothing but the name."""
-    made = tensors.Storage.__init__
+    made = pickling.Storage.__init__
 
-    def elsewhere(self: tensors.Storage, number: int, storage: torch.UntypedStorage) -> None:
+    def elsewhere(self: pickling.Storage, number: int, storage: torch.UntypedStorage) -> None:
         made(self, number, storage)
         self.device = "cpu:0"
 
-    monkeypatch.setattr(tensors.Storage, "__init__", elsewhere)
-    monkeypatch.setattr(tensors, "_CHUNK", 1000)
+    monkeypatch.setattr(pickling.Storage, "__init__", elsewhere)
+    monkeypatch.setattr(pickling, "_CHUNK", 1000)
     base = torch.arange(5000.0)
     payload = sent(base[100:900], base[880:1000], base[4000:4001], torch.empty(0))
     assert 4 * 900 < payload.size_bytes < 4 * 900 + 3000

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.measuring.fleet.machine import machine_id
+from profkit.measuring.fleet.job import machine_id
 from tests.neighbours.harness import environ
 from tests.support.waiting import until
 

@@ -23,8 +23,8 @@ from IPython.core.magic import needs_local_scope, no_var_expand
 from profkit.integrations.ipython.shell import Executed, Execution, Namespace, Shell
 
 if TYPE_CHECKING:
-    from profkit.integrations.ipython.cells import RecordedCells
-    from profkit.integrations.ipython.profiled_magic import Context, OpenCell
+    from profkit.integrations.ipython.blocks import RecordedCells
+    from profkit.integrations.ipython.magics import Context, OpenCell
 
 _PROFILED_CELL = re.compile(r"%%profiled(?:[ \t](?P<line>.*))?\n?")
 REST_OF_CELL = "\n"
@@ -83,14 +83,14 @@ class Extension:
 
     @cached_property
     def _cells(self) -> RecordedCells:
-        from profkit.integrations.ipython.cells import RecordedCells
+        from profkit.integrations.ipython.blocks import RecordedCells
 
         return RecordedCells(self._shell)
 
     def _profiled(self, line: str, cell: str | None, local_ns: Namespace | None) -> object:
         """Run `%profiled`; raises IPython's UsageError, and what the code raises."""
         __tracebackhide__ = True
-        from profkit.integrations.ipython.profiled_magic import Context, run_profiled
+        from profkit.integrations.ipython.magics import Context, run_profiled
 
         context = Context(self._shell, self._cells)
         if cell == REST_OF_CELL:
@@ -100,13 +100,13 @@ class Extension:
 
     def _measure(self, line: str, cell: str | None, local_ns: Namespace | None) -> None:
         """Run `%measure`; raises IPython's UsageError."""
-        from profkit.integrations.ipython.measure_magic import run_measure
+        from profkit.integrations.ipython.magics import run_measure
 
         run_measure(self._shell, line, cell, local_ns)
 
     def _begin_cell(self, line: str, context: Context) -> None:
         """Start to sample the running cell."""
-        from profkit.integrations.ipython.profiled_magic import open_cell
+        from profkit.integrations.ipython.magics import open_cell
 
         if self._open is not None:
             raise MagicUsageError("a cell with %%profiled is running: leave out the inner one")

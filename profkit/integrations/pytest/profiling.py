@@ -1,4 +1,7 @@
-"""Hooks around tests: sample or measure their calls, and collect what becomes of them."""
+"""Hooks around tests: sample or measure their calls, and collect what becomes of them.
+
+With pytest-xdist, reports carry records of tests from the workers to the controller, as plain values.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,14 @@ import logging
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 import pytest
 
 from profkit.config import CONFIG
 from profkit.errors import ProfkitError
-from profkit.integrations.pytest import MARKER
-from profkit.integrations.pytest.records import RECORDS, Finished, Record, attach, finished
+from profkit.integrations.pytest import MARKER, RECORD
 from profkit.integrations.pytest.settings import MarkSettings, run_settings, settings_of
 from profkit.process.guard import LOG, explained, reraise_program_error
 
@@ -22,6 +24,46 @@ if TYPE_CHECKING:
     from profkit.integrations.pytest.sampling import Sampling
     from profkit.model.measurement import MeasuredRun
     from profkit.model.profiled_tests import ProfiledTests
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A profiled test: the id of its run, and what is to be said about it."""
+
+    measured: bool = False
+    run: str | None = None
+    problem: str = ""
+    limit: float | None = None
+    """Its own limit; None for that of the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A profiled test that has ended."""
+
+    label: str
+    duration_s: float
+    passed: bool
+    record: Record
+
+
+RECORDS = pytest.StashKey[Record]()
+
+
+def attach(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Attach the record of an item's call to its report, if it has one."""
+    record = item.stash.get(RECORDS, None)
+    if record is not None and report.when == "call":
+        setattr(report, RECORD, asdict(record))
+
+
+def finished(report: pytest.TestReport) -> Finished | None:
+    """Return the profiled test of a report; None for other reports, and for skipped tests."""
+    values = getattr(report, RECORD, None)
+    if values is None or (report.skipped and not hasattr(report, "wasxfail")):
+        return None
+    return Finished(report.nodeid, report.duration, report.passed, Record(**values))
+
 
 _Call = Generator[None, object, object]
 _ASKED = pytest.StashKey[MarkSettings]()

@@ -10,8 +10,7 @@ from profkit.errors import UsageError
 from profkit.integrations.web.access import Answer, Scope
 from profkit.integrations.web.following import following
 from profkit.integrations.web.options import WebOptions, web_settings
-from profkit.integrations.web.pages import Page, answer_headers, page_of
-from profkit.integrations.web.requests import Profiled, Requests, end_session
+from profkit.integrations.web.requests import Page, Profiled, Requests, answer_headers, end_session, page_of
 from profkit.integrations.web.routes import route_of_scope, shown_in_scope
 from profkit.model.region import RegionKind
 from profkit.process.guard import say_once

@@ -16,8 +16,7 @@ from django.http import HttpResponse
 from profkit.integrations.web.access import Answer
 from profkit.integrations.web.following import following
 from profkit.integrations.web.options import WebOptions, web_settings
-from profkit.integrations.web.pages import Page, answer_headers, page_of
-from profkit.integrations.web.requests import Profiled, Requests
+from profkit.integrations.web.requests import Page, Profiled, Requests, answer_headers, page_of
 from profkit.integrations.web.routes import django_route
 from profkit.model.region import RegionKind
 

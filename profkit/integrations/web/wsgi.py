@@ -8,8 +8,7 @@ from typing import Any, Unpack, cast
 from profkit.integrations.web.access import Answer, Environ
 from profkit.integrations.web.following import following
 from profkit.integrations.web.options import WebOptions, web_settings
-from profkit.integrations.web.pages import answer_headers, page_of
-from profkit.integrations.web.requests import Profiled, Requests
+from profkit.integrations.web.requests import Profiled, Requests, answer_headers, page_of
 from profkit.integrations.web.routes import route_of_environ, shown_in_environ
 from profkit.model.region import RegionKind
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import CannotTravel, ProfkitError
-from profkit.measuring.green import leave_signals
+from profkit.measuring.pool.launching import leave_signals
 from profkit.measuring.transfer.payload import Payload
 from profkit.model.measurement import MeasuredRun
 from profkit.originals import REAL

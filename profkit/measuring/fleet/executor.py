@@ -20,8 +20,7 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption
 from profkit.measuring.batches import prepared, progress_display
 from profkit.measuring.errors import OrdersLost, WorkersDiffer
-from profkit.measuring.fleet.job import Reply, Request, perform
-from profkit.measuring.fleet.machine import versions
+from profkit.measuring.fleet.job import Reply, Request, perform, versions
 from profkit.measuring.packed_orders import packed_object
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.outcomes import failed, order_info, run_info

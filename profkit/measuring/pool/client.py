@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from profkit.clock import Clock
 from profkit.errors import MeasuringError, ZygoteFailed
 from profkit.measuring.errors import PythonTooOld
-from profkit.measuring.green import readable
 from profkit.measuring.pool.command import Output, ZygoteKind, new_folder, supervisor_message
 from profkit.measuring.pool.jobs import ZygoteFacts, how_ended, remove_dumps
-from profkit.measuring.pool.launching import POLL_S, Launcher, StopDetector, holders, socket_number
+from profkit.measuring.pool.launching import POLL_S, Launcher, StopDetector, holders, readable, socket_number
 from profkit.measuring.worker.processes import children, descendants, end_stopped, kill
 from profkit.measuring.worker.protocol import FORK, Inbox, in_file, send, send_descriptors
 

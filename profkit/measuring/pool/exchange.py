@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from profkit.clock import Clock
 from profkit.errors import WorkerDied, WorkerError, WorkerFailed, WorkerTimeout
 from profkit.measuring.errors import MemoryExceeded
-from profkit.measuring.green import readable
 from profkit.measuring.pool.client import STOPPED, Stopped, Zygote, ZygoteGone, never_stop
 from profkit.measuring.pool.command import Output, changes_of, dump_prefix, without_own_frames
 from profkit.measuring.pool.jobs import (
@@ -23,7 +22,7 @@ from profkit.measuring.pool.jobs import (
     read_dumps,
     remove_dumps,
 )
-from profkit.measuring.pool.launching import POLL_S
+from profkit.measuring.pool.launching import POLL_S, readable
 from profkit.measuring.worker.protocol import Inbox, Message, in_file
 
 _STATUS = struct.Struct(">i")

@@ -1,21 +1,58 @@
-"""Client of the launcher, which starts zygotes, and detection of processes that stay stopped (SIGSTOP)."""
+"""Client of the launcher, which starts zygotes; waits under gevent and eventlet; and stopped processes.
+
+gevent and eventlet replace `threading` by green threads: one runs in the thread that started it, and yields
+to others only in functions that the library has replaced.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
+import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from profkit.clock import Clock
+from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import ZygoteFailed
-from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.worker.processes import is_stopped, kill
 from profkit.measuring.worker.protocol import send_descriptors
+from profkit.originals import REAL
 from profkit.process import child
+
+_PAUSE_S = 0.005
+_POLLIN = 1
+"""POLLIN of poll(2); eventlet's `select` lacks the constants."""
+
+
+def leave_signals(starter: int) -> None:
+    """Block all signals in this thread, if it is not `starter`: `REAL.get_ident()` of its starting thread."""
+    if REAL.get_ident() != starter:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+
+def readable(descriptors: Iterable[int], timeout_s: float) -> set[int]:
+    """Wait until descriptors are readable or closed at the other end, and return those that are."""
+    if not hasattr(select, "poll"):  # eventlet removes it
+        return _readable_of_eventlet(descriptors, timeout_s)
+    poller = select.poll()
+    for descriptor in descriptors:
+        poller.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poller.poll(timeout_s * 1000)}
+
+
+def _readable_of_eventlet(descriptors: Iterable[int], timeout_s: float) -> set[int]:
+    poller, deadline_s = REAL.poll(), SYSTEM_CLOCK.monotonic_s() + timeout_s
+    for descriptor in descriptors:
+        poller.register(descriptor, _POLLIN)
+    while not (ready := poller.poll(0)) and SYSTEM_CLOCK.monotonic_s() < deadline_s:
+        time.sleep(_PAUSE_S)  # lets other green threads run
+    return {descriptor for descriptor, _ in ready}
+
 
 POLL_S = 1.0
 """Polling interval for helpers. One that is stopped at two polls in a row counts as dead, so within 2 s:

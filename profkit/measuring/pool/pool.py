@@ -20,12 +20,11 @@ from dataclasses import dataclass, field
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import MeasuringError, WorkerError
-from profkit.measuring.green import leave_signals
 from profkit.measuring.pool.client import Stopped, Wakeup, Zygote, ZygoteGone
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.exchange import run_job
 from profkit.measuring.pool.jobs import Job, Reply
-from profkit.measuring.pool.launching import Launcher
+from profkit.measuring.pool.launching import Launcher, leave_signals
 from profkit.originals import REAL
 
 _IDLE_S = 300.0

@@ -19,8 +19,7 @@ from profkit.errors import DamagedFile, MeasuringError
 from profkit.formats.callgrind import parse_callgrind
 from profkit.measuring.errors import NotCounted, no_temporary_folder, reporting_full_disk
 from profkit.measuring.pool.command import by_function_options, callgrind, dump_prefix
-from profkit.measuring.programs.executions import Executions, StartedPython
-from profkit.measuring.programs.orders import MOST_COUNTED, ProgramOrder
+from profkit.measuring.programs.executions import MOST_COUNTED, Executions, ProgramOrder, StartedPython
 from profkit.measuring.runner.counting import too_old
 from profkit.measuring.runner.progress import COUNTING, Progress
 from profkit.measuring.worker.trampoline import map_path, named_stubs

@@ -10,8 +10,14 @@ from statistics import median
 from profkit.clock import SYSTEM_CLOCK
 from profkit.comparing.times import MIN_PROCESSES
 from profkit.measuring.programs.counting import counted, with_python_functions
-from profkit.measuring.programs.executions import Executions, executing, started_python
-from profkit.measuring.programs.orders import ProgramOrder, check, order_info
+from profkit.measuring.programs.executions import (
+    Executions,
+    ProgramOrder,
+    check,
+    executing,
+    order_info,
+    started_python,
+)
 from profkit.measuring.runner.outcomes import run_info, run_of
 from profkit.measuring.runner.progress import TIMING, Progress, ProgressLine
 from profkit.measuring.warnings import program_count_warnings, program_warnings

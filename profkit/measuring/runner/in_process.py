@@ -11,14 +11,7 @@ from profkit.errors import InvalidOption, MeasuringError, WorkerFailed
 from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import timing_of
 from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
-from profkit.measuring.runner.outcomes import (
-    HERE,
-    Outcome,
-    failed,
-    order_info,
-    run_info,
-    run_of,
-)
+from profkit.measuring.runner.outcomes import HERE, Outcome, failed, order_info, run_info, run_of
 from profkit.measuring.warnings import timing_warnings
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
 from profkit.measuring.worker.runnable import (

@@ -1,27 +1,34 @@
-"""Payloads: a function and its arguments in a sealed memory file, readable by any number of workers."""
+"""Payloads, a function and its arguments in a sealed memory file, and files for results of calls.
+
+Reading a pickle runs code that the pickle names. So this process creates the file of a result, passes it
+only to the worker, and reads it sealed, after the worker's end. A worker of this process's own interpreter
+runs the caller's function, as the caller's user, with modules that the caller imports too: its pickles are
+read without restriction. Another interpreter has other modules, which must run nothing here: only plain data
+is read from its pickles.
+"""
 
 from __future__ import annotations
 
+import builtins
 import fcntl
 import inspect
 import logging
 import os
+import pickle
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
+from typing import Any
 
 from profkit.errors import CannotTravel
-from profkit.measuring.transfer.pickling import TravelPickler, reason_against
+from profkit.measuring.transfer.pickling import Storage, TravelPickler, reason_against
 from profkit.measuring.transfer.signature import signature_of
-from profkit.measuring.transfer.tensors import Storage
-from profkit.measuring.worker.unpack import PayloadFile, StorageEntry, TooBig, plain
+from profkit.measuring.worker.unpack import PayloadFile, StorageEntry, TooBig, plain, read_index, read_memory
 from profkit.model.region import RegionKind, code_of, kind_of, readable
 
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-
-
 MAX_BYTES = 1 << 30
 MANY_BYTES = 100 << 20
 """Size beside tensors and arrays that deserves a warning: each worker unpickles all of it."""
@@ -200,3 +207,60 @@ def _packages_around(function: object) -> set[str]:
 def _name(function: object) -> str:
     named = function if hasattr(function, "__qualname__") else type(function)
     return readable(str(named.__qualname__))
+
+
+_PLAIN = {
+    "builtins": {"bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list",
+                 "range", "set", "slice", "str", "tuple"},
+    "collections": {"Counter", "OrderedDict", "defaultdict", "deque"},
+    "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
+    "decimal": {"Decimal"},
+    "fractions": {"Fraction"},
+    "numpy": {"dtype", "ndarray"},
+    "numpy._core.multiarray": {"_reconstruct", "scalar"},
+    "numpy._core.numeric": {"_frombuffer"},
+    "numpy.core.multiarray": {"_reconstruct", "scalar"},
+    "numpy.core.numeric": {"_frombuffer"},
+    "pathlib": {"PosixPath", "PurePosixPath"},
+    "uuid": {"UUID"},
+}  # fmt: skip
+"""Classes that a pickle of another interpreter may name: values without behaviour of their own."""
+
+
+class NotPlain(Exception):
+    """A result of another interpreter is not plain data; never leaves `profkit.isolated`."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.kind = f"{module}.{name}"
+        super().__init__("another interpreter can return only plain data")
+
+
+def new_result() -> int:
+    """Return the descriptor of a new file for a result; the caller closes it."""
+    return os.memfd_create("profkit-result", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+
+def read_result(descriptor: int, *, trusted: bool) -> Any:
+    """Return the object in the result file of an ended worker.
+
+    Raises NotPlain if it holds more than plain data and is not `trusted`, ValueError if the file is
+    malformed, and OSError if another process can still write to it. Exceptions of its objects' own code
+    propagate.
+    """
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    size, index = read_index(descriptor)
+    memory = read_memory(descriptor, size)  # a mapping of the file would keep a reference to it
+    view = memoryview(memory)
+    buffers = [view[offset : offset + length] for offset, length in index["buffers"]]
+    return (pickle.Unpickler if trusted else _PlainUnpickler)(memory, buffers=buffers).load()
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a plain class or one of Python's own exceptions; raise NotPlain for others."""
+        known = getattr(builtins, name, None) if module == "builtins" else None
+        if isinstance(known, type) and issubclass(known, Exception):
+            return known
+        if name not in _PLAIN.get(module, ()):
+            raise NotPlain(module, name)
+        return super().find_class(module, name)

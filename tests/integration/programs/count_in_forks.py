@@ -11,8 +11,8 @@ import sys
 from profkit.measuring.worker import valgrind
 from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.heap import fill_holes
-from profkit.measuring.worker.rehearsal import JOBS
 from profkit.measuring.worker.source import trace_of
+from profkit.measuring.worker.zygote import JOBS
 
 
 def rehearse(dump_prefix: str) -> None:

@@ -15,7 +15,7 @@ from profkit.cli.program_arguments import CommandLine, ProgramCommand
 from profkit.cli.program_modes import MODES, program_order, refuse_other_options
 from profkit.errors import UsageError
 from profkit.measuring.decorated.options import MODES as MEASURING_MODES
-from profkit.measuring.programs.orders import ProgramOrder
+from profkit.measuring.programs.executions import ProgramOrder
 from profkit.model.workorder import Mode, Simulation
 from profkit.program.environment import HOOK
 

@@ -12,17 +12,18 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.config import NOWHERE, Config, read_config
-from profkit.doctor import places, storage
-from profkit.doctor.places import (
+from profkit.doctor import storage, system
+from profkit.doctor.storage import disk_check, disks_of, spool_check, storage_checks, store_check
+from profkit.doctor.system import (
     PREFIX,
+    ContainerFacts,
+    SystemFacts,
     TrialFolder,
     can_use_home,
     nearest_folder,
     trial_folder,
     write_problem,
 )
-from profkit.doctor.storage import disk_check, disks_of, spool_check, storage_checks, store_check
-from profkit.doctor.system import ContainerFacts, SystemFacts
 from profkit.errors import StoreUnavailable
 from profkit.model.checkup import Check, Status
 from profkit.store.database import MIGRATIONS
@@ -245,7 +246,7 @@ def test_a_folder_of_trials_is_removed_although_a_sampler_writes_to_it(
         Path(name, "late").touch()
     assert list(tmp_path.iterdir()) == []
     assert 0 < clock.monotonic_s() < 1
-    monkeypatch.setattr(places.shutil, "rmtree", lambda *_, **__: None)
+    monkeypatch.setattr(system.shutil, "rmtree", lambda *_, **__: None)
     stays = TrialFolder(tmp_path, clock)  # as long as it is referenced; then tempfile removes it
     with stays as name:
         pass

@@ -5,8 +5,8 @@ import pytest
 import profkit
 from profkit.errors import UsageError
 from profkit.integrations.pytest import plugin
-from profkit.integrations.pytest.records import Record, finished
-from profkit.integrations.pytest.rounds import Rounds
+from profkit.integrations.pytest.fixture import Rounds
+from profkit.integrations.pytest.profiling import Record, finished
 from profkit.integrations.pytest.settings import MarkSettings, limit_of
 from profkit.units import parse_percentage
 

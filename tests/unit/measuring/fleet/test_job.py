@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.fleet import job, machine
-from profkit.measuring.fleet.job import Request, perform
-from profkit.measuring.fleet.machine import alone_on_machine, differing, machine_id, versions
+from profkit.measuring.fleet import job
+from profkit.measuring.fleet.job import Request, alone_on_machine, differing, machine_id, perform, versions
 from profkit.measuring.orders import work_order
 from profkit.measuring.packed_orders import packed_object
 from profkit.measuring.pool.pool import Pool
@@ -22,7 +21,7 @@ from profkit.measuring.runner.jobs import Task
 @pytest.fixture(autouse=True)
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine of the test's own."""
-    monkeypatch.setattr(machine, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(job, "LOCK", tmp_path / "lock")
     return tmp_path / "lock"
 
 
@@ -79,7 +78,7 @@ def test_a_job_waits_for_the_machine_only_as_long_as_it_is_wanted(lock: Path) ->
 def test_two_machines_differ_by_their_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = machine_id()
     assert machine_id() == first
-    monkeypatch.setattr(machine, "LOCK", tmp_path / "other")
+    monkeypatch.setattr(job, "LOCK", tmp_path / "other")
     assert machine_id() != first
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from profkit.measuring.programs.counting import with_lines
-from profkit.measuring.programs.orders import ProgramOrder
+from profkit.measuring.programs.executions import ProgramOrder
 from profkit.measuring.programs.run import measure_program
 from profkit.model.function_counts import PythonCounts, PythonFunctionCount
 from profkit.model.workorder import Mode

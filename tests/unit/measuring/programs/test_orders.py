@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.errors import UsageError
-from profkit.measuring.programs.orders import ProgramOrder, Stdin, check, order_info
+from profkit.measuring.programs.executions import ProgramOrder, Stdin, check, order_info
 from profkit.model.workorder import Mode
 
 ORDER = ProgramOrder("app.py", ("python", "app.py", "a b"), ("app.py", "a b"), {})

@@ -18,7 +18,7 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.comparing.measured import compare_measured
 from profkit.comparing.times import MIN_PROCESSES
 from profkit.measuring.errors import NotCounted, ProgramFailed, ProgramTimeout
-from profkit.measuring.programs.orders import ProgramOrder
+from profkit.measuring.programs.executions import ProgramOrder
 from profkit.measuring.programs.run import measure_program, planned_executions
 from profkit.model.measurement import MeasuredRun, WarningCode
 from profkit.model.notes import NoteCode

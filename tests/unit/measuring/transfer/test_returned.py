@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.transfer.returned import NotPlain, new_result, read_result
+from profkit.measuring.transfer.payload import NotPlain, new_result, read_result
 from profkit.measuring.worker import calling
 from profkit.measuring.worker.unpack import FOOTER, MAGIC
 

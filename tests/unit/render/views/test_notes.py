@@ -27,7 +27,7 @@ from profkit.formats.registry import read_any
 from profkit.ingest.read import read_runs, run_notes, session_notes
 from profkit.ingest.recovery import substitute_manifest
 from profkit.measuring.decorated.calls import in_process_run, now
-from profkit.measuring.programs.orders import ProgramOrder
+from profkit.measuring.programs.executions import ProgramOrder
 from profkit.measuring.programs.run import measure_program
 from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
