@@ -21,6 +21,7 @@ from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.stats.means import t_two_sided
 from profkit.stats.ranks import holm
+from profkit.transforms.collectives import Arrivals, Collective, arrivals_of, collectives_of
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Stretch
@@ -44,12 +45,14 @@ def merge_runs(runs: Iterable[Run], lines_of: LinesOf = without_lines) -> Run:
     samples. Raises ValueError without runs, and UsageError for profiles in different units.
     """
     stretches: dict[tuple[str, str], tuple[Stretch, ...]] = {}
-    summed = tuple(_summed(run, stretches, lines_of) for run in runs)
+    collectives: dict[tuple[str, str], tuple[Collective, ...]] = {}
+    summed = tuple(_summed(run, stretches, collectives, lines_of) for run in runs)
     if not summed:
         raise ValueError("there are no runs to merge")
     if _rates_differ(summed):
         summed = tuple(_in_time(run) for run in summed)
     summed, notes = _matched(summed)
+    arrivals = _arrivals(summed, collectives, stretches)
     processes = _by_process(summed, stretches)
     profiles = [one.profile for one in _with_names_of_hosts(processes) if one.profile is not None]
     infos = tuple(run.info for run in summed)
@@ -64,7 +67,10 @@ def merge_runs(runs: Iterable[Run], lines_of: LinesOf = without_lines) -> Run:
             processes=tuple(process.part() for process in processes),
             functions=_functions(processes, infos[0].region.file),
             ranks=ranks_of(
-                [process.runs for process in processes], [process.rank for process in processes], lines_of
+                [process.runs for process in processes],
+                [process.rank for process in processes],
+                lines_of,
+                _in_order_of(processes, summed, arrivals),
             ),
         ),
     )
@@ -118,10 +124,54 @@ class _ProcessRuns:
         )
 
 
-def _summed(run: Run, stretches: dict[tuple[str, str], tuple[Stretch, ...]], lines_of: LinesOf) -> Run:
+def _summed(
+    run: Run,
+    stretches: dict[tuple[str, str], tuple[Stretch, ...]],
+    collectives: dict[tuple[str, str], tuple[Collective, ...]],
+    lines_of: LinesOf,
+) -> Run:
     """Return the run without the order of its samples; add what that says of waiting for other ranks."""
     stretches[run.info.session, run.info.id] = stretches_of(run, lines_of)
+    if run.info.imported is not None and run.info.process.member.rank is not None:
+        collectives[run.info.session, run.info.id] = collectives_of(run.profile or Profile())
     return run if run.profile is None else replace(run, profile=sum_samples(fold_addresses(run.profile)))
+
+
+def _arrivals(
+    runs: Sequence[Run],
+    collectives: Mapping[tuple[str, str], tuple[Collective, ...]],
+    stretches: dict[tuple[str, str], tuple[Stretch, ...]],
+) -> Arrivals | None:
+    """Return the arrivals of ranks with one trace each; their waiting is then known by these alone.
+
+    In a trace, the stacks of a thread do not say in which collective its device waits.
+    """
+    if not collectives:
+        return None
+    keys = [(run.info.session, run.info.id) for run in runs]
+    found = None
+    if len({_process_of(run) for run in runs}) == len(runs) == len(collectives):
+        found = arrivals_of([collectives[key] for key in keys])
+    if found is None:
+        stretches.update(dict.fromkeys(collectives, ()))
+    else:
+        stretches.update(zip(keys, found.stretches, strict=True))
+    return found
+
+
+def _in_order_of(
+    processes: Sequence[_ProcessRuns], runs: Sequence[Run], arrivals: Arrivals | None
+) -> Arrivals | None:
+    """Return the arrivals of runs in the order of their processes."""
+    if arrivals is None:
+        return None
+    last = {run.info.id: number for run, number in zip(runs, arrivals.last, strict=True)}
+    return arrivals._replace(last=tuple(last[process.runs[0].info.id] for process in processes))
+
+
+def _process_of(run: Run) -> _Process:
+    process = run.info.process
+    return process.host, process.pid, process.start_ticks
 
 
 def _matched(runs: tuple[Run, ...]) -> tuple[tuple[Run, ...], tuple[Note, ...]]:
@@ -167,9 +217,7 @@ def _by_process(runs: Sequence[Run], stretches: Stretches) -> tuple[_ProcessRuns
     """
     groups: dict[_Process, _ProcessRuns] = {}
     for run in runs:
-        process = run.info.process
-        key = process.host, process.pid, process.start_ticks
-        groups.setdefault(key, _ProcessRuns()).runs.append(run)
+        groups.setdefault(_process_of(run), _ProcessRuns()).runs.append(run)
     found = groups.values()
     for group in found:
         group.rank = rank_of(group.runs, stretches, group.cpu_s)

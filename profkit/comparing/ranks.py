@@ -13,6 +13,8 @@ from profkit.comparing.late_ranks import Lateness, RankTime, explain, find_laten
 from profkit.model.profile import Frame, Profile
 from profkit.model.ranks import LateRanks, RankFunction, RankTimes
 from profkit.model.run import Run
+from profkit.transforms.collectives import Arrivals
+from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Alone, Function, Included, RankStacks, Stretch
 from profkit.transforms.waiting import OF_OTHER_PROCESSES, LineOf
 
@@ -20,6 +22,7 @@ MOST_FUNCTIONS = 40
 _HALF = 0.5
 _MOST_EXPLAINED = 16
 """Most late and other ranks whose functions are searched for an explanation."""
+_NO_FILE = "<none>"
 Stretches = Mapping[tuple[str, str], Sequence[Stretch]]
 """By session and id of a run: the time of its main thread in its order."""
 LinesOf = Callable[[Run], LineOf]
@@ -63,9 +66,15 @@ def rank_of(runs: Sequence[Run], stretches: Stretches, cpu_s: float) -> Rank | N
 
 
 def ranks_of(
-    processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None], lines_of: LinesOf
+    processes: Sequence[Sequence[Run]],
+    ranks: Sequence[Rank | None],
+    lines_of: LinesOf,
+    arrivals: Arrivals | None = None,
 ) -> RankTimes | None:
-    """Return the times of the ranks of one job by function; None if they do not wait for one another."""
+    """Return the times of the ranks of one job by function; None if they do not wait for one another.
+
+    `arrivals` are those of the processes, in their order, if they are known.
+    """
     known = [rank for rank in ranks if rank is not None]
     jobs = {run.info.process.member.job for runs in processes for run in runs}
     if len(known) < max(2, len(processes)) or len(jobs) > 1:
@@ -73,17 +82,31 @@ def ranks_of(
     if not any(rank.at_most.waited_s for rank in known):
         return None
     stacks = [[_stacks_of(run, lines_of) for run in runs] for runs in processes]
+    late = _late(known, stacks, lambda rank: _of_children(processes[rank], lines_of))
+    if late is not None and arrivals is not None:
+        last = sum(arrivals.last[number] for number in late.ranks)
+        late = replace(late, collectives=arrivals.names, last=last, of=arrivals.count)
     return RankTimes(
         total_s=tuple(rank.by_state.total_s for rank in known),
         waited_s=tuple(rank.by_state.waited_s for rank in known),
         functions=_functions(stacks),
-        late=_late(known, stacks, lambda rank: _of_children(processes[rank], lines_of)),
+        late=late,
     )
 
 
 def _stacks_of(run: Run, lines_of: LinesOf, *, are_of_children: bool = False) -> RankStacks:
-    pid, file = run.info.process.pid, run.info.region.file
+    pid, file = run.info.process.pid, _own_file(run)
     return RankStacks(run.profile or Profile(), pid, file, lines_of(run), are_of_children=are_of_children)
+
+
+def _own_file(run: Run) -> str:
+    """Return the region's file.
+
+    Operators and ranges of a trace have none; they are the program if its functions were not recorded.
+    """
+    frames = () if run.info.imported is None or run.profile is None else run.profile.frames
+    has_program = any(frame.file and not is_library_file(frame.file) for frame in frames)
+    return _NO_FILE if has_program else run.info.region.file
 
 
 def _of_children(runs: Sequence[Run], lines_of: LinesOf) -> list[RankStacks]:
