@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.rank_times import Alone, Stretch
@@ -58,20 +59,24 @@ def _is_for_all(name: str) -> bool:
     return name.replace("_", "").lower().startswith(_FOR_ALL)
 
 
-class Arrivals(NamedTuple):
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals(Generic[_Key]):
     """The collectives of several ranks that belong together."""
 
     names: tuple[str, ...]
     """Names of the collectives, each once."""
-    last: tuple[int, ...]
+    last: Mapping[_Key, int]
     """By rank: the number of collectives in which it arrived last."""
     count: int
     """Number of collectives that were compared."""
-    stretches: tuple[tuple[Stretch, ...], ...]
+    stretches: Mapping[_Key, tuple[Stretch, ...]]
     """By rank: its time in its order, in which it waits for others or not."""
 
 
-def arrivals_of(ranks: Sequence[Sequence[Collective]]) -> Arrivals | None:
+def arrivals_of(ranks: Mapping[_Key, Sequence[Collective]]) -> Arrivals[_Key] | None:
     """Match the collectives of ranks by group and order; return None if that is not possible.
 
     All ranks leave a collective together, so the one that was inside for the longest time arrived first:
@@ -79,29 +84,29 @@ def arrivals_of(ranks: Sequence[Sequence[Collective]]) -> Arrivals | None:
     do not begin to record at the same time. A group is left out if its ranks have different collectives, as
     in traces that were cut.
     """
-    waits: list[dict[Collective, int]] = [{} for _ in ranks]
-    last, names = [0] * len(ranks), dict[str, None]()
-    count = 0
+    waits: dict[_Key, dict[Collective, int]] = {rank: {} for rank in ranks}
+    last, names, count = dict.fromkeys(ranks, 0), dict[str, None](), 0
     for members in _groups(ranks):
         for together in list(zip(*members.values(), strict=True))[1:]:
             durations = [one.end_ns - one.start_ns for one in together]
             least = min(durations)
-            for number, one, duration in zip(members, together, durations, strict=True):
-                waits[number][one] = duration - least
+            for rank, one, duration in zip(members, together, durations, strict=True):
+                waits[rank][one] = duration - least
             last[list(members)[durations.index(least)]] += 1
             names[together[0].name] = None
             count += 1
-    if not all(waits):
+    if not waits or not all(waits.values()):
         return None
-    return Arrivals(tuple(names), tuple(last), count, tuple(tuple(_stretches(one)) for one in waits))
+    stretches = {rank: tuple(_stretches(of_rank)) for rank, of_rank in waits.items()}
+    return Arrivals(tuple(names), last, count, stretches)
 
 
-def _groups(ranks: Sequence[Sequence[Collective]]) -> Iterator[Mapping[int, Sequence[Collective]]]:
+def _groups(ranks: Mapping[_Key, Sequence[Collective]]) -> Iterator[Mapping[_Key, Sequence[Collective]]]:
     """Yield the collectives of each group by rank, if all have the same ones."""
-    groups: dict[str, dict[int, list[Collective]]] = {}
-    for number, rank in enumerate(ranks):
-        for one in rank:
-            groups.setdefault(one.group, {}).setdefault(number, []).append(one)
+    groups: dict[str, dict[_Key, list[Collective]]] = {}
+    for rank, listed in ranks.items():
+        for one in listed:
+            groups.setdefault(one.group, {}).setdefault(rank, []).append(one)
     for members in groups.values():
         if len(members) > 1 and len({tuple(one.name for one in listed) for listed in members.values()}) == 1:
             yield members
