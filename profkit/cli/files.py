@@ -7,9 +7,9 @@ import os
 import select
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -21,13 +21,14 @@ from profkit.errors import DamagedFile, UsageError
 from profkit.formats import pprof
 from profkit.formats.json_members import read_json
 from profkit.formats.limits import MAGIC, Budget, ImportLimits, enough_memory, unpacked
-from profkit.formats.registry import Format, ReadProfile, format_of, importable, read_any
+from profkit.formats.registry import Format, Origin, ReadProfile, format_of, importable, read_any
 from profkit.formats.unsupported import recognize
 from profkit.model.measurement import AnyRun
 from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, Run, RunInfo, derived_id
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
+from profkit.transforms.trees import common_length
 from profkit.units import Unit
 
 PIPE, STDIN = "-", "stdin"
@@ -164,6 +165,36 @@ def runs_of_file(
         raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
+def join_ranks(runs: Sequence[AnyRun], label: str | None = None) -> tuple[AnyRun, ...]:
+    """Return the runs of files; traces of several ranks become a job, whose runs have one label.
+
+    A trace has its rank and their number, but no name of the job. It is made from the ids of the runs.
+    """
+    traces = [run for run in runs if isinstance(run, Run) and _is_of_rank(run.info)]
+    members = [run.info.process.member for run in traces]
+    if len(traces) < 2 or len({one.rank for one in members}) < len(traces):
+        return tuple(runs)
+    if len({one.world_size for one in members}) > 1:
+        return tuple(runs)
+    names = [run.info.label for run in traces]
+    common = min(names)[: common_length(min(names), max(names))].rstrip("0123456789-_. ")
+    region = _region(label or common or "traces")
+    job = f"traces-{derived_id(' '.join(sorted(run.info.id for run in traces)).encode())}"
+    return tuple(_joined(run, job, region) if run in traces else run for run in runs)
+
+
+def _joined(run: AnyRun, job: str, region: Region) -> AnyRun:
+    if not isinstance(run, Run):
+        return run
+    process = run.info.process
+    process = replace(process, member=replace(process.member, job=job))
+    return replace(run, info=replace(run.info, region=region, process=process))
+
+
+def _is_of_rank(info: RunInfo) -> bool:
+    return info.imported is not None and info.process.member.rank is not None
+
+
 def _runs(
     file: FileContent, format: str | None, label: str | None, value: str | None, budget: Budget
 ) -> tuple[AnyRun, ...]:
@@ -226,7 +257,7 @@ def _foreign(file: FileContent, read: ReadProfile, label: str | None) -> Run:
         region=_region(label or _stem(file.name, known)),
         state=SessionState.SUCCESS,
         started_ns=started_ns if 0 < started_ns < _END_OF_TIME_NS else file.changed_ns,
-        process=_process(pids.pop() if len(pids) == 1 else 0),
+        process=_process(origin, pids.pop() if len(pids) == 1 else 0),
         plan=_plan(origin.tool or known.name, profile),
         samples=profile.total_weight if profile.unit is Unit.SAMPLES else 0,
         notes=origin.notes,
@@ -260,8 +291,8 @@ def _region(label: str) -> Region:
     return Region(RegionKey("", "", 0, label), RegionKind.BLOCK, "", all_threads=True)
 
 
-def _process(pid: int) -> ProcessInfo:
-    return ProcessInfo(pid, 0, "", "", (), "", None, "", None)
+def _process(origin: Origin, pid: int) -> ProcessInfo:
+    return ProcessInfo(origin.pid or pid, 0, origin.host, "", (), "", None, "", None, member=origin.member)
 
 
 def _plan(sampler: str, profile: Profile) -> SamplerPlan:

@@ -78,7 +78,8 @@ def ranks_of(workspace: Workspace, wanted: str | None) -> JobRuns | None:
     info = workspace.find(wanted)
     member = info.process.member
     is_of_run = wanted not in (None, info.label) or wanted == info.id
-    if is_of_run or member.rank is None or not isinstance(info, RunInfo) or not _can_merge(info):
+    is_of_ranks = member.rank is not None and member.job != ""
+    if is_of_run or not is_of_ranks or not isinstance(info, RunInfo) or not _can_merge(info):
         return None
     found = chosen(runs_of_job(workspace, member.job), info if wanted is not None else None)
     return found if len(found.merged) > 1 else None
@@ -106,7 +107,8 @@ def _region(info: RunInfo) -> tuple[str, str]:
 
 
 def _can_merge(info: AnyInfo) -> bool:
-    return isinstance(info, RunInfo) and info.imported is None and info.plan.sampler != MEMRAY
+    is_foreign = isinstance(info, RunInfo) and info.imported is not None and not info.process.member.job
+    return isinstance(info, RunInfo) and not is_foreign and info.plan.sampler != MEMRAY
 
 
 def weight(infos: Sequence[RunInfo]) -> tuple[int, int]:

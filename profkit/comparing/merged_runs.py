@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from profkit.comparing.comparability import match_functions
-from profkit.comparing.ranks import LinesOf, Rank, Stretches, rank_of, ranks_of, stretches_of, without_lines
+from profkit.comparing.ranks import InOrder, LinesOf, ProcessKey, Rank, process_of, ranks_of, without_lines
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
 from profkit.comparing.significance import LEVEL
 from profkit.model.histogram import merge_histograms
@@ -23,7 +23,6 @@ from profkit.stats.means import t_two_sided
 from profkit.stats.ranks import holm
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
-from profkit.transforms.rank_times import Stretch
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.tables import pids_of
 from profkit.transforms.trees import sum_samples, weight_of
@@ -34,8 +33,6 @@ MERGED_ID = "merged"
 """Id of a merged run; no run in the store has it."""
 _SAME_RATE = 1.25
 """Maximum ratio of sampling periods up to which samples of different runs count the same."""
-_Process = tuple[str, int, int]
-"""Host, pid and start time, since pids are reused."""
 
 
 def merge_runs(runs: Iterable[Run], lines_of: LinesOf = without_lines) -> Run:
@@ -44,14 +41,15 @@ def merge_runs(runs: Iterable[Run], lines_of: LinesOf = without_lines) -> Run:
     Some waiting for other ranks is known by lines of source. If rates differ, weights are times instead of
     samples. Raises ValueError without runs, and UsageError for profiles in different units.
     """
-    stretches: dict[tuple[str, str], tuple[Stretch, ...]] = {}
-    summed = tuple(_summed(run, stretches, lines_of) for run in runs)
+    order = InOrder(lines_of)
+    summed = tuple(_summed(run, order) for run in runs)
     if not summed:
         raise ValueError("there are no runs to merge")
     if _rates_differ(summed):
         summed = tuple(_in_time(run) for run in summed)
     summed, notes = _matched(summed)
-    processes = _by_process(summed, stretches)
+    arrivals = order.find_arrivals(summed)
+    processes = _by_process(summed, order)
     profiles = [one.profile for one in _with_names_of_hosts(processes) if one.profile is not None]
     infos = tuple(run.info for run in summed)
     jobs = {info.process.member.job for info in infos} - {""}
@@ -65,7 +63,10 @@ def merge_runs(runs: Iterable[Run], lines_of: LinesOf = without_lines) -> Run:
             processes=tuple(process.part() for process in processes),
             functions=_functions(processes, infos[0].region.file),
             ranks=ranks_of(
-                [process.runs for process in processes], [process.rank for process in processes], lines_of
+                [process.runs for process in processes],
+                [process.rank for process in processes],
+                lines_of,
+                arrivals,
             ),
         ),
     )
@@ -120,9 +121,9 @@ class _ProcessRuns:
         )
 
 
-def _summed(run: Run, stretches: dict[tuple[str, str], tuple[Stretch, ...]], lines_of: LinesOf) -> Run:
+def _summed(run: Run, order: InOrder) -> Run:
     """Return the run without the order of its samples; add what that says of waiting for other ranks."""
-    stretches[run.info.session, run.info.id] = stretches_of(run, lines_of)
+    order.add(run)
     return run if run.profile is None else replace(run, profile=sum_samples(fold_addresses(run.profile)))
 
 
@@ -162,19 +163,17 @@ def _in_time(run: Run) -> Run:
     )
 
 
-def _by_process(runs: Sequence[Run], stretches: Stretches) -> tuple[_ProcessRuns, ...]:
+def _by_process(runs: Sequence[Run], order: InOrder) -> tuple[_ProcessRuns, ...]:
     """Group runs by process, those first that worked most; if that is not known, by CPU time or samples.
 
     Ranks of one job have about as many samples each, and differ in how much they wait for others.
     """
-    groups: dict[_Process, _ProcessRuns] = {}
+    groups: dict[ProcessKey, _ProcessRuns] = {}
     for run in runs:
-        process = run.info.process
-        key = process.host, process.pid, process.start_ticks
-        groups.setdefault(key, _ProcessRuns()).runs.append(run)
+        groups.setdefault(process_of(run), _ProcessRuns()).runs.append(run)
     found = groups.values()
     for group in found:
-        group.rank = rank_of(group.runs, stretches, group.cpu_s)
+        group.rank = order.rank_of(group.runs, group.cpu_s)
     times = [process.rank.by_state for process in found if process.rank is not None]
     if len(times) == len(found) and any(time.waited_s for time in times):
         worked = {key: time.total_s - time.waited_s for key, time in zip(groups, times, strict=True)}

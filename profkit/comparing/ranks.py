@@ -13,6 +13,8 @@ from profkit.comparing.late_ranks import Lateness, RankTime, explain, find_laten
 from profkit.model.profile import Frame, Profile
 from profkit.model.ranks import LateRanks, RankFunction, RankTimes
 from profkit.model.run import Run
+from profkit.transforms.collectives import Arrivals, Collective, arrivals_of, collectives_of
+from profkit.transforms.origin import is_library_file
 from profkit.transforms.rank_times import Alone, Function, Included, RankStacks, Stretch
 from profkit.transforms.waiting import OF_OTHER_PROCESSES, LineOf
 
@@ -20,8 +22,11 @@ MOST_FUNCTIONS = 40
 _HALF = 0.5
 _MOST_EXPLAINED = 16
 """Most late and other ranks whose functions are searched for an explanation."""
-Stretches = Mapping[tuple[str, str], Sequence[Stretch]]
-"""By session and id of a run: the time of its main thread in its order."""
+_NO_FILE = "<none>"
+RunKey = tuple[str, str]
+"""Session and id of a run."""
+ProcessKey = tuple[str, int, int]
+"""Host, pid and start time, since pids are reused."""
 LinesOf = Callable[[Run], LineOf]
 """Returns what returns lines of the source that a run executed."""
 
@@ -42,6 +47,12 @@ def stretches_of(run: Run, lines_of: LinesOf) -> tuple[Stretch, ...]:
     return tuple(stacks.stretches()) if is_whole and is_rank else ()
 
 
+def process_of(run: Run) -> ProcessKey:
+    """Return what identifies the process of a run."""
+    process = run.info.process
+    return process.host, process.pid, process.start_ticks
+
+
 @dataclass(frozen=True, slots=True)
 class Rank:
     """A process that waits for others."""
@@ -53,17 +64,46 @@ class Rank:
     cpu_s: float
 
 
-def rank_of(runs: Sequence[Run], stretches: Stretches, cpu_s: float) -> Rank | None:
-    """Return a process with these runs as a rank; None if its waiting for other ranks is not known."""
-    in_order = sorted(runs, key=lambda run: run.info.started_ns)
-    found = list(chain.from_iterable(stretches[run.info.session, run.info.id] for run in in_order))
-    if not found:
-        return None
-    return Rank(RankTime.of(found), RankTime.of(found, Alone.BACKWARD), cpu_s)
+class InOrder:
+    """What the order of samples says of waiting for other ranks: the time of main threads in its order."""
+
+    def __init__(self, lines_of: LinesOf) -> None:
+        self._lines_of = lines_of
+        self._stretches: dict[RunKey, tuple[Stretch, ...]] = {}
+        self._collectives: dict[RunKey, tuple[Collective, ...]] = {}
+
+    def add(self, run: Run) -> None:
+        """Add a run whose samples are in order."""
+        key = run.info.session, run.info.id
+        self._stretches[key] = stretches_of(run, self._lines_of)
+        if run.info.imported is not None and run.info.process.member.rank is not None:
+            self._collectives[key] = collectives_of(run.profile or Profile())
+
+    def find_arrivals(self, runs: Sequence[Run]) -> Arrivals[RunKey] | None:
+        """Return the arrivals of ranks with one trace each, by which alone their waiting is known then.
+
+        In a trace, the stacks of a thread do not say in which collective its device waits. So nothing is
+        known of the ranks' waiting if their traces do not match.
+        """
+        is_one_each = len({process_of(run) for run in runs}) == len(runs) == len(self._collectives)
+        found = arrivals_of(self._collectives) if is_one_each else None
+        self._stretches |= dict.fromkeys(self._collectives, ()) if found is None else found.stretches
+        return found
+
+    def rank_of(self, runs: Sequence[Run], cpu_s: float) -> Rank | None:
+        """Return a process with these runs as a rank; None if its waiting for other ranks is not known."""
+        in_order = sorted(runs, key=lambda run: run.info.started_ns)
+        found = list(chain.from_iterable(self._stretches[run.info.session, run.info.id] for run in in_order))
+        if not found:
+            return None
+        return Rank(RankTime.of(found), RankTime.of(found, Alone.BACKWARD), cpu_s)
 
 
 def ranks_of(
-    processes: Sequence[Sequence[Run]], ranks: Sequence[Rank | None], lines_of: LinesOf
+    processes: Sequence[Sequence[Run]],
+    ranks: Sequence[Rank | None],
+    lines_of: LinesOf,
+    arrivals: Arrivals[RunKey] | None = None,
 ) -> RankTimes | None:
     """Return the times of the ranks of one job by function; None if they do not wait for one another."""
     known = [rank for rank in ranks if rank is not None]
@@ -73,18 +113,33 @@ def ranks_of(
     if not any(rank.at_most.waited_s for rank in known):
         return None
     stacks = [[_stacks_of(run, lines_of) for run in runs] for runs in processes]
+    late = _late(known, stacks, lambda rank: _of_children(processes[rank], lines_of))
+    if late is not None and arrivals is not None:
+        infos = (processes[number][0].info for number in late.ranks)
+        last = sum(arrivals.last[info.session, info.id] for info in infos)
+        late = replace(late, collectives=arrivals.names, last=last, of=arrivals.count)
     return RankTimes(
         total_s=tuple(rank.by_state.total_s for rank in known),
         waited_s=tuple(rank.by_state.waited_s for rank in known),
         functions=_functions(stacks),
-        late=_late(known, stacks, lambda rank: _of_children(processes[rank], lines_of)),
+        late=late,
         parts_waited_s=tuple(rank.by_state.slices_s for rank in known),
     )
 
 
 def _stacks_of(run: Run, lines_of: LinesOf, *, are_of_children: bool = False) -> RankStacks:
-    pid, file = run.info.process.pid, run.info.region.file
+    pid, file = run.info.process.pid, _own_file(run)
     return RankStacks(run.profile or Profile(), pid, file, lines_of(run), are_of_children=are_of_children)
+
+
+def _own_file(run: Run) -> str:
+    """Return the region's file.
+
+    Operators and ranges of a trace have none; they are the program if its functions were not recorded.
+    """
+    frames = () if run.info.imported is None or run.profile is None else run.profile.frames
+    has_program = any(frame.file and not is_library_file(frame.file) for frame in frames)
+    return _NO_FILE if has_program else run.info.region.file
 
 
 def _of_children(runs: Sequence[Run], lines_of: LinesOf) -> list[RankStacks]:

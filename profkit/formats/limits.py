@@ -203,9 +203,11 @@ class BoundedBuilder(ProfileBuilder):
         super().add_indexed(fitted, thread, weight, start, state=state)
         self._count_sample(fitted)
 
-    def add_fitted(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
+    def add_fitted(
+        self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
+    ) -> None:
         """Append one sample with a stack that `fitted` has returned."""
-        super().add_indexed(stack, thread, weight)
+        super().add_indexed(stack, thread, weight, start)
         self._count_sample(stack)
 
     def _count_sample(self, stack: tuple[int, ...]) -> None:

@@ -20,6 +20,7 @@ from profkit.errors import DamagedFile, UsageError
 from profkit.formats.limits import SHORTENED_DEPTH, Budget, ImportLimits, enough_memory
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
+from profkit.model.session import NO_MEMBER, Member
 
 if TYPE_CHECKING:
     from profkit.model.measurement import AnyInfo
@@ -63,6 +64,11 @@ class Origin:
     """Unix time of the first sample."""
     notes: tuple[Note, ...] = ()
     """Notes for readers of this file."""
+    member: Member = NO_MEMBER
+    """Rank of the process, if it is one."""
+    host: str = ""
+    pid: int = 0
+    """Id of the process; 0 if only threads have one."""
 
 
 class Selection(NamedTuple):

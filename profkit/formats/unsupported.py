@@ -32,7 +32,7 @@ _HEAP_TEXT = Unsupported(
 )
 _MEMRAY = Unsupported("is a recording of memray", "convert it: memray transform speedscope FILE")
 _FLIGHT_RECORDER = "is a dump of torch.distributed's flight recorder, which has collectives but no profile"
-_HANGING = "while the job hangs, show all ranks: profkit dump --job"
+_DUMPS = "show those of all ranks: profkit dump FILE ...; while the job hangs: profkit dump --job"
 _UTF_16 = Unsupported("is text in UTF-16", "convert it: iconv -f UTF-16 -t UTF-8 FILE > FILE.txt")
 
 _BEGINNINGS: tuple[tuple[bytes, Unsupported], ...] = (
@@ -128,7 +128,7 @@ _DOCUMENTS: tuple[tuple[re.Pattern[bytes], Unsupported], ...] = (
         "convert the recording instead, such as: memray transform speedscope")),
     (re.compile(rb'"dhatFileVersion"'), Unsupported(
         "is a report of Valgrind's dhat", "it has no times; valgrind --tool=callgrind writes a profile")),
-    (re.compile(rb'"collective_seq_id"|"pg_config"'), Unsupported(_FLIGHT_RECORDER, _HANGING)),
+    (re.compile(rb'"collective_seq_id"|"pg_config"'), Unsupported(_FLIGHT_RECORDER, _DUMPS)),
     (re.compile(rb'"machine_info"[\s\S]*"benchmarks"|"benchmarks"[\s\S]*"machine_info"'), Unsupported(
         "has results of pytest-benchmark, not a profile", "measure with `profkit measure`")),
     (re.compile(rb'^\s*\{\s*"benchmarks"'), Unsupported(
@@ -201,10 +201,7 @@ def recognize(data: bytes) -> Unsupported | None:
         return _SLEEPY if _SLEEPY_PART in data[-_HEAD:] else _ARCHIVE
     if _PICKLE.match(head):
         if b"pg_config" in head or b"collective_seq_id" in head:
-            return Unsupported(
-                f"{_FLIGHT_RECORDER}; it is a pickle, which can run any code when it is read",
-                f"read dumps that you trust with torch's torchfrtrace; {_HANGING}",
-            )
+            return Unsupported(_FLIGHT_RECORDER, _DUMPS)
         of_lines = b"line_profiler" in head
         return Unsupported(
             "is a pickle, which can run any code when it is read",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from profkit.model.session import ProcessInfo
@@ -42,6 +42,23 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingCollective:
+    """A collective that has not ended, with ranks that wait in it and for others."""
+
+    name: str
+    sizes: str
+    """Dimensions of its inputs."""
+    number: int
+    """Its number in the process group."""
+    group: str
+    inside: tuple[int, ...]
+    absent: tuple[int, ...]
+    """Ranks that have not entered it."""
+    others: tuple[tuple[int, str, str], ...] = ()
+    """Ranks that have entered another one instead, with its name and sizes."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobStacks:
     """The stacks of all processes of a job that could be found, by rank."""
 
@@ -49,6 +66,10 @@ class JobStacks:
     """Empty for processes that were named one by one."""
     processes: tuple[ProcessStacks, ...]
     unread: tuple[Unread, ...] = ()
+    collectives: tuple[PendingCollective, ...] = field(default=(), metadata={"later": True})
+    """Those that have not ended, if they are known from dumps of the flight recorder."""
+    is_recorded: bool = field(default=False, metadata={"later": True})
+    """Whether it comes from such dumps, which have no host and no stack of what a rank does elsewhere."""
 
     @property
     def missing(self) -> tuple[int, ...]:

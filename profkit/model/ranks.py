@@ -37,6 +37,12 @@ class LateRanks:
     """What these ranks wait for in that function: None if they mostly work there, empty if unknown."""
     of_children: Frame | None = None
     """If they wait for their child processes, the function that has most of the time of these, if known."""
+    collectives: tuple[str, ...] = ()
+    """Names of the collectives whose arrivals say it; empty if it is known from stacks."""
+    last: int = 0
+    """In how many of these collectives one of the ranks arrived last."""
+    of: int = 0
+    """Number of these collectives."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ class Member:
     """Name of the worker in a runtime without ranks, such as Dask or Ray."""
 
 
+NO_MEMBER = Member()
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
     """The profiled process and its environment."""
@@ -62,7 +65,7 @@ class ProcessInfo:
     """Id of the `profkit run` that started the process; empty if none did."""
     recorder: tuple[int, ...] = field(default=(), metadata={"later": True})
     """Pid and start in ticks of the process that records this one; empty if it records itself."""
-    member: Member = field(default=Member(), metadata={"later": True})
+    member: Member = field(default=NO_MEMBER, metadata={"later": True})
 
 
 _CONSISTENT = frozenset({"cpython", "inprocess", CALLS_ONLY, MEMRAY})

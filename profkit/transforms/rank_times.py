@@ -31,6 +31,8 @@ from profkit.units import Unit
 Function = tuple[str, str]
 """Name and file."""
 _MAIN_THREAD = "MainThread"
+_TORCH = "torch/"
+"""torch.profiler writes files of packages without the folder of all packages."""
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 
 
@@ -238,17 +240,18 @@ def _roles(frames: Sequence[Frame], own_file: str, *, is_job: bool) -> list[_Rol
 
 
 def _is_foreign(file: str) -> bool:
-    return is_library_file(file) or OWN_CODE.holds(file) or is_child_file(file)
+    return file.startswith(_TORCH) or is_library_file(file) or OWN_CODE.holds(file) or is_child_file(file)
 
 
 def _main_thread(profile: Profile, pid: int) -> int:
-    """Return the index of the process's main thread: of several or none of that name, the heaviest."""
+    """Return the index of the main thread: of several or none of that name, the first or heaviest."""
     weights: Counter[int] = Counter()
     for _, thread, weight in profile.samples:
         weights[thread] += weight
 
-    def order(number: int) -> tuple[bool, bool, int]:
+    def order(number: int) -> tuple[bool, bool, bool, int]:
         thread = profile.threads[number]
-        return thread.pid in (0, pid), thread.name.startswith(_MAIN_THREAD), weights[number]
+        is_named, is_first = thread.name.startswith(_MAIN_THREAD), thread.tid == pid != 0
+        return thread.pid in (0, pid), is_named, is_first, weights[number]
 
     return max(weights, key=order, default=-1)

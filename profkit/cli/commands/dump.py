@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ _AT_ONCE = 32
 
 
 @click.command("dump")
-@click.argument("pid", type=click.IntRange(1), nargs=-1)
+@click.argument("pid", metavar="[PID|FILE]...", nargs=-1)
 @click.option(
     "--job", is_flag=False, flag_value="", metavar="[JOB]",
     help="Show all ranks of a running job: of the newest one, or of this.",
@@ -42,7 +42,7 @@ _AT_ONCE = 32
 )  # fmt: skip
 @sampling_options(labelled=False)
 @showing_options(STACKS.formats)
-def dump_command(pid: tuple[int, ...], job: str | None, share: Path | None, **given: object) -> None:
+def dump_command(pid: tuple[str, ...], job: str | None, share: Path | None, **given: object) -> None:
     """Show the stacks of all threads of a running process.
 
     The process is sampled for a fifth of a second. The newest whole stack of each thread is shown, innermost
@@ -50,25 +50,59 @@ def dump_command(pid: tuple[int, ...], job: str | None, share: Path | None, **gi
 
     The stacks of several processes, or of all ranks of a job, are read at the same time and shown as one
     tree with sets of ranks.
+
+    FILE is a dump of torch.distributed's flight recorder, JSON or a pickle, whose name ends in the rank. The
+    dumps of all ranks show which ranks wait in a collective, and which have not entered it.
     """
+    files = [text for text in pid if not text.isdecimal()]
+    pids = tuple(map(_pid, pid)) if not files else ()
     _check(pid, job, share)
     showing = Showing.of(given, STACKS.formats)
-    if job is None and len(pid) == 1:
+    if files:
+        _show(_recorded(pid), showing)
+        return
+    if job is None and len(pids) == 1:
         render = partial(STACKS.renderer, showing.format)
-        run = _newest(pid[0], given, render)
+        run = _newest(pids[0], given, render)
         showing.show(render()(run, DEFAULTS, showing.terminal()), "stacks")
         return
     from profkit.program.jobs import find_job, find_processes
 
-    stacks = _stacks(find_processes(pid) if job is None else find_job(job or None), given)
+    stacks = _stacks(find_processes(pids) if job is None else find_job(job or None), given)
     if share is not None:
         from profkit.cli.shared_stacks import share_stacks
 
         stacks = share_stacks(stacks, share)
+    _show(stacks, showing)
+
+
+def _show(stacks: JobStacks, showing: Showing) -> None:
     showing.show(JOB_STACKS.renderer(showing.format)(stacks, DEFAULTS, showing.terminal()), "stacks")
 
 
-def _check(pids: tuple[int, ...], job: str | None, share: Path | None) -> None:
+def _pid(text: str) -> int:
+    """Return a process id; raise BadParameter for 0."""
+    return click.IntRange(1).convert(text, None, None)
+
+
+def _recorded(files: Sequence[str]) -> JobStacks:
+    """Return what dumps of the flight recorder show; raises UsageError and DamagedFile."""
+    from profkit.cli.files import read_content
+    from profkit.formats.flight_recorder import read_dump, stacks_of
+    from profkit.formats.limits import Budget, ImportLimits
+
+    dumps, changed_ns = {}, 0
+    for name in files:
+        budget = Budget(ImportLimits(), Path(name))
+        content = read_content(name, budget)
+        dump = read_dump(content.content, Path(name), budget)
+        if dump.rank in dumps:
+            raise UsageError(f"{name} is a second file of rank {dump.rank}", "name one file for each rank")
+        dumps[dump.rank], changed_ns = dump, max(changed_ns, content.changed_ns)
+    return stacks_of(tuple(dumps.values()), changed_ns)
+
+
+def _check(pids: tuple[str, ...], job: str | None, share: Path | None) -> None:
     if job is None and not pids:
         raise UsageError("PID is missing", "give the pid of a process, or --job for the ranks of a job")
     if job is not None and pids:

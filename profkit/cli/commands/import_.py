@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.files import import_formats, runs_of_file
+from profkit.cli.files import import_formats, join_ranks, runs_of_file
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import Command, json_option, rare_option, together
 from profkit.cli.output import say, terminal, write
@@ -114,7 +114,8 @@ def import_command(
     urls = tuple(filter(is_remote, files))
     limits = ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
     paths = [file for file in files if file not in urls]
-    runs = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
+    read = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
+    runs = join_ranks(read, label)
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]

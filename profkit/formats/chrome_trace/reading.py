@@ -6,12 +6,20 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
 
 from profkit.errors import DamagedFile
+from profkit.formats.chrome_trace.distributed import (
+    host_of,
+    is_of_ranks,
+    member_of,
+    pid_of,
+    with_collectives,
+)
 from profkit.formats.chrome_trace.javascript import Timed, samples_of
 from profkit.formats.chrome_trace.threads import (
     Event,
@@ -119,6 +127,8 @@ def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | No
     try:
         document = _document(data, budget)
         events = _events(document)
+        if is_of_ranks(document):
+            events = list(with_collectives(document, events))
         tracks = _by_track(events)
         builder = BoundedBuilder(budget or unlimited())
         scripts = samples_of(events, builder)
@@ -128,7 +138,7 @@ def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | No
             return sampled_profile(document, builder)
         if not tracks and not scripts:
             raise ValueError("it has no durations: neither B, E or X events nor samples")
-        return _profile(events, tracks, scripts, _is_ours(document), builder)
+        return _profile(document, events, tracks, scripts, builder)
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
@@ -149,7 +159,11 @@ def origin_of(data: bytes) -> Origin:
         except ValueError:
             return Origin()
     notes = (Note(NoteCode.TIMELINE_LEFT_OUT),) if _SCRIPTS in data or _OLD_SCRIPTS in data else ()
-    return Origin(next((tool for mark, tool in _TRACERS.items() if mark in data), ""), notes=notes)
+    tool = next((tool for mark, tool in _TRACERS.items() if mark in data), "")
+    member = member_of(data)
+    if member.rank is None:
+        return Origin(tool, notes=notes)
+    return Origin(tool, notes=notes, member=member, host=host_of(data), pid=pid_of(data))
 
 
 def _document(data: bytes, budget: Budget | None) -> object:
@@ -194,13 +208,17 @@ def _is_capture(event: Event) -> bool:
 
 
 def _profile(
+    document: object,
     events: Sequence[Event],
     tracks: Mapping[Track, Sequence[Event]],
     scripts: Mapping[Track, Sequence[Timed]],
-    ours: bool,
     builder: BoundedBuilder,
 ) -> Profile:
-    """Return the durations of all threads; those with JavaScript samples have these instead."""
+    """Return the durations of all threads; those with JavaScript samples have these instead.
+
+    In traces of ranks, they have their starts too, which show when a rank arrived in collectives.
+    """
+    ours, is_timed = _is_ours(document), is_of_ranks(document)
     threads = threads_of(events, dict.fromkeys((*tracks, *scripts)), unescape_text if ours else str)
     known: dict[Frame, int] = {}
 
@@ -219,6 +237,12 @@ def _profile(
         if track in scripts:
             continue
         thread = builder.thread(threads[track])
-        for stack, time_ns in stacks_of(durations_of(listed, number), builder.fitted):
-            builder.add_fitted(stack, thread, time_ns)
-    return builder.build(unit=Unit.NANOSECONDS)
+        for stack, start, time_ns in stacks_of(durations_of(listed, number), builder.fitted):
+            builder.add_fitted(stack, thread, time_ns, start if is_timed else None)
+    return _from_zero(builder.build(unit=Unit.NANOSECONDS))
+
+
+def _from_zero(profile: Profile) -> Profile:
+    """Return the profile with starts from the beginning of the recording."""
+    first = min(profile.starts, default=0)
+    return replace(profile, starts=tuple(bounded(start - first, "ts") for start in profile.starts))

@@ -109,8 +109,10 @@ def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) 
 
 def stacks_of(
     durations: Sequence[Duration], stack_of: Callable[[Sequence[int]], tuple[int, ...]] = tuple
-) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the stacks of a thread with their durations, except empty ones; `stack_of` copies the frames.
+) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Yield the stacks of a thread with their starts and durations, except empty ones.
+
+    `stack_of` copies the frames.
 
     The frame that began earlier is the caller, even if durations overlap without nesting, which the format
     forbids and tracers write.
@@ -124,7 +126,7 @@ def stacks_of(
         while active and now < until:
             end = min(until, active[-1].end if nested else min([other.end for other in active]))
             if end > now:
-                yield stack_of(frames), int(end) - now
+                yield stack_of(frames), now, int(end) - now
             now = int(end)
             if nested:
                 while active and active[-1].end <= end:

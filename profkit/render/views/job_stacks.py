@@ -59,7 +59,7 @@ def job_stacks(stacks: JobStacks, options: ReportOptions = DEFAULTS) -> Document
     """Yield where the processes are, those that differ first, then their stacks as trees."""
     found = stacks.processes
     yield Remark(_head(stacks), Tone.STRONG)
-    yield Sentences(list(_sentences(found)))
+    yield Sentences([*_of_collectives(stacks), *_sentences(found)])
     for one in stacks.unread:
         yield Remark(f"{_named([one.process])}: {one.reason}", Tone.WARN)
     if stacks.missing:
@@ -73,8 +73,9 @@ def _head(stacks: JobStacks) -> str:
     size = max((one.process.member.world_size or 0 for one in found), default=0)
     number = f"{len(found):,} of {count(size, 'rank')}" if size else count(len(found), "process")
     hosts = count(len({one.process.host for one in found}), "host")
+    where = "in dumps of the flight recorder" if stacks.is_recorded else f"on {hosts}"
     at = moment(max((one.at_ns for one in found), default=0))
-    return " · ".join([*([f"job {short(stacks.job)}"] if stacks.job else []), f"{number} on {hosts}", at])
+    return " · ".join([*([f"job {short(stacks.job)}"] if stacks.job else []), f"{number} {where}", at])
 
 
 class _Place(NamedTuple):
@@ -111,6 +112,34 @@ class _Place(NamedTuple):
         return f"{does} in {short(self.library)}, called by {own}" if self.library else f"{does} in {own}"
 
 
+def _of_collectives(stacks: JobStacks) -> Iterator[str]:
+    """Yield for each collective that has not ended which ranks wait in it, and for which."""
+    for one in stacks.collectives:
+        named = f"{short(one.name)} #{one.number} (group {short(one.group)})"
+        waiting = f"{ranks_text(one.inside)} {'wait' if len(one.inside) > 1 else 'waits'} in it"
+        if one.absent:
+            yield _begun(f"{ranks_text(one.absent)} {_have(one.absent)} not entered {named}; {waiting}.")
+        for rank, name, sizes in one.others[:_MOST_PLACES]:
+            instead = (
+                f"{short(name)} of {sizes or 'no input'}, not {short(one.name)} of {one.sizes or 'no input'}"
+            )
+            yield f"Rank {rank} has called {instead}, as #{one.number} (group {short(one.group)}); {waiting}."
+        if not one.absent and not one.others:
+            yield _begun(
+                f"{ranks_text(one.inside)} {_have(one.inside)} entered {named}, and it has not ended."
+            )
+    if stacks.is_recorded and not stacks.collectives:
+        yield "All collectives in the dumps have ended."
+
+
+def _have(ranks: Sequence[int]) -> str:
+    return "have" if len(ranks) > 1 else "has"
+
+
+def _begun(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
 def _innermost_own(frames: Sequence[FrameItems]) -> int:
     """Return the index of the innermost frame of the program's own code, -1 if there is none."""
     return max((n for n, (_, file, _) in enumerate(frames) if not is_library_file(file)), default=-1)
@@ -138,8 +167,7 @@ def _of_places(places: dict[_Place, list[ProcessStacks]], where: str = "") -> It
     order = sorted(places, key=lambda at: (at.waits_for_ranks, len(places[at])))
     for at in order[:_MOST_PLACES]:
         ones = [one.process for one in places[at]]
-        said = f"{where}{_named(ones)} {at.words(ones[0].cwd, several=len(ones) > 1)}."
-        yield said[0].upper() + said[1:]
+        yield _begun(f"{where}{_named(ones)} {at.words(ones[0].cwd, several=len(ones) > 1)}.")
     if len(order) > _MOST_PLACES:
         left = sum(len(places[at]) for at in order[_MOST_PLACES:])
         yield f"{count(left, 'other')} are at {count(len(order) - _MOST_PLACES, 'more place')}."

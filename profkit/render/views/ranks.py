@@ -10,7 +10,7 @@ from profkit.model.ranks import LateRanks, RankTimes
 from profkit.model.run import Merged
 from profkit.render.document import Block, Cell, Column, Role, Section, Table, cells, more_than, shares
 from profkit.render.escape import short
-from profkit.render.formatting import Tone, join_words, number_ranges, percent, place
+from profkit.render.formatting import Tone, count, join_words, number_ranges, percent, place
 from profkit.render.options import ReportOptions
 from profkit.transforms.waiting import SLEEP, wait_label
 
@@ -29,9 +29,20 @@ def of_late(merged: Merged, cwd: str, line_of: Callable[[str, int], str | None])
     if late is None:
         return
     others = "the others" if len(merged.processes) - len(late.ranks) > 1 else "the other one"
-    digits = 0 if late.error_s >= 1 else 1
-    waited = f"{late.waited_s:,.{digits}f} s ±{late.error_s:,.{digits}f} of {late.of_s:,.{digits}f} s"
-    yield f"{_who(merged, late.ranks)} made {others} wait {waited}{_where(late, cwd, line_of)}."
+    digits = 0 if late.error_s >= 1 or (late.collectives and late.waited_s >= 10) else 1
+    error = f" ±{late.error_s:,.{digits}f}" if not late.collectives else ""
+    waited = f"{late.waited_s:,.{digits}f} s{error} of {late.of_s:,.{digits}f} s"
+    where = f"{_where(late, cwd, line_of)}{_arrived(late)}"
+    yield f"{_who(merged, late.ranks)} made {others} wait {waited}{where}."
+
+
+def _arrived(late: LateRanks) -> str:
+    """Say in how many collectives the ranks arrived last, if it is known from traces."""
+    if not late.collectives:
+        return ""
+    names = join_words(sorted(map(short, late.collectives)))
+    pronoun = "it" if len(late.ranks) == 1 else "one of them"
+    return f"; {pronoun} was the last in {late.last:,} of {count(late.of, 'collective')} ({names})"
 
 
 def _where(late: LateRanks, cwd: str, line_of: Callable[[str, int], str | None]) -> str:

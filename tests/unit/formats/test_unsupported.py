@@ -36,7 +36,7 @@ FILES = {
     "pickle": (b"\x80\x04\x95", "pickle", "another format"),
     "line_profiler": (b"\x80\x04\x95...line_profiler.LineStats", "pickle", "line_profiler has no stacks"),
     "flight recorder": (pickle.dumps({"version": "2.10", "entries": [], "pg_config": {}}),
-        "flight recorder", "torchfrtrace"),
+        "flight recorder", "profkit dump FILE"),
     "flight recorder as JSON": (b'{"entries":[{"collective_seq_id":1}],"pg_config":{}}',
         "flight recorder", "profkit dump --job"),
     "pyinstrument page": (b"<!DOCTYPE html>\n<title>pyinstrument</title>",
