@@ -34,6 +34,8 @@ def read_plain_pickle(data: bytes, budget: Budget) -> object:
             machine.step(opcode.name, argument)
     except (IndexError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"its pickle is damaged: {error!r}") from error
+    except ValueError as error:
+        raise ValueError(f"its pickle cannot be read: {error}") from error
     raise ValueError("its pickle is cut short")
 
 
@@ -69,14 +71,15 @@ class _Machine:
             values = tuple(self.stack.pop() for _ in range(_TUPLES[name]))[::-1]
             self.stack.append(values)
         elif name == "TUPLE":
-            self.stack.append(tuple(self._to_mark()))
+            whole = tuple(self._to_mark())
+            self.stack.append(whole)
         elif name in ("APPEND", "APPENDS"):
             self._append(self._to_mark() if name == "APPENDS" else [self.stack.pop()])
         elif name in ("SETITEM", "SETITEMS"):
             value_and_key = [] if name == "SETITEMS" else [self.stack.pop(), self.stack.pop()]
             self._set(value_and_key[::-1] or self._to_mark())
         else:
-            raise ValueError(f"its pickle has the operation {name}, which can run code or is not expected")
+            raise ValueError(f"it has the operation {name}, which can run code or is not expected")
 
     def _to_mark(self) -> list[object]:
         values, self.stack = self.stack, self._marked.pop()
@@ -85,14 +88,16 @@ class _Machine:
     def _append(self, values: list[object]) -> None:
         top = self.stack[-1]
         if not isinstance(top, list):
-            raise ValueError(f"its pickle appends to an object of type {type(top).__name__}")
+            raise ValueError(f"it appends to an object of type {type(top).__name__}")
         top.extend(values)
 
     def _set(self, items: list[object]) -> None:
         top = self.stack[-1]
         if not isinstance(top, dict):
-            raise ValueError(f"its pickle sets items of an object of type {type(top).__name__}")
+            raise ValueError(f"it sets items of an object of type {type(top).__name__}")
         # The hash of a deeply nested tuple needs more of C's stack than there is.
         if not all(isinstance(key, (str, int)) for key in items[::2]):
-            raise ValueError("its pickle has a dictionary whose keys are neither texts nor numbers")
+            raise ValueError("it has a dictionary whose keys are neither texts nor numbers")
+        if len(items) % 2:
+            raise ValueError("a key has no value")
         top.update(zip(items[::2], items[1::2], strict=True))

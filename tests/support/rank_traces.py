@@ -1,7 +1,6 @@
 """Traces of torch.profiler from several ranks of a job, as PyTorch's documentation and sources describe them.
 
-Kernels of NCCL are made up here, since they need GPUs; `tests/neighbours/test_rank_traces.py` has real traces of
-gloo.
+Kernels of NCCL are made up here, since they need GPUs.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from profkit.comparing.history import is_beyond_noise
 from profkit.model.checkup import Check, Checkup
@@ -47,6 +48,7 @@ def stacks_json(run: Run, _options: ReportOptions = DEFAULTS, _terminal: Termina
 
 
 JOB_STACKS_SCHEMA = "profkit.job-stacks/1"
+_OTHER = ("rank", "name", "sizes")
 
 
 def job_stacks_json(stacks: JobStacks, _options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
@@ -67,6 +69,10 @@ def job_stacks_json(stacks: JobStacks, _options: ReportOptions = DEFAULTS, _term
                 {"process": process_object(one.process), "reason": one.reason} for one in stacks.unread
             ],
             "missing": list(stacks.missing),
+            "collectives": [
+                {**asdict(one), "others": [dict(zip(_OTHER, other, strict=True)) for other in one.others]}
+                for one in stacks.collectives
+            ],
         },
     )
 

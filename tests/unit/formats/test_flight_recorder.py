@@ -6,13 +6,14 @@ import json
 import pickle
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.errors import DamagedFile, ProfkitError, UsageError
+from profkit.errors import DamagedFile, UsageError
 from profkit.formats.flight_recorder import read_dump, stacks_of
 from profkit.formats.limits import Budget, ImportLimits, LimitExceeded
 from profkit.formats.plain_pickle import read_plain_pickle
@@ -121,9 +122,14 @@ def test_other_documents_are_refused(document: object, write: object) -> None:
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.tuples(inner, inner)
-    | st.tuples(inner) | st.tuples(inner, inner, inner, inner),
-)  # fmt: skip
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text() | st.integers(), inner)
+        | st.tuples(inner)
+        | st.tuples(inner, inner)
+        | st.tuples(inner, inner, inner, inner)
+    ),
+)
 
 
 @given(PLAIN, st.integers(2, 5))
@@ -137,7 +143,7 @@ class Harm:
 
 
 @pytest.mark.parametrize(
-    "value", [Harm(), OrderedDict(a=1), {1}, b"bytes", print, 1j, pickle.PickleBuffer(b"")][:-1]
+    "value", [Harm(), OrderedDict(a=1), {1}, b"bytes", print, 1j]
 )
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_what_is_not_plain_is_refused(value: object, protocol: int) -> None:
@@ -193,9 +199,6 @@ def test_whatever_a_file_holds_it_is_read_or_refused(
     for place, length, word in edits:
         at = int(place * len(data))
         data = data[:at] + word + data[at + length :]
-    try:
+    with suppress(DamagedFile):
         found = read_dump(data, SOURCE, budget())
-    except ProfkitError as error:
-        assert "dump_rank_3" in str(error)
-        return
-    assert JOB_STACKS.text(stacks_of((found,), 10**18))
+        assert JOB_STACKS.text(stacks_of((found,), 10**18))

@@ -108,20 +108,31 @@ def test_groups_of_gloo_are_not_known_if_there_are_several(tmp_path: Path) -> No
     assert late(runs(tmp_path, [trace(rank, 2) for rank in range(4)])) is None
 
 
-@pytest.mark.parametrize("info", ['{"rank": 1', "[]", '{"rank": -1, "world_size": 2}', '{"rank": "1"}', "[" * 9999,
-    '{"rank": 5, "world_size": 2}', '{"rank": true, "world_size": 2}'])  # fmt: skip
-def test_damaged_facts_about_the_job_are_no_rank(tmp_path: Path, info: str) -> None:
+def with_info(folder: Path, info: str, more: str = "") -> Path:
     event = '{"ph": "X", "cat": "cpu_op", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 2}'
-    (tmp_path / "t.json").write_text(f'{{"traceEvents": [{event}], "x": "\\"distributedInfo\\": {{"}}')
-    (run,) = runs_of_file(tmp_path / "t.json")
+    (folder / "t.json").write_text(f'{{"distributedInfo": {info}, "traceEvents": [{event}]{more}}}')
+    return folder / "t.json"
+
+
+@pytest.mark.parametrize(
+    "info",
+    ["[]", "3", '{"rank": -1, "world_size": 2}', '{"rank": "1"}', '{"rank": 5, "world_size": 2}',
+     '{"rank": true, "world_size": 2}'],
+)  # fmt: skip
+def test_wrong_facts_about_the_job_are_no_rank(tmp_path: Path, info: str) -> None:
+    (run,) = runs_of_file(with_info(tmp_path, info))
     assert run.info.process.member == Member()
-    (tmp_path / "t.json").write_text(f'{{"distributedInfo": {info}, "traceEvents": [{event}]}}')
-    try:
-        (run,) = runs_of_file(tmp_path / "t.json")
-    except ValueError as error:
-        assert "JSON" in str(error)
-    else:
-        assert run.info.process.member == Member()
+
+
+def test_a_text_with_facts_about_a_job_is_no_rank(tmp_path: Path) -> None:
+    (run,) = runs_of_file(with_info(tmp_path, "{}", r', "x": "\"distributedInfo\": {"'))
+    assert run.info.process.member == Member()
+
+
+@pytest.mark.parametrize("info", ['{"rank": 1', "[" * 9999])
+def test_damaged_facts_about_the_job(tmp_path: Path, info: str) -> None:
+    with pytest.raises(DamagedFile, match="JSON"):
+        runs_of_file(with_info(tmp_path, info))
 
 
 def test_times_are_kept_in_the_store(tmp_path: Path) -> None:
