@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,7 +28,6 @@ from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, Run, RunInfo, derived_id
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
-from profkit.transforms.trees import common_length
 from profkit.units import Unit
 
 PIPE, STDIN = "-", "stdin"
@@ -177,10 +176,15 @@ def join_ranks(runs: Sequence[AnyRun], label: str | None = None) -> tuple[AnyRun
     if len({one.world_size for one in members}) > 1:
         return tuple(runs)
     names = [run.info.label for run in traces]
-    common = min(names)[: common_length(min(names), max(names))].rstrip("0123456789-_. ")
+    common = _common_beginning(names).rstrip("0123456789-_. ")
     region = _region(label or common or "traces")
     job = f"traces-{derived_id(' '.join(sorted(run.info.id for run in traces)).encode())}"
     return tuple(_joined(run, job, region) if run in traces else run for run in runs)
+
+
+def _common_beginning(names: Sequence[str]) -> str:
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in same)
 
 
 def _joined(run: AnyRun, job: str, region: Region) -> AnyRun:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.doctor.system import KUBERNETES, SystemFacts, text_of
 from profkit.model.checkup import Check, Group, Status
+from profkit.process.procfs import control_groups
 
 _GROUP = Group.NOISE
 _MUCH_LOAD = 0.5
@@ -20,8 +19,6 @@ _TOTAL, _STEAL = 8, 7
 """Number of fields of a line of /proc/stat that are time, and the index of the stolen time."""
 _NO_RANDOM_LAYOUT = 0x0040000
 """ADDR_NO_RANDOMIZE in personality(2)."""
-_GROUPS = re.compile(r"^\d+:(.*?):/?(.*)$", re.MULTILINE)
-"""Lines of /proc/self/cgroup: controllers, none for version 2, and the path of the group."""
 _SCATTER = "times scatter and drift"
 _NO_TURBO = "/sys/devices/system/cpu/intel_pstate/no_turbo"
 _BOOST = "/sys/devices/system/cpu/cpufreq/boost"
@@ -145,24 +142,8 @@ def layout_check(system: SystemFacts, root: Path = Path("/")) -> Check:
 
 def quota_of_process(root: Path = Path("/")) -> float | None:
     """Return the CPU quota of this process in cores: the smallest of its control group and all above it."""
-    quotas = (_quota_of(folder) for folder in _groups_with_quotas(root))
+    quotas = (_quota_of(folder) for folder in control_groups("cpu", root))
     return min((quota for quota in quotas if quota is not None), default=None)
-
-
-def _groups_with_quotas(root: Path) -> Iterator[Path]:
-    """Yield the folders in which this process's groups of version 2 and 1 would be; see cgroups(7)."""
-    base = root / "sys/fs/cgroup"
-    groups = dict(_GROUPS.findall(text_of(root / "proc/self/cgroup")))
-    yield from _with_parents(base, groups.get("", ""))
-    controllers = next((names for names in groups if "cpu" in names.split(",")), "cpu")
-    for mount in {"cpu", "cpu,cpuacct", controllers}:
-        yield from _with_parents(base / mount, groups.get(controllers, ""))
-
-
-def _with_parents(base: Path, group: str) -> Iterator[Path]:
-    """Yield the folder of a group, and those above it; in a container, often only the last one exists."""
-    parts = [part for part in group.split("/") if part not in ("", "..")]
-    yield from (base.joinpath(*parts[:length]) for length in range(len(parts), -1, -1))
 
 
 def _quota_of(folder: Path) -> float | None:

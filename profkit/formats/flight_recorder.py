@@ -61,7 +61,8 @@ def read_dump(data: bytes, source: Path, budget: Budget) -> RankDump:
         is_pickle = _PICKLE.match(data) is not None
         document = read_plain_pickle(data, budget) if is_pickle else read_json(data, budget)
         groups: dict[str, dict[int, Entry]] = {}
-        for place, entry in enumerate(optional(document, "the file", "entries", [])):
+        entries: list[object] = optional(document, "the file", "entries", [])
+        for place, entry in enumerate(entries):
             where = f"entries[{place}]"
             if optional(entry, where, "is_p2p", False):
                 continue

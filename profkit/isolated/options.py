@@ -14,8 +14,15 @@ from typing import TypedDict
 from profkit.errors import InvalidOption, UnknownOption
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.command import ZygoteKind
-from profkit.measuring.runner.placement import first_on_path, kind_of, worker_env, worker_folder, worker_path
-from profkit.model.measurement import Preload, Tool
+from profkit.measuring.runner.placement import (
+    first_on_path,
+    kind_of,
+    preload_among,
+    worker_env,
+    worker_folder,
+    worker_path,
+)
+from profkit.model.measurement import Tool
 from profkit.model.workorder import WorkOrder
 
 
@@ -61,11 +68,8 @@ class Settings:
 
     def kind(self, packages: Sequence[str]) -> ZygoteKind:
         """Return the kind of zygote for a call that needs these packages (torch, numpy)."""
-        needed = {*packages, *(name.partition(".")[0] for name in self.modules)}
-        preload = (
-            Preload.TORCH if "torch" in needed else Preload.NUMPY if "numpy" in needed else Preload.NOTHING
-        )
-        kind = kind_of(self.order, Tool.NONE, preload)
+        needed = (*packages, *(name.partition(".")[0] for name in self.modules))
+        kind = kind_of(self.order, Tool.NONE, preload_among(needed))
         folders = tuple(_folder_of(name) for name in self.modules) if self.is_own else ()
         roots = tuple(dict.fromkeys((*kind.roots, *(folder for folder in folders if folder))))
         return replace(kind, calls=True, modules=self.modules, roots=roots)

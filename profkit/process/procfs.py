@@ -9,7 +9,7 @@ import os
 import posix
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -193,6 +193,25 @@ def read(path: str) -> bytes:
             return file.read()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return b""
+
+
+def control_groups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
+    """Yield the folders of this process's control groups and of those above them; see cgroups(7).
+
+    Those of version 2 come first, then those of version 1 that have a controller such as `cpu`. In a
+    container, often only the topmost one exists.
+    """
+    base, groups = root / "sys/fs/cgroup", dict[str, str]()
+    for line in read(f"{root}/proc/self/cgroup").decode("utf-8", "surrogateescape").splitlines():
+        _, names, groups[names] = line.split(":", 2)
+    try:
+        mounts = [base / name for name in os.listdir(base) if controller in name.split(",")]
+    except OSError:  # a kernel without control groups
+        return
+    own = next((path for names, path in groups.items() if controller in names.split(",")), "")
+    for mount, group in ((base, groups.get("", "")), *((mount, own) for mount in mounts)):
+        parts = [part for part in group.split("/") if part not in ("", "..")]
+        yield from (mount.joinpath(*parts[:length]) for length in range(len(parts), -1, -1))
 
 
 _PYSPY, _PYTHON = "py-spy", "python"

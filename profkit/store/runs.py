@@ -326,9 +326,11 @@ class Store:
         """Yield the runs of rows; windows have the sums of their series."""
         for row in rows:
             for info in self._readable([row]):
-                sums = sums_of_series(connection, row[4]) if row[4] else (1,)
-                is_sum = sums[0] > 1 and isinstance(info, RunInfo)
-                yield WindowsInfo.summed(info, *sums) if is_sum else info
+                if row[4] and isinstance(info, RunInfo):
+                    sums = sums_of_series(connection, row[4])
+                    yield WindowsInfo.summed(info, *sums) if sums[0] > 1 else info
+                else:
+                    yield info
 
     def _readable(self, rows: Iterable[Row]) -> Iterator[AnyInfo]:
         for row in rows:

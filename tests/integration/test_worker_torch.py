@@ -1,4 +1,4 @@
-"""Statements of torch, timed by torch's own Timer."""
+"""Statements of torch, timed by torch's clock."""
 
 from __future__ import annotations
 

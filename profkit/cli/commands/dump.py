@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _DURATIONS_S = (0.2, 1.0, 5.0)
 """Durations of sampling; a longer one follows if there was no stack, as on a busy machine."""
+_SAMPLING = ("rate", "sampler", "nonblocking", "native", "gil", "subprocesses", "async_stacks")
 _AT_ONCE = 32
 """Most processes that are read at the same time."""
 
@@ -59,6 +60,9 @@ def dump_command(pid: tuple[str, ...], job: str | None, share: Path | None, **gi
     _check(pid, job, share)
     showing = Showing.of(given, STACKS.formats)
     if files:
+        if unused := [option for option in _SAMPLING if given.get(option)]:
+            option = f"--{unused[0].replace('_', '-')}"
+            raise UsageError(f"{option} does not go with files", f"leave out {option}")
         _show(_recorded(pid), showing)
         return
     if job is None and len(pids) == 1:
@@ -82,7 +86,7 @@ def _show(stacks: JobStacks, showing: Showing) -> None:
 
 def _pid(text: str) -> int:
     """Return a process id; raise BadParameter for 0."""
-    return click.IntRange(1).convert(text, None, None)
+    return click.IntRange(1).convert(int(text), None, None)
 
 
 def _recorded(files: Sequence[str]) -> JobStacks:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
 
 from profkit.formats.chrome_trace.threads import Event
 from profkit.model.session import Member
@@ -50,7 +51,7 @@ def pid_of(data: bytes) -> int:
     return int(match[1]) if match else 0
 
 
-def is_of_ranks(document: object) -> bool:
+def is_of_ranks(document: object) -> TypeGuard[Mapping[str, object]]:
     """Return whether a trace is of a process that other ranks wait for."""
     return isinstance(document, dict) and isinstance(document.get("distributedInfo"), dict)
 

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, cast
 
 from profkit.errors import DamagedFile
@@ -16,6 +16,7 @@ from profkit.formats.callgrind import parse_callgrind
 from profkit.measuring.worker.processes import bytes_in
 from profkit.measuring.worker.protocol import CANNOT_REPLY
 from profkit.model.measurement import CallgrindDump
+from profkit.process.procfs import control_groups
 
 _HINTS = {
     int(signal.SIGKILL): ", as the system does when memory runs out",
@@ -113,34 +114,13 @@ def usable_bytes(root: Path = Path("/")) -> int:
 
 
 def _group_limits(root: Path) -> Iterator[int]:
-    """Yield the limits of all groups above this process; a container sees its own as the root."""
-    for folder, name in _groups(root):
-        for group in (folder, *folder.parents):
-            try:
+    """Yield the limits of this process's control groups, and of all groups above."""
+    for group in control_groups("memory", root):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            with contextlib.suppress(OSError):  # no such limit there
                 text = (group / name).read_text("ascii").strip()
-            except OSError:  # no such limit there
-                continue
-            if text.isdecimal():  # else "max"
-                yield int(text)
-            if group == root / "sys/fs/cgroup":
-                break
-
-
-def _groups(root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folders of this process's memory groups, and the name of the file with the limit."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:  # a kernel without control groups
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        below = PurePosixPath(path.lstrip("/"))
-        if ".." in below.parts:  # a group outside of the container's
-            below = PurePosixPath()
-        if not controllers:
-            yield root / "sys/fs/cgroup" / below, "memory.max"
-        elif "memory" in controllers.split(","):
-            yield root / "sys/fs/cgroup/memory" / below, "memory.limit_in_bytes"
+                if text.isdecimal():  # else "max"
+                    yield int(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,9 +111,9 @@ def preload_of(order: WorkOrder, payload: Payload | None = None, *, torch_librar
     if torch_library:
         return Preload.TORCH
     if order.imports is not None:
-        return _preload(order.imports)
+        return preload_among(order.imports)
     packed = () if payload is None else payload.packages
-    return _preload((*packed, *_imported_in(order.global_setup, order.setup, order.stmt or "")))
+    return preload_among((*packed, *_imported_in(order.global_setup, order.setup, order.stmt or "")))
 
 
 @cache
@@ -125,7 +125,8 @@ def root_of(package: str) -> str | None:
     return str(Path(next(iter(spec.submodule_search_locations))).parent)
 
 
-def _preload(packages: Iterable[str]) -> Preload:
+def preload_among(packages: Iterable[str]) -> Preload:
+    """Return the preload that has those of torch and numpy that are among some packages."""
     known = set(packages)
     return Preload.TORCH if "torch" in known else Preload.NUMPY if "numpy" in known else Preload.NOTHING
 

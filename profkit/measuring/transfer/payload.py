@@ -25,6 +25,7 @@ from typing import Any
 from profkit.errors import CannotTravel
 from profkit.measuring.transfer.pickling import Storage, TravelPickler, reason_against
 from profkit.measuring.transfer.signature import signature_of
+from profkit.measuring.worker.protocol import file_of
 from profkit.measuring.worker.unpack import PayloadFile, StorageEntry, TooBig, plain, read_index, read_memory
 from profkit.model.region import RegionKind, code_of, kind_of, readable
 
@@ -92,18 +93,9 @@ def pack_names(names: Mapping[str, object]) -> Payload:
 
 def payload_file(content: bytes) -> int:
     """Return a new payload's descriptor with the content of another one, as it arrives from elsewhere."""
-    fd = os.memfd_create("profkit-payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    with open(fd, "wb", closefd=False) as file:
-        file.write(content)
+    fd = file_of(content)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
     return fd
-
-
-def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """Return the description of a call in `Payload.what`."""
-    target = plain(function)
-    home = getattr(target, "__module__", None) or type(target).__module__
-    return f"{home}:{_name(function)}({signature_of(args, kwargs)})"
 
 
 def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
@@ -142,14 +134,14 @@ def _write_storage(file: PayloadFile, storage: Storage) -> StorageEntry:
 def _payload(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Payload:
     function, args, kwargs = call
     target = plain(function)
-    code = code_of(target)
+    what, file, line = what_and_where(function, args, kwargs)
     packages = packages | _packages_around(target)
     return Payload(
         fd=fd,
         size_bytes=size_bytes,
-        what=what_of(function, args, kwargs),
-        file=code.co_filename if code else "",
-        line=code.co_firstlineno if code else 0,
+        what=what,
+        file=file,
+        line=line,
         coroutine=kind_of(target) is RegionKind.COROUTINE,
         packages=tuple(name for name in _PRELOADS if name in packages),
     )
@@ -159,7 +151,9 @@ def what_and_where(
     function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[str, str, int]:
     """Return a call as in `Payload.what`, and its function's file and line."""
-    what, code = what_of(function, args, kwargs), code_of(plain(function))
+    target = plain(function)
+    home = getattr(target, "__module__", None) or type(target).__module__
+    what, code = f"{home}:{_name(function)}({signature_of(args, kwargs)})", code_of(target)
     return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)
 
 

@@ -77,8 +77,8 @@ def in_file(message: Message) -> int:
 
 
 def file_of(content: bytes) -> int:
-    """Return a new memory file with this content; the caller closes it."""
-    descriptor = os.memfd_create("profkit-message", os.MFD_CLOEXEC)
+    """Return a new memory file with this content, which can be sealed; the caller closes it."""
+    descriptor = os.memfd_create("profkit-message", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     rest = memoryview(content)
     while rest:  # the kernel takes at most 2 GiB at once
         rest = rest[os.write(descriptor, rest) :]

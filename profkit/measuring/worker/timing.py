@@ -1,6 +1,7 @@
 """Time a job's cases: choose how each shares state, and run blocks of executions.
 
-Blocks differ in size, number and order; torch's own Timer times them if torch is imported.
+Blocks differ in size, number and order; torch's clock, which waits for devices, times them
+if torch is imported.
 """
 
 from __future__ import annotations
@@ -245,9 +246,9 @@ def effort(block_s: float) -> Effort:
     return Effort(block_s / _BLOCK_PART, _LONG_S, warms=True)
 
 
-def seconds(measured: Runnable, number: int) -> float:
+def seconds(measured: Runnable, number: int, reads: Clock = time.perf_counter) -> float:
     """Return the time of a block of `number` executions."""
-    before_s, after_s = measured.run(number, time.perf_counter)
+    before_s, after_s = measured.run(number, reads)
     return after_s - before_s
 
 
@@ -321,31 +322,13 @@ def clock_of_library() -> Clock:
 def _timed_by(measured: Runnable, case: Case, num_threads: int) -> Elapsed:
     if "torch" not in sys.modules:
         return partial(seconds, measured)
-    from torch.utils import benchmark
     from torch.utils.benchmark.utils.common import set_torch_threads
 
     reads = clock() if case["library"] is None else clock_of_library()
 
-    class Blocks:
-        """Replacement for timeit's Timer inside torch's Timer."""
-
-        def __init__(self, **_: object) -> None:
-            pass
-
-        def timeit(self, number: int) -> float:
-            before_s, after_s = measured.run(number, reads)
-            return after_s - before_s
-
-    class BlockTimer(benchmark.Timer):
-        """torch's Timer around existing blocks."""
-
-        _timer_cls = Blocks
-
-    timer = BlockTimer(case["stmt"] or "", case["setup"], timer=reads, num_threads=num_threads)
-
     def elapsed(number: int) -> float:
         with set_torch_threads(num_threads):
-            return float(timer._timeit(number))
+            return seconds(measured, number, reads)
 
     return elapsed
 

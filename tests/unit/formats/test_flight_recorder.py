@@ -142,9 +142,7 @@ class Harm:
         return (Path("/tmp/profkit-harm").write_text, ("harm",))
 
 
-@pytest.mark.parametrize(
-    "value", [Harm(), OrderedDict(a=1), {1}, b"bytes", print, 1j]
-)
+@pytest.mark.parametrize("value", [Harm(), OrderedDict(a=1), {1}, b"bytes", print, 1j])
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_what_is_not_plain_is_refused(value: object, protocol: int) -> None:
     with pytest.raises(ValueError, match="which can run code or is not expected"):

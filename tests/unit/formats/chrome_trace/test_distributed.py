@@ -11,6 +11,7 @@ import pytest
 
 from profkit.cli.files import join_ranks, runs_of_file
 from profkit.comparing.merged_runs import merge_runs
+from profkit.errors import DamagedFile
 from profkit.model.ranks import LateRanks
 from profkit.model.run import Run
 from profkit.model.session import Member
