@@ -87,7 +87,6 @@ def _limit_options() -> Callable[[Command], Command]:
 @json_option("List the runs in the files as JSON.")
 @_limit_options()
 @click.pass_obj
-@for_large_profiles()
 def import_command(
     config: Config,
     files: tuple[str, ...],
@@ -113,9 +112,10 @@ def import_command(
 
     urls = tuple(filter(is_remote, files))
     limits = ImportLimits(max_bytes, max_depth, max_records, max_frames, max_seconds)
-    paths = [file for file in files if file not in urls]
-    read = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
-    runs = join_ranks(read, label)
+    with for_large_profiles():
+        paths = [file for file in files if file not in urls]
+        read = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
+        runs = join_ranks(read, label)
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]

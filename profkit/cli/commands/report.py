@@ -179,7 +179,6 @@ def _last(infos: Sequence[RunInfo]) -> str:
 @source_root_option()
 @showing_options(SAMPLED.formats)
 @click.pass_obj
-@for_large_profiles()
 def report_command(config: Config, /, run: str | None, **given: object) -> None:
     """Show where a run spent its time, or what was measured.
 
@@ -216,17 +215,19 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
         else:
             parts = windows_of(workspace, run) or ()
         if parts:
-            showing.show_parts(_merged(parts, showing, asked, workspace), merged_name(parts))
+            with for_large_profiles():
+                showing.show_parts(_merged(parts, showing, asked, workspace), merged_name(parts))
             if of_job is not None:
                 of_job.mention_others()
             for part in parts:
                 _check(part, workspace)
             return
         infos = workspace.find_all(run)
-        loaded = [workspace.load(info, in_order=showing.format in IN_ORDER) for info in infos]
-        runs = tuple(with_notes_of_label(loaded, workspace))
-        text = _rendered(runs, showing.format, _options(asked), showing.terminal(), workspace)
-        showing.show_parts(text, name_of(infos))
+        with for_large_profiles():
+            loaded = [workspace.load(info, in_order=showing.format in IN_ORDER) for info in infos]
+            runs = tuple(with_notes_of_label(loaded, workspace))
+            text = _rendered(runs, showing.format, _options(asked), showing.terminal(), workspace)
+            showing.show_parts(text, name_of(infos))
         _check(infos[0], workspace)
 
 
@@ -264,7 +265,7 @@ def _show_compilations(run: str | None, showing: Showing, given: _Given, config:
     }
     if wrong := ", ".join(option for option, is_given in unfit.items() if is_given):
         raise UsageError(f"{wrong} does not go with --compile", f"leave out {wrong}")
-    with open_workspace(config) as workspace:
+    with open_workspace(config) as workspace, for_large_profiles():
         found = find_compilations(workspace, run)
         parts = COMPILATIONS.parts(showing.format, found, options, showing.terminal())
         showing.show_parts(parts, f"compilations-{found.process.pid}")

@@ -296,7 +296,7 @@ def test_requests_by_tls_arrive_only_if_the_certificate_is_accepted(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate if is_trusted else tmp_path / "none.pem"))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
-    with receiving(tls) as receiver:
+    with receiving(tls=tls) as receiver:
         url = f"pyroscope+https://{receiver.host}"
         if not problem:
             sent(receiver, made_run(), url=url)
