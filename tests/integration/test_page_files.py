@@ -281,7 +281,7 @@ def test_a_page_opens_on_the_summary_of_the_whole_run(page_of: PageOf) -> None:
 
     page = page_of(sampled_html([whole]))
     summary, threads = page.locator("#panel-sentences"), page.get_by_label("Thread", exact=True)
-    assert threads.locator("option:checked").inner_text().startswith("MainThread")
+    assert threads.locator("option:checked").inner_text().startswith("process 4242 · MainThread")
     assert "Child process 9 worked" in summary.inner_text()
     threads.select_option("1")
     assert "Child process" not in summary.inner_text()
