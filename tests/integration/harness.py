@@ -65,7 +65,8 @@ def profkit(
 
 def listed(folder: Path, *arguments: str, **variables: str) -> list[dict[str, Any]]:
     """Return the runs that `profkit list` shows."""
-    document = json.loads(profkit(folder, "list", "--json", *arguments, **variables).stdout)
+    argv = ["-m", "profkit", "list", "--json", *arguments]
+    document = json.loads(run_program(folder, argv, environ=environment(**variables), code=0).stdout)
     runs: list[dict[str, Any]] = document["runs"]
     return runs
 
