@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeGuard
 
 from profkit.cli.exports import WHOLE
 from profkit.clock import SYSTEM_CLOCK
@@ -169,7 +169,7 @@ def join_ranks(runs: Sequence[AnyRun], label: str | None = None) -> tuple[AnyRun
 
     A trace has its rank and their number, but no name of the job. It is made from the ids of the runs.
     """
-    traces = [run for run in runs if isinstance(run, Run) and _is_of_rank(run.info)]
+    traces = [run for run in runs if _is_of_rank(run)]
     members = [run.info.process.member for run in traces]
     if len(traces) < 2 or len({one.rank for one in members}) < len(traces):
         return tuple(runs)
@@ -179,7 +179,7 @@ def join_ranks(runs: Sequence[AnyRun], label: str | None = None) -> tuple[AnyRun
     common = _common_beginning(names).rstrip("0123456789-_. ")
     region = _region(label or common or "traces")
     job = f"traces-{derived_id(' '.join(sorted(run.info.id for run in traces)).encode())}"
-    return tuple(_joined(run, job, region) if run in traces else run for run in runs)
+    return tuple(_joined(run, job, region) if _is_of_rank(run) else run for run in runs)
 
 
 def _common_beginning(names: Sequence[str]) -> str:
@@ -187,16 +187,15 @@ def _common_beginning(names: Sequence[str]) -> str:
     return "".join(letters[0] for letters in same)
 
 
-def _joined(run: AnyRun, job: str, region: Region) -> AnyRun:
-    if not isinstance(run, Run):
-        return run
+def _joined(run: Run, job: str, region: Region) -> Run:
     process = run.info.process
     process = replace(process, member=replace(process.member, job=job))
     return replace(run, info=replace(run.info, region=region, process=process))
 
 
-def _is_of_rank(info: RunInfo) -> bool:
-    return info.imported is not None and info.process.member.rank is not None
+def _is_of_rank(run: AnyRun) -> TypeGuard[Run]:
+    is_foreign = isinstance(run, Run) and run.info.imported is not None
+    return is_foreign and run.info.process.member.rank is not None
 
 
 def _runs(

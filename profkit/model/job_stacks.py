@@ -69,7 +69,7 @@ class JobStacks:
     collectives: tuple[PendingCollective, ...] = field(default=(), metadata={"later": True})
     """Those that have not ended, if they are known from dumps of the flight recorder."""
     is_recorded: bool = field(default=False, metadata={"later": True})
-    """Whether it comes from such dumps, which have no host and no stack of what a rank does elsewhere."""
+    """True if these stacks are from such dumps: those of collectives only, and the hosts are not known."""
 
     @property
     def missing(self) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ def list_fallbacks(options: SamplerOptions) -> tuple[Fallback, ...]:
         fallback for name in _candidates(options) for fallback in fallbacks_of(resolve(name), options)
     )
     if not found:
-        check(options)
+        check(options)  # raises, with the reason
     return found
 
 

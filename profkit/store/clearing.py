@@ -254,7 +254,8 @@ def _is_due(spool: OwnedFolder, clock: Clock) -> bool:
 def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None], clock: Clock) -> None:
     sizes, files_bytes = _sizes(spool, clock)
     total = sum(sizes.values()) + files_bytes
-    dropped = []
+    dropped: list[Dropped] = []
+    windows: list[Dropped] = []
     newest = newest_of_processes(name for name in sizes if not name.endswith(PACKED))
     for name in sorted(sizes):  # ids of sessions begin with their time
         if total <= limit_bytes:
@@ -263,9 +264,11 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
         if (manifest is None and not name.endswith(PACKED)) or _drop(spool, name):
             continue
         total -= sizes[name]
-        # Of windows, only the newest are to be kept, unless they wait for being sent.
-        if manifest is None or manifest.plan.window_s is None or has_companion(spool):
-            dropped.append(Dropped(name.removesuffix(PACKED), clock.unix_ns(), sizes[name], limit_bytes))
+        is_window = manifest is not None and manifest.plan.window_s is not None
+        one = Dropped(name.removesuffix(PACKED), clock.unix_ns(), sizes[name], limit_bytes)
+        (windows if is_window else dropped).append(one)
+    if windows and has_companion(spool):  # else only the newest windows are to be kept
+        dropped += windows
     if dropped:
         append_records(spool.path.resolve() / DROPPED, dropped)
         say(dropped_message(spool.path, dropped))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _DURATIONS_S = (0.2, 1.0, 5.0)
 """Durations of sampling; a longer one follows if there was no stack, as on a busy machine."""
 _SAMPLING = ("rate", "sampler", "nonblocking", "native", "gil", "subprocesses", "async_stacks")
+"""Options of a sampler, which reads no files."""
 _AT_ONCE = 32
 """Most processes that are read at the same time."""
 

@@ -244,5 +244,7 @@ def _profile(
 
 def _from_zero(profile: Profile) -> Profile:
     """Return the profile with starts from the beginning of the recording."""
-    first = min(profile.starts, default=0)
+    if not profile.starts:
+        return profile
+    first = min(profile.starts)
     return replace(profile, starts=tuple(int(bounded(start - first, "ts")) for start in profile.starts))

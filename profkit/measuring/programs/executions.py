@@ -46,10 +46,10 @@ class ProgramOrder:
     given: tuple[str, ...]
     """The same as the user gave it, for reports."""
     environ: Mapping[str, str]
-    """Its environment, without `env`."""
+    """Environment variables that it inherits."""
     mode: Mode = Mode.TIMER
     env: tuple[tuple[str, str], ...] = ()
-    """Further variables, which are part of what is measured."""
+    """Environment variables that the user sets for it; orders that differ in them are different."""
     stdin: Stdin | None = None
     """None for /dev/null."""
     show_output: bool = False
