@@ -67,6 +67,8 @@ _PROGRESS = re.compile(
 
 A program that logs to stdout may have the logger's name before them.
 """
+_UNMEASURED, _PAYLOAD = b"not measured within", "'/memfd:profkit-payload (deleted)', "
+"""Message on a call that could not be measured before the program ends, and the file that stays open for it."""
 _FORK_WARNING = re.compile(
     r"^.*DeprecationWarning: This process \(pid=\d+\) is multi-threaded, use of fork.*\n(?: .*\n)?",
     re.MULTILINE,
@@ -158,6 +160,8 @@ def _run(box: Sandbox, snippet: Snippet, mode: str, *, disabled: bool) -> Seen:
         except subprocess.TimeoutExpired as expired:
             return Seen(_clean(expired.stdout, box), _clean(expired.stderr, box), None, "it did not end")
     left = report.read_text("utf-8") if report.exists() else ""
+    if _UNMEASURED in done.stderr:
+        left = left.replace(_PAYLOAD, "")
     stderr = _clean(done.stderr, box)
     if mode not in SAMPLING:
         stderr = _FORK_WARNING.sub("", stderr)

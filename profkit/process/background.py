@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from types import FrameType
+from weakref import ref
 
 from profkit.originals import REAL
 
@@ -22,6 +23,9 @@ _LONGEST_WAIT_S = 0.1
 # Until 3.11.8, a garbage collection within the call lets another thread run, and both wait for each other if
 # that one starts a thread (python/cpython#106883).
 _COLLECTS = sys.version_info < (3, 11, 9)
+
+_MEMORY = (b"Max data size", b"Max address space")
+_RESERVED_BYTES = 1 << 18
 
 _NO_LIBRARY = os.strerror(errno.ENOENT)
 """Part of the loader's message where there is another C library, which needs none to end a thread."""
@@ -59,6 +63,25 @@ def _load_unwinder() -> None:
             raise RuntimeError(f"no thread is started, since it could not be ended: {error}") from error
 
 
+def _reserve_memory() -> object:
+    """Return what keeps memory free for a thread's first frame; raise RuntimeError if there is no more.
+
+    A thread whose stack takes the last memory fails before its first line, and CPython prints that. Its frames
+    are mapped, so memory of malloc would be of no use.
+    """
+    try:
+        with open("/proc/self/limits", "rb") as file:
+            if all(line.split()[3] == b"unlimited" for line in file if line.startswith(_MEMORY)):
+                return None
+        from mmap import mmap
+    except (ImportError, OSError):
+        return None
+    try:
+        return mmap(-1, _RESERVED_BYTES)
+    except OSError as error:
+        raise RuntimeError(f"no thread is started without memory for it: {error}") from error
+
+
 class BackgroundThread:
     """Thread that runs `work` once and blocks all signals.
 
@@ -70,8 +93,10 @@ class BackgroundThread:
         self._work = work
         self._ended = REAL.allocate_lock()
         """Held while the thread runs. After that, a wait that is interrupted may leave it held."""
-        self._has_begun = self._is_over = False
+        self._is_over = False
         self._pid = 0
+        self._held: ref[Callable[[], None]] | None = None
+        """Dead once the interpreter has let go of the thread, even if that got no memory for its first frame."""
         self._native_id: int | None = None
         self._ident: int | None = None
 
@@ -80,10 +105,13 @@ class BackgroundThread:
         _load_unwinder()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._ended.acquire()
-        self._has_begun, self._pid = True, os.getpid()
+        run = self._run
+        self._pid, self._held = os.getpid(), ref(run)
         try:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            self._ident = REAL.start_new_thread(self._run, ())
+            reserve = _reserve_memory()
+            self._ident = REAL.start_new_thread(run, ())
+            del reserve
         except BaseException:
             self._end()
             raise
@@ -92,7 +120,8 @@ class BackgroundThread:
 
     def is_alive(self) -> bool:
         """Return whether the thread was started in this process and has not ended."""
-        return self._has_begun and not self._is_over and self._pid == os.getpid()
+        is_held = self._held is not None and self._held() is not None
+        return is_held and not self._is_over and self._pid == os.getpid()
 
     def is_current(self) -> bool:
         """Return whether the caller runs in this thread."""
