@@ -196,8 +196,9 @@ def _joined(run: Run, job: str, region: Region) -> Run:
 
 
 def _is_of_rank(run: AnyRun) -> TypeGuard[Run]:
+    """Return whether a run is a trace of a rank; one that was exported may have its job already."""
     is_foreign = isinstance(run, Run) and run.info.imported is not None
-    return is_foreign and run.info.process.member.rank is not None
+    return is_foreign and run.info.process.member.rank is not None and not run.info.process.member.job
 
 
 def _runs(

@@ -68,3 +68,17 @@ def test_a_trace_keeps_its_job_if_it_is_imported_alone_again(profkit: Profkit, f
     profkit("import", *files)
     assert "is already stored" in profkit("import", files[0]).err
     assert jobs(profkit) == [([0, 1, 2], ["rank"])]
+
+
+def test_exported_traces_keep_their_job(
+    profkit: Profkit, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profkit("import", *files)
+    runs: Any = profkit("list", "--json").json()["runs"]
+    exported = [str(tmp_path / f"{number}.profkit.json") for number in range(2)]
+    for run, path in zip(runs, exported, strict=False):
+        assert profkit("export", run["id"], "-o", path).code == 0
+    assert profkit("import", *exported).code == 0
+    monkeypatch.setenv("PROFKIT_JOB", "night")
+    assert profkit("import", exported[0]).code == 0
+    assert jobs(profkit) == [([0, 1, 2], ["rank"])]
