@@ -1,4 +1,4 @@
-"""Importers fuzzed by atheris, which looks for inputs that take new paths through them."""
+"""Readers of files fuzzed by atheris, which looks for inputs that take new paths through them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.faults.injections import Injection, NotPermitted, Outcome
 from benchmarks.faults.sandbox import sandbox
 
 KEPT = ROOT / "tests" / "regressions"
-"""Inputs that once broke an importer; `tests/unit/formats/test_damaged.py` imports each of them."""
+"""Inputs that once broke a reader; `tests/unit/formats/test_damaged*.py` read each of them."""
 _FULL_S, _SHORT_S = 600, 2
 _SLOWEST_S = 20
 _MAX_MIB = 2048
@@ -24,7 +24,7 @@ _EXECUTED = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 
 
 def inject(injection: Injection) -> Outcome:
-    """Fuzz one importer; keep an input that breaks it."""
+    """Fuzz one reader; keep an input that breaks it."""
     if importlib.util.find_spec("atheris") is None:
         raise NotPermitted("atheris is missing: pip install 'profkit[benchmark]'")
     name = IMPORTERS[injection.number]

@@ -27,7 +27,7 @@ from profkit.model.measurement import AnyRun
 from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, Run, RunInfo, derived_id
-from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
+from profkit.model.session import Member, ProcessInfo, SamplerPlan, SessionState
 from profkit.units import Unit
 
 PIPE, STDIN = "-", "stdin"
@@ -164,22 +164,24 @@ def runs_of_file(
         raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
-def join_ranks(runs: Sequence[AnyRun], label: str | None = None) -> tuple[AnyRun, ...]:
-    """Return the runs of files; traces of several ranks become a job, whose runs have one label.
+def join_ranks(runs: Sequence[AnyRun], label: str | None = None, job: str = "") -> tuple[AnyRun, ...]:
+    """Return the runs of files; traces of ranks become a job, whose runs have one label.
 
-    A trace has its rank and their number, but no name of the job. It is made from the ids of the runs.
+    A trace has its rank and their number, but nothing that only the traces of one job have in common. So the
+    job is `job`, else the traces of different ranks that are given together; its name is made from their ids.
     """
     traces = [run for run in runs if _is_of_rank(run)]
-    members = [run.info.process.member for run in traces]
-    if len(traces) < 2 or len({one.rank for one in members}) < len(traces):
+    if not job and not _are_of_one_job([run.info.process.member for run in traces]):
         return tuple(runs)
-    if len({one.world_size for one in members}) > 1:
-        return tuple(runs)
-    names = [run.info.label for run in traces]
-    common = _common_beginning(names).rstrip("0123456789-_. ")
-    region = _region(label or common or "traces")
-    job = f"traces-{derived_id(' '.join(sorted(run.info.id for run in traces)).encode())}"
-    return tuple(_joined(run, job, region) if _is_of_rank(run) else run for run in runs)
+    common = _common_beginning([run.info.label for run in traces]).rstrip("0123456789-_. ")
+    region = _region(label or job or common or "traces")
+    name = job or f"traces-{derived_id(' '.join(sorted(run.info.id for run in traces)).encode())}"
+    return tuple(_joined(run, name, region) if _is_of_rank(run) else run for run in runs)
+
+
+def _are_of_one_job(members: Sequence[Member]) -> bool:
+    ranks, sizes = ({one.rank for one in members}, {one.world_size for one in members})
+    return len(members) == len(ranks) > 1 and len(sizes) == 1
 
 
 def _common_beginning(names: Sequence[str]) -> str:
@@ -194,8 +196,9 @@ def _joined(run: Run, job: str, region: Region) -> Run:
 
 
 def _is_of_rank(run: AnyRun) -> TypeGuard[Run]:
+    """Return whether a run is a trace of a rank; one that was exported may have its job already."""
     is_foreign = isinstance(run, Run) and run.info.imported is not None
-    return is_foreign and run.info.process.member.rank is not None
+    return is_foreign and run.info.process.member.rank is not None and not run.info.process.member.job
 
 
 def _runs(

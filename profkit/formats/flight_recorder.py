@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from profkit.errors import DamagedFile, UsageError
-from profkit.formats.json_members import member, optional, read_json
+from profkit.formats.json_members import member, optional, read_json, whole
 from profkit.formats.limits import Budget
 from profkit.formats.plain_pickle import read_plain_pickle
 from profkit.model.job_stacks import FrameItems, JobStacks, OneStack, PendingCollective, ProcessStacks
@@ -22,8 +22,8 @@ from profkit.model.session import Member, ProcessInfo
 from profkit.transforms.waiting import OTHER_RANKS
 
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_RANK = re.compile(r"(\d{1,7})$")
-_RANKS = re.compile(r"\d{1,7}")
+_RANK = re.compile(r"(?<!\d)(\d{1,6})$")
+_RANKS = re.compile(r"\b\d{1,6}\b")
 _DONE, _DEFAULT = "completed", "default_pg"
 _MOST_SIZES = 8
 
@@ -76,9 +76,9 @@ def read_dump(data: bytes, source: Path, budget: Budget) -> RankDump:
 def _entry(entry: object, where: str) -> Entry:
     state, retired = member(entry, where, "state", str), optional(entry, where, "retired", False)
     return Entry(
-        number=member(entry, where, "collective_seq_id", int),
+        number=whole(member(entry, where, "collective_seq_id", int), f"{where}.collective_seq_id"),
         name=member(entry, where, "profiling_name", str).rpartition(":")[2],
-        sizes=_sizes(member(entry, where, "input_sizes", object)),
+        sizes=_sizes(member(entry, where, "input_sizes", object), f"{where}.input_sizes"),
         is_pending=state != _DONE and not retired,
         frames=tuple(_frames(optional(entry, where, "frames", []), where))[::-1],
     )
@@ -102,16 +102,17 @@ def _named(name: str, description: str) -> str:
     return name if description in ("", "undefined") else f"{description} {name}"
 
 
-def _sizes(listed: object) -> str:
+def _sizes(listed: object, where: str) -> str:
     """Return the sizes of the inputs, such as `1000 3×4`."""
     shapes = listed[:_MOST_SIZES] if isinstance(listed, (list, tuple)) else ()
     dimensions = (shape[:_MOST_SIZES] for shape in shapes if isinstance(shape, (list, tuple)))
-    return " ".join("×".join(str(one) for one in shape if type(one) is int) for shape in dimensions)
+    numbers = ([whole(one, where) for one in shape if type(one) is int] for shape in dimensions)
+    return " ".join("×".join(map(str, shape)) for shape in numbers)
 
 
 def _frames(listed: list[object], where: str) -> Iterator[FrameItems]:
     for frame in listed:
-        line = optional(frame, f"{where}.frames", "line", 0)
+        line = whole(optional(frame, f"{where}.frames", "line", 0), f"{where}.frames.line")
         yield member(frame, where, "name", str), optional(frame, where, "filename", ""), line
 
 

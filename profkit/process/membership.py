@@ -55,14 +55,19 @@ def updated(process: ProcessInfo) -> ProcessInfo:
 
 def member_of(environ: _Environ, starter: _Starter) -> Member:
     """Return the place that an environment gives; `starter` names the process that started this one."""
-    given = environ.get(JOB, "").strip()
+    given = given_job(environ)
     for launcher in _LAUNCHERS:
         rank, size = _number(environ, launcher.rank), _number(environ, launcher.size)
         if rank is None or size is None or rank >= size or launcher.is_off(environ):
             continue
         job = given or launcher.job(environ, starter)
         return Member(job[:_LONGEST_NAME], rank, _number(environ, launcher.local_rank), size)
-    return Member(given[:_LONGEST_NAME])
+    return Member(given)
+
+
+def given_job(environ: _Environ) -> str:
+    """Return the job's name that the user has set; empty if there is none."""
+    return environ.get(JOB, "").strip()[:_LONGEST_NAME]
 
 
 class _Launcher(NamedTuple):
@@ -155,7 +160,7 @@ def _in_runtime(known: Member) -> Member:
         # A runtime that is only half imported, or of another version, gives no place.
         with suppressed(Exception):
             for found in place_in(module) if module is not None else ():
-                job = os.environ.get(JOB, "").strip() or found.job or known.job
+                job = given_job(os.environ) or found.job or known.job
                 return replace(found, job=job[:_LONGEST_NAME])
     return known
 

@@ -108,6 +108,8 @@ class Column:
     """If not 0, it is left out if names need the room; the highest number first."""
     brief: bool = True
     """Whether brief formats show it."""
+    names_rows: bool = False
+    """Whether pages show it first, as the headings of the rows; columns of names are so anyway."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,16 +66,21 @@ def _had_earlier_id(info: AnyInfo, stored: Mapping[str, str]) -> bool:
 
 
 def fuller(connection: Connection, given: Mapping[str, AnyRun]) -> list[str]:
-    """Return the ids of stored runs of which these have more; raises IdTaken."""
+    """Return the ids of stored runs of which these have more, or have joined a job; raises IdTaken."""
     found: list[str] = []
     for batch in batches(given):
         for run_id, schema, document, *_ in rows_where(connection, f"id IN {places(batch)}", *batch):
             with suppress(DamagedFile):
                 stored, info = info_of(run_id, schema, document), given[run_id].info
                 _check_same(info, stored)
-                if isinstance(stored, RunInfo) and isinstance(info, RunInfo) and _has_more(info, stored):
-                    found.append(run_id)
+                if isinstance(stored, RunInfo) and isinstance(info, RunInfo):
+                    found += [run_id] if _has_more(info, stored) or _has_joined(info, stored) else []
     return found
+
+
+def _has_joined(one: RunInfo, other: RunInfo) -> bool:
+    """Return whether an imported run now belongs to a job, or to another one."""
+    return one.imported is not None and one.process.member.job not in ("", other.process.member.job)
 
 
 def _check_same(given: AnyInfo, other: AnyInfo) -> None:

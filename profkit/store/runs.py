@@ -104,8 +104,9 @@ class Store:
     def add(self, runs: Iterable[AnyRun], *, again: bool = False) -> tuple[AnyInfo, ...]:
         """Add all runs or none, and return the new ones.
 
-        Known runs are skipped, unless these have more of them, as after a part of a folder was copied; these
-        are replaced afterwards. So are removed ones, unless `again`. Raises IdTaken.
+        Known runs are skipped, unless these have more of them, as after a part of a folder was copied, or an
+        imported one has joined a job; these are replaced afterwards. So are removed ones, unless `again`.
+        Raises IdTaken.
         """
         given = by_id(map(self._keepable, runs))
         with self._database.reading() as connection:

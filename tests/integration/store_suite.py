@@ -16,13 +16,14 @@ from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailabl
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
-from profkit.model.run import Run, WindowsInfo, derived_id
+from profkit.model.run import Imported, Run, WindowsInfo, derived_id
 from profkit.model.session import Member
 from profkit.store import database
 from profkit.store.database import CONTENTS, MEASUREMENTS, MIGRATIONS, RESOURCES, RUNS
 from profkit.store.known import IdTaken
 from profkit.store.rows import rows_of, searchable
 from profkit.store.runs import Store, open_store
+from profkit.units import Unit
 from tests.support.example_measured_runs import failed_run, measured_run
 from tests.support.example_measurements import COUNTS
 from tests.support.example_runs import INFO, made_run
@@ -124,6 +125,20 @@ class StoreSuite:
         assert store.load(run.info.id) == run
         store.remove([run.info.id])
         assert store.add([run]) == (), "it was removed"
+
+    def test_an_imported_run_that_has_joined_a_job_replaces_the_one_without(self, store: Store) -> None:
+        run = made_run(imported=Imported("chrome-trace", "torch.profiler", "a.json", Unit.NANOSECONDS, 9))
+        process = run.info.process
+        joined, other = (
+            replace(run, info=replace(run.info, process=replace(process, member=Member(job, 1, None, 4))))
+            for job in ("a", "b")
+        )
+        assert store.add([run]) == (run.info,)
+        assert store.add([joined]) == (joined.info,)
+        assert store.add([run]) == store.add([joined]) == ()
+        assert store.add([other]) == (other.info,)
+        assert store.load(run.info.id) == other
+        assert store.runs() == (other.info,)
 
     def test_a_run_with_the_id_of_another_is_refused(self, store: Store, made: Made) -> None:
         first, other = made("a1", "train", 100, "s1"), made("a1", "eval", 100, "s2")

@@ -123,3 +123,15 @@ def test_ranks_by_function_are_a_heat_map_that_fits(page_of: PageOf) -> None:
     assert min(cell["widthPx"] for cell in cells) >= 6
     grid = page.locator("#panel-processes .dense .scroll").first
     assert grid.evaluate("(it) => it.scrollWidth - it.clientWidth") <= 1
+
+
+def test_processes_are_named_first(page_of: PageOf) -> None:
+    job = Job.of(12, 60, late(even(Random(1)), [2], "python", 0.06))
+    page = page_of(sampled_html([merge_runs(job.runs(hosts=2))]))
+    page.get_by_role("tab", name="Processes").click()
+    table = page.locator("#panel-processes table", has_text="started").last
+    assert table.locator("thead th").first.inner_text().strip() == "rank"
+    first = table.locator("tbody tr :first-child")
+    table.get_by_role("button", name="rank").click()
+    ranks = [int(text) for text in first.all_inner_texts() if text.strip().isdigit()]
+    assert ranks in (list(range(12)), list(range(11, -1, -1))), "sorted as numbers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from profkit.errors import SpoolUnavailable
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
 from profkit.model.run import RunInfo
+from profkit.process.membership import JOB, given_job
 from profkit.units import short_id
 
 if TYPE_CHECKING:
@@ -105,6 +107,9 @@ def import_command(
     FILE may be compressed by gzip; - is stdin. A file whose content is already stored is not stored again.
     Nothing is stored unless every FILE can be read within the limits.
 
+    Traces of torch.profiler that are named together become a job if they are of several ranks. PROFKIT_JOB
+    names the job, to which traces can then be added later.
+
     FILE may also be a URL to which `profkit push` has sent sessions. They are deleted there.
     """
     from profkit.store.places import is_remote
@@ -115,7 +120,7 @@ def import_command(
     with for_large_profiles():
         paths = [file for file in files if file not in urls]
         read = [run for file in paths for run in runs_of_file(file, name, label, limits, value)]
-        runs = join_ranks(read, label)
+        runs = join_ranks(read, label, given_job(os.environ))
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]
@@ -164,3 +169,7 @@ def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:
 
         for note in info.notes:
             say("note", f"{short_id(info.id)} ({info.label}): {note_text(note)}")
+        member = info.process.member
+        if not member.job and (member.world_size or 1) > 1:
+            lone = f"{short_id(info.id)} ({info.label}) is of rank {member.rank}, and of no job"
+            say("note", f"{lone}; name the traces of all ranks together, or set {JOB} to its name")

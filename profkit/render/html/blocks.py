@@ -115,6 +115,7 @@ def _column(column: Column) -> dict[str, object]:
         "role": column.role.value,
         "texts": [short(cell.text.strip(), _LONGEST) for cell in cells],
         "tones": tones if len(set(tones)) > 1 else tones[:1],
+        **({"names_rows": True} if column.names_rows else {}),
         **{name: values for name, values in lists.items() if any(one not in (None, "") for one in values)},
     }
 

@@ -794,27 +794,27 @@ row,grid=new SortableTable({columns:inOrder(columns3,isTree).map((each,i)=>colum
 key:keyOf3,pick:isOpening?row=>setState({order:orders2[row]}):void 0,enter:trend?row=>trend.choose(row===null?
 null:keyOf3(row)):void 0});return grid.show(Array(count).keys()),most>0&&grid.element.classList.add("shaded",...shades.
 length>DENSE?["dense"]:[]),isOpening&&follow(["order"],()=>grid.mark(state.order)),trend&&(trend.onChoose=point=>grid.
-mark(point)),grid.element}function inOrder(columns3,isTree){let first=columns3.find(({role})=>role==="name")??
-columns3.find(({role})=>role==="words");return!first||isTree?columns3:[first,...columns3.filter(column2=>column2!==
-first)]}function columnOf(column2,place3,isTree,isOpening,most){let{head:head2,role,texts,heats}=column2,numbers2=texts.
-map((text,row)=>heats?.[row]??numberIn(text)),isNumeric=role==="figure"&&numbers2.some(each=>each!==null),key=row=>isNumeric?
-numbers2[row]:texts[row]||null,isSorted=head2&&!isTree&&!UNSORTED.has(role);return{id:head2||`column-${place3}`,
-title:head2,rising:!isNumeric,number:role==="figure",value:isSorted?key:void 0,cell:row=>most>0&&heats?shadedCell(
-column2,row,most):cellOf(column2,row,place3===0&&isOpening)}}function cellOf(column2,row,isLink){let{role,texts,
-mores,marks,tones,depths,bounds}=column2,tone=tones[row]??tones[0];if(role==="bounds")return cell(drawnBounds(
-bounds?.[row]??null,tone),{class:"whisker-cell"});let text=isLink?button(texts[row],()=>{},{class:"link"}):texts[row],
-more2=mores?.[row]&&make("span",{class:"addition"},mores[row]),content2=[marks?.[row]&&`${marks[row]} `,text,more2&&
-" ",more2],kind=`${role}-cell tone-${tone}`,heat=column2.heats?.[row]??null;if(heat!==null)return heatCell(heat,
-content2,tone,column2.heats??[]);if(role==="name")return make("th",{scope:"row",class:`name plain ${kind}`},content2);
-let style=depths?{"padding-left":`${.5+depths[row]}rem`}:{};return cell(content2,{class:role==="figure"?`numbe\
-r ${kind}`:kind,style})}function shadedCell({head:head2,texts,heats},row,most){let[title,style]=[`${head2}: ${texts[row]||
-"0 %"}`,{"--heat":(heats?.[row]??0)/most}];return cell(texts[row],{class:"number shade",title,style})}function heatCell(heat,content2,tone,all){
-let bar2=barCell(Math.abs(heat),content2);return bar2.classList.add(`tone-${tone}`),all.some(each=>(each??0)<0)&&
-bar2.classList.add(heat>0?"more":"less"),bar2}function drawnBounds(places2,tone){if(!places2)return null;let[size2,
-y]=[{width:WIDTH,height:HEIGHT},HEIGHT/2],svg=draw("svg",{viewBox:`0 0 ${WIDTH} ${HEIGHT}`,...size2,"aria-hidd\
-en":"true"}),[middle,low,high,zero]=places2,at2=part=>part*WIDTH;return svg.append(zero===null?stroke(2,y,WIDTH-
-2,y,"plot-grid"):stroke(at2(zero),0,at2(zero),HEIGHT,"plot-zero")),whisker(svg,{at:at2,low,high,middle,y,size:4,
-kind:KINDS2[tone]??""}),svg}var LEFT=84,RIGHT2=24,TOP2=16,HEIGHT2=240,BELOW2=62,WIDEST=150,NARROW=16,LEVEL=76;function trendPlot({title,summary,
+mark(point)),grid.element}function inOrder(columns3,isTree){let first=columns3.find(column2=>column2.names_rows)??
+columns3.find(({role})=>role==="name")??columns3.find(({role})=>role==="words");return!first||isTree?columns3:
+[first,...columns3.filter(column2=>column2!==first)]}function columnOf(column2,place3,isTree,isOpening,most){let{
+head:head2,role,texts,heats}=column2,numbers2=texts.map((text,row)=>heats?.[row]??numberIn(text)),isNumeric=role===
+"figure"&&numbers2.some(each=>each!==null),key=row=>isNumeric?numbers2[row]:texts[row]||null,isSorted=head2&&!isTree&&
+!UNSORTED.has(role);return{id:head2||`column-${place3}`,title:head2,rising:!isNumeric,number:role==="figure",value:isSorted?
+key:void 0,cell:row=>most>0&&heats?shadedCell(column2,row,most):cellOf(column2,row,place3===0&&isOpening)}}function cellOf(column2,row,isLink){
+let{role,texts,mores,marks,tones,depths,bounds}=column2,tone=tones[row]??tones[0];if(role==="bounds")return cell(
+drawnBounds(bounds?.[row]??null,tone),{class:"whisker-cell"});let text=isLink?button(texts[row],()=>{},{class:"\
+link"}):texts[row],more2=mores?.[row]&&make("span",{class:"addition"},mores[row]),content2=[marks?.[row]&&`${marks[row]}\
+ `,text,more2&&" ",more2],kind=`${role}-cell tone-${tone}`,heat=column2.heats?.[row]??null;if(heat!==null)return heatCell(
+heat,content2,tone,column2.heats??[]);if(role==="name")return make("th",{scope:"row",class:`name plain ${kind}`},
+content2);let style=depths?{"padding-left":`${.5+depths[row]}rem`}:{};return cell(content2,{class:role==="figu\
+re"?`number ${kind}`:kind,style})}function shadedCell({head:head2,texts,heats},row,most){let[title,style]=[`${head2}\
+: ${texts[row]||"0 %"}`,{"--heat":(heats?.[row]??0)/most}];return cell(texts[row],{class:"number shade",title,
+style})}function heatCell(heat,content2,tone,all){let bar2=barCell(Math.abs(heat),content2);return bar2.classList.
+add(`tone-${tone}`),all.some(each=>(each??0)<0)&&bar2.classList.add(heat>0?"more":"less"),bar2}function drawnBounds(places2,tone){
+if(!places2)return null;let[size2,y]=[{width:WIDTH,height:HEIGHT},HEIGHT/2],svg=draw("svg",{viewBox:`0 0 ${WIDTH}\
+ ${HEIGHT}`,...size2,"aria-hidden":"true"}),[middle,low,high,zero]=places2,at2=part=>part*WIDTH;return svg.append(
+zero===null?stroke(2,y,WIDTH-2,y,"plot-grid"):stroke(at2(zero),0,at2(zero),HEIGHT,"plot-zero")),whisker(svg,{at:at2,
+low,high,middle,y,size:4,kind:KINDS2[tone]??""}),svg}var LEFT=84,RIGHT2=24,TOP2=16,HEIGHT2=240,BELOW2=62,WIDEST=150,NARROW=16,LEVEL=76;function trendPlot({title,summary,
 points:written,is_time}){let points=written.map(pointOf),sure=points.some(({low})=>isNumber(low))?"; bars are \
 95 % intervals":"",drawn={step:1,marks:[]},figure2=plotFigure({title,described:summary,caption:`By commit, the\
  newest on the right${sure}. The axis does not start at zero.`},(svg,width)=>(drawn=paint3(points,is_time,svg,

@@ -60,7 +60,7 @@ def process_blocks(
             Column("CPU", cells(cpu)),
             *([Column("worked", cells(worked))] if known else []),
             *([memory] if options.whole else []),
-            Column(who, cells(names[: len(shown)])),
+            Column(who, cells(names[: len(shown)]), names_rows=True),
             Column("started", started, Role.WORDS, _FOR_HOSTS),
             Column("host", cells(short(row.host) for row in shown), Role.WORDS, _FOR_HOSTS),
         ]

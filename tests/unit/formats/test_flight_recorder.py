@@ -102,7 +102,7 @@ def test_messages_between_two_ranks_are_no_collectives() -> None:
     assert text_of(dump(DONE, sent))[1] == "All collectives in the dumps have ended."
 
 
-@pytest.mark.parametrize("name", ["dump", "rank_x.json", "3_dump"])
+@pytest.mark.parametrize("name", ["dump", "rank_x.json", "3_dump", "rank_1234567"])
 def test_a_name_without_a_rank(name: str) -> None:
     with pytest.raises(UsageError, match="does not end in the number of a rank"):
         read_dump(b"{}", Path(name), budget())
@@ -111,6 +111,8 @@ def test_a_name_without_a_rank(name: str) -> None:
 @pytest.mark.parametrize(
     "document",
     [[], {"entries": 3}, {"entries": [3]}, {"entries": [{}]}, {"pg_config": []}, {"pg_config": {"0": 3}},
+     dump(DONE | {"collective_seq_id": 2**64}), dump(DONE | {"input_sizes": [[2**64]]}),
+     dump(DONE | {"frames": [{"name": "f", "line": 2**64}]}),
      dump(DONE | {"process_group": "0"}), dump(DONE | {"state": None}), dump(DONE | {"frames": [{}]})],
 )  # fmt: skip
 @pytest.mark.parametrize("write", [lambda one: json.dumps(one).encode(), lambda one: pickle.dumps(one, 4)])

@@ -177,6 +177,8 @@ export interface TableColumn {
   role: string;
   texts: string[];
   tones: Tone[];
+  /** Whether it has the headings of the rows; if no column has, that is the first one of names or words. */
+  names_rows?: boolean;
   /** Shares of which bars are drawn. */
   heats?: (number | null)[];
   mores?: string[];

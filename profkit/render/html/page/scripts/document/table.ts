@@ -37,9 +37,10 @@ export function tableElement({ columns, orders }: TableBlock, trend: TrendPlot |
   return grid.element;
 }
 
-/** Return the columns, that of names first: it has the headings of the rows. A tree stays on the right. */
+/** Return the columns, that with the headings of the rows first. A tree stays on the right. */
 function inOrder(columns: TableColumn[], isTree: boolean) {
-  const first = columns.find(({ role }) => role === "name") ?? columns.find(({ role }) => role === "words");
+  const first = columns.find((column) => column.names_rows)
+    ?? columns.find(({ role }) => role === "name") ?? columns.find(({ role }) => role === "words");
   return !first || isTree ? columns : [first, ...columns.filter((column) => column !== first)];
 }
 
