@@ -21,6 +21,9 @@ _SEARCHED = 1000
 """Number of the newest runs among which the latest labels are searched."""
 _AFTER_HEX = "~"
 """A character after all those of ids, which are hexadecimal digits."""
+_LAST_CHARACTER = "\U0010ffff"
+_MOST_RANKS = 1000
+"""Number of the newest runs, for each wanted job, among which the newest jobs are searched first."""
 
 _EXPIRED = f"""
 SELECT id FROM (
@@ -48,9 +51,11 @@ WITH RECURSIVE steps (value) AS (
 _LABELS = f"{_each_of('label')} SELECT value FROM steps WHERE value IS NOT NULL"
 _IN_JOB, _IN_SERIES = "job <> ''", "series <> ''"
 """Conditions of partial indexes, which queries must repeat."""
-_JOBS = f"""{_each_of("job", _IN_JOB)}
-SELECT value FROM steps WHERE value LIKE ? ESCAPE '/'
-ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_JOB} AND job = value) DESC, value"""
+_NEWEST_JOBS = f"""
+SELECT job FROM (
+    SELECT job, started_ns FROM {RUNS} WHERE {_IN_JOB} ORDER BY started_ns DESC LIMIT ?
+) AS newest GROUP BY job ORDER BY max(started_ns) DESC, job LIMIT ?"""
+_LATEST_OF_JOB = f"SELECT max(started_ns) FROM {RUNS} WHERE {_IN_JOB} AND job = value"
 _OF_JOB = f"{_each_of('series', f'{_IN_JOB} AND job = ?')} SELECT value FROM steps WHERE value IS NOT NULL"
 _SERIES = f"{_each_of('series', _IN_SERIES)} SELECT value FROM steps WHERE value IS NOT NULL"
 _HAS_LABEL = f" AND (SELECT label FROM {RUNS} WHERE {_IN_SERIES} AND series = value LIMIT 1) = ?"
@@ -157,10 +162,21 @@ def _beginning(connection: Connection, text: str) -> tuple[str, str, str]:
 
 def job_names(connection: Connection, beginning: str, limit: int | None) -> list[str]:
     """Return the names of jobs that begin with a text, newest first."""
-    # `/` escapes what LIKE knows.
-    text = "".join(f"/{one}" if one in "/%_" else one for one in searchable(beginning))
-    at_most = "" if limit is None else f" LIMIT {limit}"
-    return [job for (job,) in connection.execute(f"{_JOBS}{at_most}", f"{text}%")]
+    if limit is None or beginning or len(found := _newest_jobs(connection, limit)) < limit:
+        column, text = f"job {connection.bytewise}", searchable(beginning)
+        each = _each_of(column, f"{_IN_JOB} AND {column} >= ? AND {column} < ?")
+        at_most = "" if limit is None else f" LIMIT {limit}"
+        query = (
+            f"{each} SELECT value FROM steps WHERE value IS NOT NULL "
+            f"ORDER BY ({_LATEST_OF_JOB}) DESC, value{at_most}"
+        )
+        found = connection.execute(query, *(text, f"{text}{_LAST_CHARACTER}") * 2)
+    return [job for (job,) in found]
+
+
+def _newest_jobs(connection: Connection, limit: int) -> list[Row]:
+    """Return the names of the newest jobs; possibly too few if some have very many runs."""
+    return connection.execute(_NEWEST_JOBS, limit * _MOST_RANKS, limit)
 
 
 def unsent_ids(connection: Connection, place: str, host: str) -> list[str]:
