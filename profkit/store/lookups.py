@@ -97,6 +97,12 @@ def page(connection: Connection, label: str | None, after: Row | None, limit: in
     return rows_where(connection, " AND ".join(conditions), *values, limit=limit)
 
 
+def count_of_label(connection: Connection, label: str) -> int:
+    """Return the number of runs of a label."""
+    ((number,),) = connection.execute(f"SELECT count(*) FROM {RUNS} WHERE label = ?", searchable(label))
+    return int(number)
+
+
 def newest_of_each(
     connection: Connection, label: str | None, limit: int, without: Collection[str]
 ) -> list[Row]:

@@ -33,6 +33,7 @@ from profkit.store.lookups import (
     all_labels,
     batches,
     count_expired,
+    count_of_label,
     expired_ids,
     ids_beginning,
     job_names,
@@ -150,6 +151,11 @@ class Store:
     def runs(self, label: str | None = None, limit: int | None = None) -> tuple[AnyInfo, ...]:
         """Return the runs of a label or all, newest first, at most `limit`."""
         return tuple(islice(self.each(label), limit))
+
+    def count(self, label: str) -> int:
+        """Return the number of runs of a label."""
+        with self._database.reading() as connection:
+            return count_of_label(connection, label)
 
     def folded(
         self, label: str | None, limit: int, without: Collection[str] = ()
