@@ -58,7 +58,9 @@ SELECT job FROM (
 _LATEST_OF_JOB = f"SELECT max(started_ns) FROM {RUNS} WHERE {_IN_JOB} AND job = value"
 _OF_JOB = f"{_each_of('series', f'{_IN_JOB} AND job = ?')} SELECT value FROM steps WHERE value IS NOT NULL"
 _SERIES = f"{_each_of('series', _IN_SERIES)} SELECT value FROM steps WHERE value IS NOT NULL"
-_HAS_LABEL = f" AND (SELECT label FROM {RUNS} WHERE {_IN_SERIES} AND series = value LIMIT 1) = ?"
+_LABEL_OF_SERIES = (
+    f"SELECT label FROM {RUNS} WHERE {_IN_SERIES} AND series = value ORDER BY started_ns DESC, id LIMIT 1"
+)
 _NEWEST_SERIES = (
     f" ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_SERIES} AND series = value) DESC, value LIMIT "
 )
@@ -109,7 +111,8 @@ def newest_of_each(
     """Return the newest rows of a label or all; of windows the newest one of each series."""
     of_label, values = ("", ()) if label is None else (" AND label = ?", (searchable(label),))
     others = rows_where(connection, f"series = ''{of_label}", *values, limit=limit)
-    query = f"{_SERIES}{_HAS_LABEL if values else ''}{_NEWEST_SERIES}{limit + len(without)}"
+    has_label = f" AND ({_LABEL_OF_SERIES}) = ?" if values else ""
+    query = f"{_SERIES}{has_label}{_NEWEST_SERIES}{limit + len(without)}"
     left = [series for (series,) in connection.execute(query, *values) if series not in without]
     windows = [row for series in left for row in rows_of_series(connection, series, 1)]
     return sorted((*others, *windows), key=lambda row: (-row[3], row[0]))[:limit]
