@@ -1,7 +1,7 @@
 """Stores of many runs: half of them are windows of services, and a tenth are ranks of jobs.
 
-The others have labels of a thousand runs each. The runs are of the last sixty days, and the newest tenth of
-them have samples.
+The others have labels of four hundred runs each. The runs are of the last sixty days, and the newest tenth of
+them, or more in a small store, have samples.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from profkit.store.database import CONTENTS, RUNS, TURNS, open_database
 from profkit.store.lookups import places
 from profkit.store.rows import RUN_COLUMNS, Values, rows_of
 
-_RUNS_OF_LABEL, _RANKS = 1_000, 8
+_LABELS, _RANKS = 0.001, 8
 _WINDOW_S = 60.0
 _OF_RANKS = (16, 18)
 """Places of ranks among twenty runs."""
 _DAYS = 60
-_WITH_SAMPLES, _SAMPLES, _STACKS, _DEPTH = 0.1, 200, 20, 20
+_WITH_SAMPLES, _LEAST_WITH_SAMPLES = 0.1, 1_000
+_SAMPLES, _STACKS, _DEPTH = 200, 20, 20
 _BATCH = 10_000
 _PROFILE = RUN_COLUMNS.index("profile")
 _STARTED_NS = 1_234_567_890_123_456_789
@@ -84,7 +85,7 @@ def _row(form: Values, n: int, number: int, services: int) -> Values:
         column: _named(value, names) for column, value in zip(RUN_COLUMNS, form, strict=True)
     }
     row["started_ns"] = started_ns
-    if n < number * (1 - _WITH_SAMPLES):
+    if number - n > max(number * _WITH_SAMPLES, _LEAST_WITH_SAMPLES):
         row["profile"] = None
     return tuple(row.values())
 
@@ -94,7 +95,7 @@ def _label(n: int, number: int, services: int) -> str:
         return f"service-{n // 2 % services}"
     if n % 20 in _OF_RANKS:
         return "train"
-    return f"step-{n // 2 % max(10, number // _RUNS_OF_LABEL)}"
+    return f"step-{n // 2 % max(10, round(number * _LABELS))}"
 
 
 def _named(value: str | int | bytes | None, names: Mapping[str, str]) -> str | int | bytes | None:
