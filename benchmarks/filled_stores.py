@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import chain
 from time import time_ns
 
-from benchmarks.made_profiles import made_run
-from profkit.model.region import RegionKey
+from benchmarks.made_profiles import made_profile, run_of
+from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.model.session import Member
 from profkit.store.database import CONTENTS, RUNS, TURNS, open_database
@@ -51,17 +52,21 @@ def fill(url: str, number: int, windows: int = 10_000) -> None:
 
 def _forms() -> Iterator[Run]:
     """Yield a run of a label, a window, and the ranks of a job."""
-    run = made_run(_SAMPLES, _STACKS, _DEPTH)
-    info = replace(
-        run.info, id="@id@", session="@session@", started_ns=_STARTED_NS,
-        region=replace(run.info.region, key=RegionKey("shop", "main", 3, "@label@")),
-    )  # fmt: skip
+    run = run_of(_seen(made_profile(_SAMPLES, _STACKS, _DEPTH)), "@label@")
+    info = replace(run.info, id="@id@", session="@session@", started_ns=_STARTED_NS)
     yield replace(run, info=info)
     yield replace(run, info=replace(info, plan=replace(info.plan, window_s=_WINDOW_S)))
     for rank in range(_RANKS):
         process = replace(info.process, pid=info.process.pid + rank)
         process = replace(process, member=Member("@job@", rank, rank, _RANKS))
         yield replace(run, info=replace(info, process=process))
+
+
+def _seen(profile: Profile) -> Profile:
+    """Return a profile with those frames alone that its stacks have, as samplers make it."""
+    places_of = {frame: n for n, frame in enumerate(sorted(set(chain(*profile.stacks))))}
+    stacks = tuple(tuple(places_of[frame] for frame in stack) for stack in profile.stacks)
+    return replace(profile, frames=tuple(profile.frames[frame] for frame in places_of), stacks=stacks)
 
 
 def _form(n: int) -> int:

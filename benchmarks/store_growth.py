@@ -75,9 +75,9 @@ def _of_runs(server: str, number: int) -> Iterator[Figure]:
 
 def _of_command(url: str, what: str, command: str) -> Iterator[Figure]:
     argv = [sys.executable, "-m", "profkit", *command.split()]
-    # The first of all compiles modules.
-    taken = [taken_by(argv, _environ(url)) for _ in range(2)]
     seconds, megabytes = _COMMANDS[command]
+    # The first of all compiles modules.
+    taken = [taken_by(argv, _environ(url)) for _ in range(1 if seconds is None else 2)]
     least_s, most = min(one.cpu_s for one in taken), max(one.peak_bytes for one in taken) / 1e6
     yield Figure(f"{what}, {command}: processor time", least_s, "s", seconds, certain=True)
     yield Figure(f"{what}, {command}: peak resident memory", most, "MB", megabytes, certain=True)
