@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _COMMIT = 10
 """Digits of a commit in an error."""
-_MOST_SEARCHED = 1000
+_MOST_SEARCHED = 500
 """Number of a label's newest runs among which those to compare are searched first."""
 
 

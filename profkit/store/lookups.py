@@ -191,13 +191,15 @@ def _newest_jobs(connection: Connection, limit: int) -> list[Row]:
 def unsent_ids(connection: Connection, place: str, host: str) -> list[str]:
     """Return the ids of runs in a file that were not sent to a place yet, oldest first.
 
-    Most are of the host: only its name is searched in the documents, which is fast.
+    Most are of the host: only its name is searched in the documents, which is fast, and those of runs that
+    were sent are not read.
     """
     query = (
-        f"SELECT id FROM {RUNS} WHERE instr(document, ?) > 0 "
-        f"AND NOT EXISTS (SELECT 1 FROM {SENT} WHERE run = id AND place = ?) ORDER BY started_ns, id"
+        f"SELECT id FROM (SELECT id AS unsent FROM {RUNS} WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {SENT} WHERE run = id AND place = ?)) CROSS JOIN {RUNS} ON id = unsent "
+        "WHERE instr(document, ?) > 0 ORDER BY started_ns, id"
     )
-    found = connection.execute(query, f'"host": {json.dumps(host)}', searchable(place))
+    found = connection.execute(query, searchable(place), f'"host": {json.dumps(host)}')
     return [run_id for (run_id,) in found]
 
 

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from benchmarks.filled_stores import fill
+from profkit.store import lookups
 from profkit.store.connections import Connection, Database, Row, Value
 from profkit.store.database import RUNS, open_database
 from tests.integration.postgres_server import new_database
@@ -71,3 +72,12 @@ def test_a_look_up_goes_by_an_index(database: Database, name: str) -> None:
     wanted = f"ix_{RUNS}_{index}" if index else key
     wanted = wanted if database.is_shared else PREFIX_IN_FILE.get(index, wanted)
     assert re.search(rf"\b{wanted}\b", plan), plan
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_documents_of_runs_that_were_sent_are_not_read(database: Database) -> None:
+    with database.reading() as connection:
+        explained = Explained(connection)
+        assert lookups.unsent_ids(explained, "place", "nosuch") == []
+    scans = [line for line in explained.plan if line.startswith("SCAN")]
+    assert scans == [f"SCAN {RUNS} USING COVERING INDEX ix_{RUNS}_newest"]
