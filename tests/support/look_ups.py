@@ -29,7 +29,7 @@ LOOK_UPS: dict[str, tuple[str, LookUp]] = {
     "newest windows": ("series", lambda connection, row: lookups.rows_of_series(connection, row[4], 9)),
     "sums of windows": ("series", lambda connection, row: lookups.sums_of_series(connection, row[4])),
     "newest job": ("of_jobs", lambda connection, _: lookups.job_names(connection, "", 1)),
-    "beginning of a job": ("job_prefix", lambda connection, _: lookups.job_names(connection, "job-4", 1)),
+    "beginning of a job": ("job_prefix", lambda connection, _: lookups.job_names(connection, "job-40", 1)),
     "runs of a job": ("job", lambda connection, _: lookups.rows_of_job(connection, "job-4", 9)),
     "windows of a job": ("job_series", lambda connection, _: lookups.newest_of_job(connection, "job-4")),
     "old runs": ("newest", lambda connection, row: lookups.expired_ids(connection, row[3], 0, 9)),
