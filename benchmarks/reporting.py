@@ -9,9 +9,8 @@ from benchmarks.suite import run_suite
 MEASUREMENTS = {
     "large_reports": "reports of a million samples, as whole commands",
     "large_runs": "two million lines, JSON, comparisons and imports, as whole commands",
-    "large_stores": "stores of a hundred thousand runs: commands, look-ups, and writers at once",
     "rank_growth": "what grows with the samples of a rank and the ranks of a job",
-    "store_growth": "what grows with the runs of a store and with its writers",
+    "store_growth": "what grows with the runs of a store and with its writers: commands, look-ups, pushes",
     "report_growth": "the cost of reports of ten thousand to a million samples",
     "browser": "the page of a million samples in Chromium",
     "peer_pages": "pages of profkit and of other tools for one program",

@@ -1,7 +1,8 @@
 """What grows with the runs of a store and with those who write to it at once, in SQLite and PostgreSQL.
 
-Times are processor times: of whole commands, and of the server with all its processes. Each writer sends the
-ten ranks of a job from a spool of its own, as a machine does.
+Times are processor times: of whole commands, Python's start included, and of the server with all its
+processes; those of look-ups are the server's, by EXPLAIN ANALYZE. Each writer sends the ten ranks of a job
+from a spool of its own, as a machine does.
 """
 
 from __future__ import annotations
@@ -19,20 +20,38 @@ import psycopg
 from benchmarks.children import caching_environment
 from benchmarks.faults.postgres import home_of
 from benchmarks.figures import Figure
-from benchmarks.large_stores import fill
+from benchmarks.filled_stores import fill
 from benchmarks.made_sessions import make_job
+from benchmarks.pairs import median_figure
 from benchmarks.report_commands import taken_by
+from profkit.store.connections import Row, ServerConnection, Value
 from profkit.store.database import open_database
+from profkit.store.urls import ServerPlace
 from tests.integration.postgres_server import new_database, running_server
+from tests.support.look_ups import LOOK_UPS, newest_window
 
-_RUNS = (1_000, 10_000, 100_000)
-_COMMANDS = ("list", "report step-5", "gc --dry-run")
+_RUNS = (1_000, 100_000, 1_000_000)
+_COMMANDS: dict[str, tuple[float | None, float]] = {
+    "list": (1.0, 150.0),
+    "list --jobs": (1.0, 150.0),
+    "report step-5": (1.0, 150.0),
+    "report service-1": (1.0, 150.0),
+    "report --job": (1.0, 150.0),
+    "history step-5": (1.0, 150.0),
+    "compare step-5 step-6": (1.0, 150.0),
+    "compare service-0 service-1": (1.0, 150.0),
+    "gc --dry-run": (5.0, 150.0),
+    "gc --dry-run --keep 5": (5.0, 150.0),
+    "list --json": (None, 200.0),
+}
+"""Bounds of seconds and megabytes."""
+_LOOKUP_MS = 5.0
 _WRITERS = (1, 8, 32)
 _RANKS, _SAMPLES = 10, 200
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Measure commands by the number of runs, then writers by their number."""
+    """Measure commands and look-ups by the number of runs, then writers by their number."""
     with running_server() as server:
         sizes, writers = (_RUNS[:1], _WRITERS[:2]) if quick else (_RUNS, _WRITERS)
         return [
@@ -46,13 +65,48 @@ def _of_runs(server: str, number: int) -> Iterator[Figure]:
         open_database(url).close()
         empty = _size(url)
         fill(url, number)
-        size = (_size(url) - empty) / number
-        yield Figure(f"{name}, {number} runs: bytes of each, without its profile", size, "B", certain=True)
+        what = f"{name}, {number} runs"
+        yield Figure(f"{what}: bytes of each", (_size(url) - empty) / number, "B", certain=True)
+        if url.startswith("postgresql"):
+            yield from _lookups(url, what)
         for command in _COMMANDS:
-            argv = [sys.executable, "-m", "profkit", *command.split()]
-            # The first of all compiles modules.
-            cpu_s = min(taken_by(argv, _environ(url)).cpu_s for _ in range(2))
-            yield Figure(f"{name}, {number} runs, {command}: processor time", cpu_s, "s")
+            yield from _of_command(url, what, command)
+
+
+def _of_command(url: str, what: str, command: str) -> Iterator[Figure]:
+    argv = [sys.executable, "-m", "profkit", *command.split()]
+    seconds, megabytes = _COMMANDS[command]
+    # The first of all compiles modules.
+    taken = [taken_by(argv, _environ(url)) for _ in range(1 if seconds is None else 2)]
+    least_s, most = min(one.cpu_s for one in taken), max(one.peak_bytes for one in taken) / 1e6
+    yield Figure(f"{what}, {command}: processor time", least_s, "s", seconds, certain=True)
+    yield Figure(f"{what}, {command}: peak resident memory", most, "MB", megabytes, certain=True)
+
+
+class _Explained(ServerConnection):
+    """A connection that notes how long the server takes for each query."""
+
+    taken_ms = 0.0
+
+    def execute(self, sql: str, *values: Value) -> list[Row]:
+        """Execute a query, and once more to have it explained."""
+        (((plan,),),) = super().execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", *values)
+        self.taken_ms += plan["Execution Time"]
+        return super().execute(sql, *values)
+
+
+def _lookups(url: str, what: str) -> Iterator[Figure]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")  # as a server does by itself
+    with ServerPlace.of(url).connect() as opened:
+        row = newest_window(ServerConnection(opened))
+        for name, (_, look_up) in LOOK_UPS.items():
+            explained = [_Explained(opened) for _ in range(9)]
+            for each in explained:
+                look_up(each, row)
+            taken = [each.taken_ms for each in explained]
+            bound_ms = None if name == "all labels" else _LOOKUP_MS  # it takes as long as there are labels
+            yield median_figure(f"{what}, {name}", taken, "ms", bound_ms, f"{len(taken)} times")
 
 
 def _of_writers(server: str, number: int) -> Iterator[Figure]:

@@ -57,10 +57,11 @@ def job_runs(workspace: Workspace, wanted: str | None) -> JobRuns:
     The text may also be a run or a label: then those of this label, in the job of that run. Raises
     JobNotFound, and UsageError if nothing in the job can be merged.
     """
-    names = workspace.jobs(wanted or "", 1) if wanted != "" else ()
-    if names:
-        exact = runs_of_job(workspace, wanted) if wanted else ()
-        return chosen(exact or runs_of_job(workspace, names[0]), None)
+    found = runs_of_job(workspace, wanted) if wanted else ()
+    if not found and wanted != "" and (names := workspace.jobs(wanted or "", 1)):
+        found = runs_of_job(workspace, names[0])
+    if found:
+        return chosen(found, None)
     try:
         info = workspace.find(wanted)
     except RunNotFound as error:

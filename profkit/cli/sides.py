@@ -11,17 +11,18 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.cli.files import runs_of_file
 from profkit.cli.jobs import job_runs
 from profkit.cli.workspace import Workspace, current_folder, nothing_recorded, open_workspace
-from profkit.comparing.selection import Selection, left_out_findings, select_alike
+from profkit.comparing.selection import MOST_RUNS, Selection, left_out_findings, select_alike
 from profkit.config import Config
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
-from profkit.model.run import Run
+from profkit.model.run import Run, RunInfo
 from profkit.process.git import commit_of
 from profkit.process.manifest import git_commit
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _COMMIT = 10
 """Digits of a commit in an error."""
+_MOST_SEARCHED = 500
+"""Number of a label's newest runs among which those to compare are searched first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +169,10 @@ class Sides:
                     lacking -= found
                     yield info
 
-    def _earlier(self, label: str, than: Sequence[AnyInfo], without: Collection[str] = ()) -> list[AnyInfo]:
-        """Return all other runs of a label that are not excluded, the newest first."""
+    def _earlier(self, label: str, than: Sequence[AnyInfo]) -> list[AnyInfo]:
+        """Return all other runs of a label, the newest first."""
         known = {info.id for info in than}
-        every = self.workspace.runs(label, None)
-        return [info for info in every if info.id not in known and not _left_out(info, without)]
+        return [info for info in self.workspace.each(label) if info.id not in known]
 
     def at_commit(self, label: str, commit: str, without: Collection[str] = ()) -> tuple[AnyRun, ...]:
         """Return all runs of a label that were recorded at a commit, oldest first."""
@@ -248,12 +250,34 @@ class Sides:
         info = self.workspace.find(wanted)
         if info.label != wanted or info.id == wanted:
             return Selection((info,))
-        every = self._earlier(wanted, (), without)
-        if not every:
-            return Selection(() if _left_out(info, without) else (info,))
-        batch = [one for one in every if _batch_of(one) == _batch_of(every[0])]
-        newest = _of_one_commit(tuple(batch), f"the newest runs of {wanted!r}")
-        return select_alike(newest, self._earlier(wanted, newest, without))
+        each = self.workspace.each(wanted)
+        newest = list(islice(each, _MOST_SEARCHED))
+        selected = _alike(newest, wanted, without)
+        if selected is not None and not _is_full(selected):
+            selected = _alike([*newest, *each], wanted, without)
+        elif selected is not None and (rest := self.workspace.count(wanted) - len(newest)) > 0:
+            selected = replace(selected, left_out=_with_older(selected.left_out, rest))
+        return selected or Selection(() if _left_out(info, without) else (info,))
+
+
+def _alike(every: Sequence[AnyInfo], label: str, without: Collection[str]) -> Selection | None:
+    """Return those of a label's runs that are like the newest one; None if all are excluded."""
+    left = [info for info in every if not _left_out(info, without)]
+    if not left:
+        return None
+    batch = tuple(info for info in left if _batch_of(info) == _batch_of(left[0]))
+    newest = _of_one_commit(batch, f"the newest runs of {label!r}")
+    known = {info.id for info in newest}
+    return select_alike(newest, [info for info in left if info.id not in known])
+
+
+def _is_full(selected: Selection) -> bool:
+    """Return whether no older run would be taken, too: sampled ones have one order."""
+    return len(selected.taken) == MOST_RUNS and isinstance(selected.taken[0], RunInfo)
+
+
+def _with_older(left_out: Sequence[tuple[str, int]], number: int) -> tuple[tuple[str, int], ...]:
+    return tuple((Counter(dict(left_out)) + Counter(older=number)).items())
 
 
 def _batch_of(info: AnyInfo) -> str:

@@ -131,6 +131,10 @@ class Workspace:
         """Return all that `each` yields, at most `limit`."""
         return tuple(islice(self.each(label), limit))
 
+    def count(self, label: str) -> int:
+        """Return the number of runs of a label that `each` yields."""
+        return sum(run.info.label == label for run in self.recording) + self.store.count(label)
+
     def jobs(self, beginning: str = "", limit: int | None = None) -> tuple[str, ...]:
         """Return the names of jobs that begin with a text, newest first, at most `limit`."""
         live = sorted((run.info for run in self.recording), key=lambda info: -info.started_ns)

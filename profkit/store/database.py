@@ -156,6 +156,14 @@ MIGRATIONS = (
             f"CREATE INDEX ix_{RUNS}_job_series ON {RUNS} (job, series, {_NEWEST}) WHERE job <> ''",
         ),
     ),
+    # The newest jobs, and those whose names begin with a text, which a server's other indexes are not for.
+    Migration(
+        "008 jobs by name",
+        (f"CREATE INDEX ix_{RUNS}_of_jobs ON {RUNS} (started_ns DESC, job) WHERE job <> ''",),
+        on_server=(
+            f"CREATE INDEX ix_{RUNS}_job_prefix ON {RUNS} (job COLLATE \"C\", started_ns) WHERE job <> ''",
+        ),
+    ),
 )
 """Migrations in the order in which they are applied. Only append to them."""
 

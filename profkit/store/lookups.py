@@ -21,6 +21,9 @@ _SEARCHED = 1000
 """Number of the newest runs among which the latest labels are searched."""
 _AFTER_HEX = "~"
 """A character after all those of ids, which are hexadecimal digits."""
+_LAST_CHARACTER = "\U0010ffff"
+_MOST_RANKS = 1000
+"""Number of the newest runs, for each wanted job, among which the newest jobs are searched first."""
 
 _EXPIRED = f"""
 SELECT id FROM (
@@ -48,12 +51,16 @@ WITH RECURSIVE steps (value) AS (
 _LABELS = f"{_each_of('label')} SELECT value FROM steps WHERE value IS NOT NULL"
 _IN_JOB, _IN_SERIES = "job <> ''", "series <> ''"
 """Conditions of partial indexes, which queries must repeat."""
-_JOBS = f"""{_each_of("job", _IN_JOB)}
-SELECT value FROM steps WHERE value LIKE ? ESCAPE '/'
-ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_JOB} AND job = value) DESC, value"""
+_NEWEST_JOBS = f"""
+SELECT job FROM (
+    SELECT job, started_ns FROM {RUNS} WHERE {_IN_JOB} ORDER BY started_ns DESC LIMIT ?
+) AS newest GROUP BY job ORDER BY max(started_ns) DESC, job LIMIT ?"""
+_LATEST_OF_JOB = f"SELECT max(started_ns) FROM {RUNS} WHERE {_IN_JOB} AND job = value"
 _OF_JOB = f"{_each_of('series', f'{_IN_JOB} AND job = ?')} SELECT value FROM steps WHERE value IS NOT NULL"
 _SERIES = f"{_each_of('series', _IN_SERIES)} SELECT value FROM steps WHERE value IS NOT NULL"
-_HAS_LABEL = f" AND (SELECT label FROM {RUNS} WHERE {_IN_SERIES} AND series = value LIMIT 1) = ?"
+_LABEL_OF_SERIES = (
+    f"SELECT label FROM {RUNS} WHERE {_IN_SERIES} AND series = value ORDER BY started_ns DESC, id LIMIT 1"
+)
 _NEWEST_SERIES = (
     f" ORDER BY (SELECT max(started_ns) FROM {RUNS} WHERE {_IN_SERIES} AND series = value) DESC, value LIMIT "
 )
@@ -92,13 +99,20 @@ def page(connection: Connection, label: str | None, after: Row | None, limit: in
     return rows_where(connection, " AND ".join(conditions), *values, limit=limit)
 
 
+def count_of_label(connection: Connection, label: str) -> int:
+    """Return the number of runs of a label."""
+    ((number,),) = connection.execute(f"SELECT count(*) FROM {RUNS} WHERE label = ?", searchable(label))
+    return int(number)
+
+
 def newest_of_each(
     connection: Connection, label: str | None, limit: int, without: Collection[str]
 ) -> list[Row]:
     """Return the newest rows of a label or all; of windows the newest one of each series."""
     of_label, values = ("", ()) if label is None else (" AND label = ?", (searchable(label),))
     others = rows_where(connection, f"series = ''{of_label}", *values, limit=limit)
-    query = f"{_SERIES}{_HAS_LABEL if values else ''}{_NEWEST_SERIES}{limit + len(without)}"
+    has_label = f" AND ({_LABEL_OF_SERIES}) = ?" if values else ""
+    query = f"{_SERIES}{has_label}{_NEWEST_SERIES}{limit + len(without)}"
     left = [series for (series,) in connection.execute(query, *values) if series not in without]
     windows = [row for series in left for row in rows_of_series(connection, series, 1)]
     return sorted((*others, *windows), key=lambda row: (-row[3], row[0]))[:limit]
@@ -157,22 +171,35 @@ def _beginning(connection: Connection, text: str) -> tuple[str, str, str]:
 
 def job_names(connection: Connection, beginning: str, limit: int | None) -> list[str]:
     """Return the names of jobs that begin with a text, newest first."""
-    # `/` escapes what LIKE knows.
-    text = "".join(f"/{one}" if one in "/%_" else one for one in searchable(beginning))
-    at_most = "" if limit is None else f" LIMIT {limit}"
-    return [job for (job,) in connection.execute(f"{_JOBS}{at_most}", f"{text}%")]
+    if limit is None or beginning or len(found := _newest_jobs(connection, limit)) < limit:
+        column, text = f"job {connection.bytewise}", searchable(beginning)
+        each = _each_of(column, f"{_IN_JOB} AND {column} >= ? AND {column} < ?")
+        at_most = "" if limit is None else f" LIMIT {limit}"
+        query = (
+            f"{each} SELECT value FROM steps WHERE value IS NOT NULL "
+            f"ORDER BY ({_LATEST_OF_JOB}) DESC, value{at_most}"
+        )
+        found = connection.execute(query, *(text, f"{text}{_LAST_CHARACTER}") * 2)
+    return [job for (job,) in found]
+
+
+def _newest_jobs(connection: Connection, limit: int) -> list[Row]:
+    """Return the names of the newest jobs; possibly too few if some have very many runs."""
+    return connection.execute(_NEWEST_JOBS, limit * _MOST_RANKS, limit)
 
 
 def unsent_ids(connection: Connection, place: str, host: str) -> list[str]:
     """Return the ids of runs in a file that were not sent to a place yet, oldest first.
 
-    Most are of the host: only its name is searched in the documents, which is fast.
+    Most are of the host: only its name is searched in the documents, which is fast, and those of runs that
+    were sent are not read.
     """
     query = (
-        f"SELECT id FROM {RUNS} WHERE instr(document, ?) > 0 "
-        f"AND NOT EXISTS (SELECT 1 FROM {SENT} WHERE run = id AND place = ?) ORDER BY started_ns, id"
+        f"SELECT id FROM (SELECT id AS unsent FROM {RUNS} WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {SENT} WHERE run = id AND place = ?)) CROSS JOIN {RUNS} ON id = unsent "
+        "WHERE instr(document, ?) > 0 ORDER BY started_ns, id"
     )
-    found = connection.execute(query, f'"host": {json.dumps(host)}', searchable(place))
+    found = connection.execute(query, searchable(place), f'"host": {json.dumps(host)}')
     return [run_id for (run_id,) in found]
 
 

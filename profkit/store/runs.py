@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
@@ -33,6 +33,7 @@ from profkit.store.lookups import (
     all_labels,
     batches,
     count_expired,
+    count_of_label,
     expired_ids,
     ids_beginning,
     job_names,
@@ -60,9 +61,24 @@ _INSERTS = {
     **{table: f"INSERT INTO {table} VALUES (?, ?)" for table in PARTS},
     TRACES: f"INSERT INTO {TRACES} VALUES (?, ?, ?)",
 }
-_SAMPLES = f"SELECT data FROM {RUNS} JOIN {CONTENTS} ON digest = profile WHERE id = ?"
-_EARLIER = f"SELECT pprof FROM {PROFILES} WHERE run = ?"
-"""Query of the samples of a run that an earlier version has stored."""
+
+
+def _part(column: str, table: str, is_wanted: bool = True) -> str:
+    return f"(SELECT {column} FROM {table} WHERE run = id)" if is_wanted else "NULL"
+
+
+def _whole_run(*, in_order: bool, trace_file: bool) -> str:
+    """Return the query of a run with all its parts; the second is the profile of an earlier version."""
+    parts = (
+        f"(SELECT data FROM {CONTENTS} WHERE digest = profile)",
+        _part("pprof", PROFILES),
+        _part("turns", TURNS, in_order),
+        _part("points", RESOURCES),
+        _part("document", MEASUREMENTS),
+        _part("document", TRACES),
+        _part("file", TRACES, trace_file),
+    )
+    return f"SELECT id, schema, document, {', '.join(parts)} FROM {RUNS} WHERE id = ?"
 
 
 def open_store(url: str, *, skip_damaged: bool = False) -> Store:
@@ -152,6 +168,11 @@ class Store:
         """Return the runs of a label or all, newest first, at most `limit`."""
         return tuple(islice(self.each(label), limit))
 
+    def count(self, label: str) -> int:
+        """Return the number of runs of a label."""
+        with self._database.reading() as connection:
+            return count_of_label(connection, label)
+
     def folded(
         self, label: str | None, limit: int, without: Collection[str] = ()
     ) -> tuple[tuple[AnyInfo, ...], bool]:
@@ -213,25 +234,16 @@ class Store:
         Samples load faster if not `in_order`, the order in which they were taken. The file of its trace is
         loaded only if requested. Raises RunNotFound.
         """
-        text = searchable(run_id)
+        query = _whole_run(in_order=in_order, trace_file=trace_file)
         with self._database.reading() as connection:
-            found = rows_where(connection, "id = ?", text)
-            samples = _first(connection.execute(_SAMPLES, text) or connection.execute(_EARLIER, text))
-            points, numbers, turns = (
-                _first(connection.execute(f"SELECT {column} FROM {table} WHERE run = ?", text))
-                for table, column in (
-                    (RESOURCES, "points"),
-                    (MEASUREMENTS, "document"),
-                    (TURNS, "turns" if in_order else "NULL"),
-                )
-            )
-            file = "file" if trace_file else "NULL"
-            traces = connection.execute(f"SELECT document, {file} FROM {TRACES} WHERE run = ?", text)
+            found = connection.execute(query, searchable(run_id))
         if not found:
             raise RunNotFound(run_id)
+        *_, profile, earlier, turns, points, numbers, trace, file = found[0]
+        samples = earlier if profile is None else profile
         kept = None if samples is None else Kept(samples, turns)
-        trace = traces[0] if traces else None
-        return run_of(_info(found[0]), kept, points, numbers, trace, in_order=in_order)
+        of_torch = None if trace is None else (trace, file)
+        return run_of(_info(found[0]), kept, points, numbers, of_torch, in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """Return the runs that were measured together, in the order in which they started."""
@@ -346,10 +358,6 @@ class Store:
 def _info(row: Row) -> AnyInfo:
     run_id, schema, document, *_ = row
     return info_of(run_id, schema, document)
-
-
-def _first(rows: Sequence[Row]) -> bytes | None:
-    return rows[0][0] if rows else None
 
 
 def _remove(connection: Connection, run_ids: Iterable[str]) -> None:

@@ -295,6 +295,8 @@ class Vectors(NamedTuple):
 
     def elements(self, vector: int) -> list[int]:
         """Return the elements of a vector."""
+        if not vector:  # most are: not each run has all functions
+            return [0] * self.size
         found, half = [], 1 << self.bits - 1
         for _ in range(self.size):
             element = ((vector + half) & (2 * half - 1)) - half

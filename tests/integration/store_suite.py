@@ -53,6 +53,7 @@ SENT = {**RUN, "place": "TEXT"}
 INDEXED = {
     ("session",), ("label", "started_ns", "id"), ("started_ns", "id"), ("profile",), ("job", "started_ns"),
     ("series", "started_ns", "id", "calls", "wall_ns", "samples"), ("job", "series", "started_ns", "id"),
+    ("started_ns", "job"),
 }  # fmt: skip
 
 Made = Callable[..., AnyRun]
@@ -460,6 +461,9 @@ class StoreSuite:
         assert store.jobs("a_") == ("a_2", "a_1")
         assert store.jobs("_") == store.jobs("%") == ()
         assert store.jobs("a", limit=1) == ("a_2",)
+        assert store.jobs(limit=2) == ("a_2", "b%")
+        assert store.jobs(limit=9) == store.jobs()
+        assert store.jobs("sur") == (searchable(ODD_LABEL),)
         assert ids(store.job("a_1")) == ["0000000000"]
         assert ids(store.job(ODD_LABEL)) == ["0000000004"]
         assert store.job("") == store.job("a") == ()
@@ -504,11 +508,11 @@ class StoreSuite:
         with open_store(url) as store:
             store.add([run_of("0123456789")])
         for statement in (
-            *(f"drop index ix_profkit_runs_{name}"
-              for name in ("job", "job_series", "series", "other", "label_other")),
+            *(f"drop index if exists ix_profkit_runs_{name}"
+              for name in ("job", "job_series", "job_prefix", "of_jobs", "series", "other", "label_other")),
             *(f"alter table profkit_runs drop column {name}"
               for name in ("job", "series", "calls", "wall_ns", "samples")),
-            "delete from profkit_migrations where name in ('005 jobs', '007 windows')",
+            "delete from profkit_migrations where name in ('005 jobs', '007 windows', '008 jobs by name')",
         ):  # fmt: skip
             self.execute(url, statement)
         with open_store(url) as store:

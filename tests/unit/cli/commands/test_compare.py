@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from profkit.cli import sides
+from profkit.comparing.selection import MOST_RUNS
 from profkit.config import Config, read_config
 from profkit.model.histogram import histogram_of
 from profkit.model.measurement import AnyRun, Design
@@ -314,6 +316,22 @@ def test_a_label_means_all_runs_like_its_newest_one(profkit: Profkit, config: Co
     assert [len(said[side]["runs"]) for side in "ab"] == [4, 3]  # type: ignore[index]
     assert said["grade"] == "confirmed"
     assert "A: 1 run left out (1 of another commit)" in profkit("compare", "before", "after").out
+
+
+@pytest.mark.parametrize("searched", [10, 35, 50, 500])
+def test_of_a_label_with_many_runs_the_newest_are_compared(
+    profkit: Profkit, config: Config, monkeypatch: pytest.MonkeyPatch, searched: int
+) -> None:
+    monkeypatch.setattr(sides, "_MOST_SEARCHED", searched)
+    elsewhere = replace(PROCESS, git_commit="0" * 40)
+    befores = [labelled(f"a{number:02}", "before", number) for number in range(50)]
+    others = [labelled(f"c{number}", "before", number + 0.5, process=elsewhere) for number in range(3)]
+    keep(config, *befores, *others, labelled("b00", "after"), labelled("b01", "after", 1))
+    said = profkit("compare", "before", "after", "--json").json()
+    taken = [one["id"] for one in said["a"]["runs"]]  # type: ignore[index]
+    assert taken == [f"a{number:02}" for number in reversed(range(MOST_RUNS))]
+    found = profkit("compare", "before", "after").out
+    assert "A: 23 runs left out (3 of another commit, 20 older than enough others)" in found
 
 
 def test_a_gate_compares_what_both_sides_have(
