@@ -6,7 +6,8 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import compress, count, takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
@@ -93,11 +94,12 @@ class Marks:
 def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode) -> Marks:
     """Classify all frames; `regions` are all regions of the session."""
 
-    files = {frame.file for frame in frames}
+    file_of = list(map(itemgetter(1), frames))
+    files = set(file_of)
 
     def of_files(test: Callable[[str], bool]) -> frozenset[int]:
         passing = set(filter(test, files))
-        return frozenset([index for index, (_, file, _) in enumerate(frames) if file in passing])
+        return frozenset(compress(count(), map(passing.__contains__, file_of)))
 
     known = tuple(regions)
     recording, held = of_files(own.records), of_files(own.holds)
@@ -226,10 +228,10 @@ def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profil
     return replace(profile, frames=(*profile.frames, *frames), totals=()), indexes
 
 
-class _Fate(enum.Enum):
-    KEPT = enum.auto()
-    TORN = enum.auto()
-    OVERHEAD = enum.auto()
+class _Fate(enum.IntEnum):
+    KEPT = 0
+    TORN = 1
+    OVERHEAD = 2
 
 
 class _Piece(NamedTuple):
@@ -242,18 +244,24 @@ class _Part:
     def __init__(self, source: Profile) -> None:
         self._source, self._builder = source, ProfileBuilder()
         self._reindexer = Reindexer(source, self._builder)
-        self._weights = dict.fromkeys(_Fate, 0)
+        self._numbers: dict[int, int] = {}
+        """By stack of the source: the stack that is kept of it."""
+        self._weights = [0] * len(_Fate)
 
     def add(self, piece: _Piece, sample: Sample, start: int | None) -> None:
         stack, thread, weight = sample
         self._weights[piece.fate] += weight
         if piece.fate is _Fate.KEPT:
-            self._reindexer.add(piece.stack, thread, weight, start, state=self._source.state_of(stack))
+            number = self._numbers.get(stack)
+            if number is None:
+                state = self._source.state_of(stack)
+                number = self._numbers[stack] = self._reindexer.stack(piece.stack, state)
+            self._builder.add_numbered(number, self._reindexer.thread(thread), weight, start)
 
     @property
     def seen(self) -> int:
         """Weight of its samples so far, including torn ones and profkit's own work."""
-        return sum(self._weights.values())
+        return sum(self._weights)
 
     def finish(self, total: int) -> RegionCut:
         return RegionCut(
