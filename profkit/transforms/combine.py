@@ -94,10 +94,9 @@ def aligned(
     `with_identities`.
     """
     first_paths: dict[str, str] = {}
+    path_in = {home: _path_in(home, homes[0], first_paths) for home in dict.fromkeys(homes)}
     return tuple(
-        with_identities(
-            fold_addresses(profile, stated=True), _path_in(home, homes[0], first_paths), inline=inline
-        )
+        with_identities(fold_addresses(profile, stated=True), path_in[home], inline=inline)
         for profile, home in zip(profiles, homes, strict=True)
     )
 

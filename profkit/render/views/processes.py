@@ -73,8 +73,7 @@ def process_blocks(
 def _differing(
     merged: Merged, cwd: str, options: ReportOptions, total: int, is_library: IsLibrary
 ) -> Iterator[Block]:
-    rows = differing_rows(merged)
-    shown = rows[: options.rows(15, 10)]
+    shown = differing_rows(merged, options.rows(15, 10))
     if not shown:
         if len(merged.processes) > 1:
             yield Remark("No function's share differs between the processes by more than noise and 5 points.")
@@ -94,7 +93,7 @@ def _differing(
             Column("where", places, Role.PLACE),
         ]
     )
-    yield from more_than(len(shown), len(rows), "function")
+    yield from more_than(len(shown), len(merged.functions), "function")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +177,17 @@ def are_states_known(rows: Sequence[ProcessRow]) -> bool:
     return all(row.working_share is not None for row in rows)
 
 
-def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:
-    """Return the functions whose shares differ between processes, the heaviest first."""
+def differing_rows(merged: Merged, most: int | None = None) -> tuple[DifferingRow, ...]:
+    """Return the functions whose shares differ between processes, or `most` of them, the heaviest first."""
+    processes = [part.process for part in merged.processes]
+    named = place_names(processes)
+    names = named[1] if named is not None else _pids(processes)
     total = sum(part.weight for part in merged.processes)
     return tuple(
-        DifferingRow(row.name, row.file, row.line, row.weight / total if total else 0.0, _shares(row, merged))
-        for row in merged.functions
+        DifferingRow(
+            row.name, row.file, row.line, row.weight / total if total else 0.0, _shares(row, merged, names)
+        )
+        for row in merged.functions[:most]
     )
 
 
@@ -194,10 +198,7 @@ def odd_words(row: DifferingRow, most: int) -> str:
     return ", ".join([*said, *([f"{count(more)} more"] if more else [])])
 
 
-def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
-    processes = [part.process for part in merged.processes]
-    named = place_names(processes)
-    names = named[1] if named is not None else _pids(processes)
+def _shares(row: FunctionPart, merged: Merged, names: Sequence[str]) -> tuple[ProcessShare, ...]:
     return tuple(
         ProcessShare(
             pid=part.process.pid,

@@ -33,7 +33,10 @@ def test_any_document(document: object, ascii_only: bool, indent: int | None) ->
     assert read_json_with_stacks(data, unlimited()) == read_json(data) == document
 
 
-@pytest.mark.parametrize("text", ["[1,,2]", "[01]", "[[1,2],[3 4]]", '{"a":[1,2', "[1,]", '"[1', "[1\f]", "[[1],[2]", "[[1]\f,[2]]"])
+@pytest.mark.parametrize(
+    "text",
+    ["[1,,2]", "[01]", "[[1,2],[3 4]]", '{"a":[1,2', "[1,]", '"[1', "[1\f]", "[[1],[2]", "[[1]\f,[2]]"],
+)
 @pytest.mark.parametrize("member", ["%s", '{"samples":%s}'])
 def test_errors_name_their_place(text: str, member: str) -> None:
     text = member % text
