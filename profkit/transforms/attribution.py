@@ -93,7 +93,6 @@ class Marks:
 
 def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode) -> Marks:
     """Classify all frames; `regions` are all regions of the session."""
-
     file_of = list(map(itemgetter(1), frames))
     files = set(file_of)
 
@@ -196,8 +195,9 @@ def cut_regions(
     )
     parts = {region.id: _Part(source) for region in known}
     orphans: list[tuple[Sample, int | None]] = []
+    known_pieces = {pair: sorter.pieces(*pair) for pair in set(map(itemgetter(0, 1), profile.samples))}
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
-        pieces = sorter.pieces(sample.stack, sample.thread)
+        pieces = known_pieces[sample[:2]]
         for piece in pieces:
             parts[piece.region].add(piece, sample, start)
         if not pieces and sorter.is_of_child(sample.stack):
@@ -273,7 +273,7 @@ class _Part:
 
 
 class _Sorter:
-    """Attribution of stacks to regions, computed once per stack and thread."""
+    """Attribution of stacks to regions."""
 
     def __init__(
         self,
@@ -288,7 +288,6 @@ class _Sorter:
         self._stand_ins, self._may_tear = stand_ins, may_tear
         self._children = child_frames(profile.frames)
         self._within: dict[int, tuple[_Piece, ...]] = {}
-        self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
         self._tests: dict[str, frozenset[int]] = {}
         """Frames of the functions of tests, by region."""
 
@@ -298,14 +297,10 @@ class _Sorter:
 
     def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
         """Return the pieces of a stack for all regions that get one; stack and thread are indexes."""
-        pieces = self._known.get((stack, thread))
-        if pieces is None:
-            within = self._within.get(stack)
-            if within is None:
-                within = self._within[stack] = self._pieces_within(self._profile.stacks[stack])
-            pieces = (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
-            self._known[stack, thread] = pieces
-        return pieces
+        within = self._within.get(stack)
+        if within is None:
+            within = self._within[stack] = self._pieces_within(self._profile.stacks[stack])
+        return (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
 
     def is_of_child(self, stack: int) -> bool:
         return not self._children.isdisjoint(self._profile.stacks[stack][:1])

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,17 +132,19 @@ def _spend(builder: BoundedBuilder, stack: list[int], thread: int, weight: int) 
 def listed_frames(document: object) -> list[Frame]:
     """Return the frames that all profiles of the file share; columns within a line are ignored."""
     listed = member(member(document, "the file", "shared", dict), "shared", "frames", list)
-    return [_plain_frame(entry) or _frame(entry, f"shared.frames[{n}]") for n, entry in enumerate(listed)]
+    return _plain_frames(listed) or [_frame(entry, f"shared.frames[{n}]") for n, entry in enumerate(listed)]
 
 
-def _plain_frame(entry: object) -> Frame | None:
-    """Return a frame as samplers write it, which takes a third of the time; None for any other."""
-    if not isinstance(entry, dict):
-        return None
-    name, file, line = entry.get("name"), entry.get("file"), entry.get("line")
-    if type(name) is str and type(file) is str and type(line) is int and 0 <= line < _INT64_MAX:
-        return Frame(name, file, line)
-    return None
+def _plain_frames(listed: list[object]) -> list[Frame]:
+    """Return frames as samplers write them, in a fraction of the time; none if any has another form."""
+    try:
+        names, files, lines = (list(map(itemgetter(key), listed)) for key in ("name", "file", "line"))
+    except (KeyError, TypeError):
+        return []
+    are_plain = {*map(type, names), *map(type, files)} == {str} and set(map(type, lines)) == {int}
+    if not are_plain or min(lines) < 0 or max(lines) >= _INT64_MAX:
+        return []
+    return list(map(tuple.__new__, repeat(Frame), zip(names, files, lines, strict=True)))
 
 
 def add_samples(
