@@ -187,13 +187,6 @@ class Charging:
         ]
         return sorted(charges, key=lambda charge: (-charge.weight, charge.place, charge.doing.value))
 
-    def frames_of(self, place: Place) -> Iterator[int]:
-        """Return the numbers of the frames of a place; a library has none of the program's places."""
-        wanted = self.places.get(place)
-        if wanted is None:
-            return (n for n, frame in enumerate(self.frames) if _place(frame) == place)
-        return compress(count(), map(wanted.__eq__, self.place_of))
-
     def places_on(self, stack: int) -> Sequence[int]:
         """Return the numbers of the places on a stack, each once."""
         found = self._places_on.get(stack)
@@ -323,7 +316,9 @@ class _Samples:
     def total_of_line(self, place: Place, line: int) -> int:
         """Return the weight of the samples with a line of a place of the program on their stack."""
         rules, wanted = self._rules, self._rules.places[place]
-        frames = frozenset(n for n in rules.frames_of(place) if rules.frames[n].line == line)
+        frames = frozenset(
+            n for n, number in enumerate(rules.place_of) if number == wanted and rules.frames[n].line == line
+        )
         return sum(
             weight
             for stack, weight in self._weights.items()
@@ -343,7 +338,8 @@ class _Samples:
             return None
         depths, with_top = Counter[int](), Counter[int]()
         lines: dict[int, Counter[int]] = {number: Counter() for number in found}
-        of_top = frozenset(rules.frames_of(top.place))
+        alike = compress(count(), map(rules.places.get(top.place, -1).__eq__, rules.place_of))
+        of_top = frozenset(n for n in alike if _place(rules.frames[n]) == top.place)
         for stack, weight in self._weights.items():
             frames = rules.stacks[stack]
             on_stack = {rules.place_of[frame]: rules.frames[frame].line for frame in frames}

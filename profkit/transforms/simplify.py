@@ -44,7 +44,7 @@ class Reindexer:
         for frame in stack:
             if frame not in self._frames:
                 self._frames[frame] = self._target.frame(self._source.frames[frame])
-        return self._target.stack(picked(stack, self._frames), state)
+        return self._target.stack(tuple(map(self._frames.__getitem__, stack)), state)
 
     def thread(self, thread: int) -> int:
         """Return the target's index of a thread of the source."""

@@ -137,12 +137,13 @@ def listed_frames(document: object) -> list[Frame]:
 
 def _plain_frames(listed: list[object]) -> list[Frame]:
     """Return frames as samplers write them, in a fraction of the time; none if any has another form."""
+    entries = [entry for entry in listed if isinstance(entry, dict)]
     try:
-        names, files, lines = (list(map(itemgetter(key), listed)) for key in ("name", "file", "line"))
-    except (KeyError, TypeError):
+        names, files, lines = (list(map(itemgetter(key), entries)) for key in ("name", "file", "line"))
+    except KeyError:
         return []
     are_plain = {*map(type, names), *map(type, files)} == {str} and set(map(type, lines)) == {int}
-    if not are_plain or min(lines) < 0 or max(lines) >= _INT64_MAX:
+    if not are_plain or len(entries) < len(listed) or min(lines) < 0 or max(lines) >= _INT64_MAX:
         return []
     return list(map(tuple.__new__, repeat(Frame), zip(names, files, lines, strict=True)))
 
