@@ -1,26 +1,22 @@
-"""Merge the runs of a label, and find functions whose share differs between processes."""
+"""Merge the runs of a label or job."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import NamedTuple
 
 from profkit.comparing.comparability import match_functions
+from profkit.comparing.process_shares import ProcessWeights, differing
 from profkit.comparing.ranks import InOrder, LinesOf, ProcessKey, Rank, process_of, ranks_of, without_lines
-from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
-from profkit.comparing.significance import LEVEL
+from profkit.comparing.shares import Function
 from profkit.model.histogram import merge_histograms
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile, Sample, ThreadState
 from profkit.model.region import Region
 from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
 from profkit.model.session import ResourcePoint, SessionState
-from profkit.stats.means import t_two_sided
-from profkit.stats.ranks import holm
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_addresses
@@ -305,95 +301,3 @@ def _weights(
                 lines.setdefault((name, file), Counter())[line] += weight
     samples = sum(run.info.samples for run in process.runs)
     return ProcessWeights(samples, process.weight, functions)
-
-
-MIN_DIFFERENCE = 0.05
-"""Smallest difference of shares that is reported: five points."""
-MIN_SAMPLES = 40
-"""Minimum number of samples of a process to be compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessWeights:
-    """The weight of functions in one process; each sample counts for one function."""
-
-    samples: int
-    weight: int
-    """Weight of all samples."""
-    functions: Mapping[Function, int]
-
-    def share(self, function: Function) -> float:
-        """Return the function's part of the process's weight."""
-        return self.functions.get(function, 0) / self.weight if self.weight else 0.0
-
-
-def differing(processes: Sequence[ProcessWeights]) -> dict[Function, tuple[bool, ...]]:
-    """Return the functions whose share differs significantly, with a flag for each process.
-
-    The probability of any false alarm in all tests is at most `LEVEL`.
-    """
-    whole = _Whole.of(processes)
-    tested: list[tuple[Function, int, float]] = []
-    for function in _large(processes):
-        for number, process in enumerate(processes):
-            if process.samples >= MIN_SAMPLES and whole.samples - process.samples >= MIN_SAMPLES:
-                tested.append((function, number, whole.p(process, function)))
-    adjusted = holm([p for _, _, p in tested], LEVEL)
-    differing_in: dict[Function, set[int]] = {}
-    for (function, number, _), test in zip(tested, adjusted, strict=True):
-        if test.p < LEVEL and abs(whole.difference(processes[number], function)) >= MIN_DIFFERENCE:
-            differing_in.setdefault(function, set()).add(number)
-    return {
-        function: tuple(number in numbers for number in range(len(processes)))
-        for function, numbers in differing_in.items()
-    }
-
-
-def _large(processes: Sequence[ProcessWeights]) -> list[Function]:
-    """Return functions whose share in some process reaches the least difference: others cannot."""
-    large = {
-        function: None
-        for process in processes
-        for function, weight in process.functions.items()
-        if weight >= MIN_DIFFERENCE * process.weight
-    }
-    return list(large)
-
-
-class _Whole(NamedTuple):
-    samples: int
-    squares: int
-    """Sum of the squares of the processes' sample counts."""
-    weight: int
-    functions: Mapping[Function, int]
-
-    @classmethod
-    def of(cls, processes: Sequence[ProcessWeights]) -> _Whole:
-        functions: dict[Function, int] = {}
-        for process in processes:
-            for function, weight in process.functions.items():
-                functions[function] = functions.get(function, 0) + weight
-        return cls(
-            samples=sum(process.samples for process in processes),
-            squares=sum(process.samples**2 for process in processes),
-            weight=sum(process.weight for process in processes),
-            functions=functions,
-        )
-
-    def difference(self, process: ProcessWeights, function: Function) -> float:
-        others = self.weight - process.weight
-        if not others or not process.weight:
-            return 0.0
-        return (
-            process.share(function) - (self.functions[function] - process.functions.get(function, 0)) / others
-        )
-
-    def p(self, process: ProcessWeights, function: Function) -> float:
-        """Return the probability of a difference this large under the null hypothesis."""
-        # Add two hits and two misses, as for the share of a run.
-        share = (self.functions[function] / self.weight * self.samples + 2) / (self.samples + 4)
-        others = self.samples - process.samples
-        chance = UNORDERED * (1 / process.samples + 1 / others)
-        spread = (1 + (self.squares - process.samples**2) / others**2) / RUN_IS_WORTH
-        deviation = math.sqrt(share * (1 - share) * (chance + spread))
-        return t_two_sided(self.difference(process, function) / deviation, math.inf)

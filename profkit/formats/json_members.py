@@ -39,52 +39,55 @@ def _count_records(data: bytes, budget: Budget) -> None:
     budget.count_records(data.count(b"[") + data.count(b"{"))
 
 
-_STRING_OR_NUMBERS = re.compile(rb'"(?:[^"\\]|\\.)*+"|\[[0-9,\s]++\]', re.DOTALL)
+_SAMPLES = re.compile(rb'"samples"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*\[([0-9,\[\] \t\r\n]*)\][ \t\r\n]*\]')
+_BETWEEN_LISTS = re.compile(rb"\][ \t\r\n]*,[ \t\r\n]*\[")
 
 
 def read_json_with_stacks(data: bytes, budget: Budget) -> object:
-    """Parse a document as `read_json` does; equal lists of whole numbers are one object.
+    """Parse a document as `read_json` does; equal lists of whole numbers in members `samples` are one object.
 
-    Python's parser makes an object of each number: it takes nine times the memory of such a text. The lists
-    must not be changed.
+    Few of a profile's stacks are distinct, and each is parsed once. Python's parser makes an object of each
+    number: it takes nine times the memory of such a text. The lists must not be changed.
     """
     if not json.detect_encoding(data).startswith("utf-8"):
         return read_json(data, budget)
     _count_records(data, budget)
     lists = _SharedLists()
     try:
-        shorter = _STRING_OR_NUMBERS.sub(lists.replaced, data)
-        document: object = json.loads(shorter, object_hook=lists.restored)
-    except (ValueError, RecursionError):
+        document: object = json.loads(_SAMPLES.sub(lists.replaced, data), object_hook=lists.restored)
+    except (ValueError, TypeError, RecursionError):  # of a list in a list, a TypeError
         return read_json(data)  # for the place of the error
     return document
 
 
 class _SharedLists:
-    """Lists of whole numbers, each distinct one parsed once."""
+    """Lists of lists of whole numbers; each distinct list is parsed once."""
 
     def __init__(self) -> None:
-        self._places: dict[bytes, int] = {}
-        self._lists: list[list[int]] = []
+        self._known: dict[bytes, list[int]] = {}
+        self._lists: list[list[list[int]]] = []
         self._numbers: dict[int, int] = {}
         # No file can have this member.
         self._member = os.urandom(16).hex()
 
     def replaced(self, match: re.Match[bytes]) -> bytes:
-        """Return the object that represents a list; strings are unchanged."""
-        text = match[0]
-        if text.startswith(b'"'):
-            return text
-        place = self._places.setdefault(text, len(self._lists))
-        if place == len(self._lists):
-            numbers = json.loads(text)
-            self._lists.append(list(map(self._numbers.setdefault, numbers, numbers)))
-        return f'{{"{self._member}":{place}}}'.encode()
+        """Return the member `samples` with an object that represents its list."""
+        if match.string[match.start() - 1 : match.start()] == b"\\":  # the end of a longer name
+            return match[0]
+        self._lists.append(list(map(self._parsed, _BETWEEN_LISTS.split(match[1]))))
+        return f'"samples":{{"{self._member}":{len(self._lists) - 1}}}'.encode()
 
     def restored(self, found: dict[str, object]) -> object:
         """Return the list that an object represents; other objects are unchanged."""
         place = found.get(self._member)
         return self._lists[place] if isinstance(place, int) else found
+
+    def _parsed(self, text: bytes) -> list[int]:
+        known = self._known.get(text)
+        if known is None:
+            numbers = json.loads(b"[%b]" % text)
+            known = self._known[text] = list(map(self._numbers.setdefault, numbers, numbers))
+        return known
 
 
 def member(holder: object, where: str, key: str, kind: type[_T]) -> _T:

@@ -189,32 +189,27 @@ class BoundedBuilder(ProfileBuilder):
         self.budget.shortened = True
         return shorten(stack, self.frame(LEFT_OUT))
 
-    def add_indexed(
-        self,
-        stack: tuple[int, ...],
-        thread: int,
-        weight: int = 1,
-        start: int | None = None,
-        *,
-        state: ThreadState = ThreadState.UNKNOWN,
-    ) -> None:
-        """See `ProfileBuilder.add_indexed`; a deep stack may be shortened."""
-        fitted = self.fitted(stack)
-        super().add_indexed(fitted, thread, weight, start, state=state)
-        self._count_sample(fitted)
+    def stack(self, stack: tuple[int, ...], state: ThreadState = ThreadState.UNKNOWN) -> int:
+        """See `ProfileBuilder.stack`; a deep one may be shortened."""
+        return self._fitted(self.fitted(stack), state)
+
+    def add_numbered(self, stack: int, thread: int, weight: int = 1, start: int | None = None) -> None:
+        """See `ProfileBuilder.add_numbered`; a sample is a record."""
+        super().add_numbered(stack, thread, weight, start)
+        self._count_record()
 
     def add_fitted(
         self, stack: tuple[int, ...], thread: int, weight: int = 1, start: int | None = None
     ) -> None:
         """Append one sample with a stack that `fitted` has returned."""
-        super().add_indexed(stack, thread, weight, start)
-        self._count_sample(stack)
+        self.add_numbered(self._fitted(stack), thread, weight, start)
 
-    def _count_sample(self, stack: tuple[int, ...]) -> None:
+    def _fitted(self, stack: tuple[int, ...], state: ThreadState = ThreadState.UNKNOWN) -> int:
+        number = super().stack(stack, state)
         if len(self._table) != self._counted_stacks:
             self._counted_stacks += 1
             self.budget.count_stack(len(stack))
-        self._count_record()
+        return number
 
     def _count_record(self) -> None:
         self._uncounted += 1

@@ -199,6 +199,14 @@ class ProfileBuilder:
         """Return the index of a thread; add the thread if it is new."""
         return self._threads.setdefault(thread, len(self._threads))
 
+    def stack(self, stack: tuple[int, ...], state: ThreadState = ThreadState.UNKNOWN) -> int:
+        """Return the index of a stack, whose frames are indexes from this builder; add it if it is new."""
+        number = self._stacks[state].setdefault(stack, len(self._table))
+        if number == len(self._table):
+            self._table.append(stack)
+            self._states.append(state)
+        return number
+
     def add_indexed(
         self,
         stack: tuple[int, ...],
@@ -209,15 +217,15 @@ class ProfileBuilder:
         state: ThreadState = ThreadState.UNKNOWN,
     ) -> None:
         """Append one sample whose frames and thread are indexes from this builder."""
-        number = self._stacks[state].setdefault(stack, len(self._table))
-        if number == len(self._table):
-            self._table.append(stack)
-            self._states.append(state)
+        self.add_numbered(self.stack(stack, state), thread, weight, start)
+
+    def add_numbered(self, stack: int, thread: int, weight: int = 1, start: int | None = None) -> None:
+        """Append one sample whose stack and thread are indexes from this builder."""
         last = self._samples[-1] if self._samples else None
-        if last is not None and last.stack == number and last.thread == thread and self._continues(start):
-            self._samples[-1] = Sample(number, thread, last.weight + weight)
+        if last is not None and last[0] == stack and last[1] == thread and self._continues(start):
+            self._samples[-1] = Sample(stack, thread, last[2] + weight)
         else:
-            self._samples.append(Sample(number, thread, weight))
+            self._samples.append(Sample(stack, thread, weight))
             self._starts.append(start)
 
     @property

@@ -256,11 +256,9 @@ def _read_profile(files: SegmentFiles, name: str) -> Profile:
     if data[:1] != b"{":  # zeros, as after a power failure: do not decode them
         raise DamagedFile(path, "it is not a JSON object")
     try:
-        return read_speedscope(data.decode("utf-8", "surrogatepass"))
+        return read_speedscope(data)
     except DamagedFile as damage:
         raise DamagedFile(path, damage.detail) from damage
-    except ValueError as error:
-        raise DamagedFile(path, str(error)) from error
 
 
 def _read_log(files: SegmentFiles, name: str) -> str:

@@ -183,18 +183,19 @@ class Adjusted(NamedTuple):
     """Level for the test's own p; an interval at this level excludes 0 exactly if the test is significant."""
 
 
-def holm(ps: Sequence[float], level: float) -> tuple[Adjusted, ...]:
+def holm(ps: Sequence[float], level: float, others: int = 0) -> tuple[Adjusted, ...]:
     """Adjust several tests so that at most one in 1/`level` families of them has any false alarm.
 
     The smallest p is compared with level/m, the next with level/(m-1), and so on up to the first that is
     larger. The rest are compared with the level of that one (S. Holm, "A simple sequentially rejective
     multiple test procedure", Scand. J. Stat. 6, 1979). It holds for any dependence between the tests.
+    `others` is the number of further tests, whose p are all larger than these and not asked for.
     """
     order = sorted(range(len(ps)), key=ps.__getitem__)
     found: dict[int, Adjusted] = {}
     worst, stopped_at = 0.0, 0
     for rank, number in enumerate(order):
-        left = len(ps) - rank
+        left = len(ps) + others - rank
         worst = max(worst, min(1.0, ps[number] * left))
         if not stopped_at and ps[number] > level / left:
             stopped_at = left

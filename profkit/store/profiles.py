@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, repeat
 from operator import itemgetter
 from pathlib import Path
+from sys import intern
 from typing import NamedTuple, TypeVar
 
 from profkit.errors import DamagedFile
@@ -142,9 +143,10 @@ def _profile(kept: Kept, in_order: bool) -> Profile:
 def _frames(
     head: _Head, file_of: Sequence[int], functions: Sequence[int], lines: Sequence[int]
 ) -> tuple[Frame, ...]:
-    texts = list(map(unescape_text, head.files))
+    # Profiles of a job have the same names, of which each is one object: that saves memory, and comparing.
+    texts = list(map(intern, map(unescape_text, head.files)))
     files = list(map(texts.__getitem__, file_of))
-    names = list(map(unescape_text, head.names))
+    names = list(map(intern, map(unescape_text, head.names)))
     # Equal lines are one object, which saves memory.
     known = {line: line for line in set(lines)}
     rows = zip(

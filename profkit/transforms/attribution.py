@@ -6,7 +6,8 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import compress, count, takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
@@ -92,12 +93,12 @@ class Marks:
 
 def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode) -> Marks:
     """Classify all frames; `regions` are all regions of the session."""
-
-    files = {frame.file for frame in frames}
+    file_of = list(map(itemgetter(1), frames))
+    files = set(file_of)
 
     def of_files(test: Callable[[str], bool]) -> frozenset[int]:
         passing = set(filter(test, files))
-        return frozenset([index for index, (_, file, _) in enumerate(frames) if file in passing])
+        return frozenset(compress(count(), map(passing.__contains__, file_of)))
 
     known = tuple(regions)
     recording, held = of_files(own.records), of_files(own.holds)
@@ -194,8 +195,9 @@ def cut_regions(
     )
     parts = {region.id: _Part(source) for region in known}
     orphans: list[tuple[Sample, int | None]] = []
+    known_pieces = {pair: sorter.pieces(*pair) for pair in set(map(itemgetter(0, 1), profile.samples))}
     for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
-        pieces = sorter.pieces(sample.stack, sample.thread)
+        pieces = known_pieces[sample[:2]]
         for piece in pieces:
             parts[piece.region].add(piece, sample, start)
         if not pieces and sorter.is_of_child(sample.stack):
@@ -226,10 +228,10 @@ def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profil
     return replace(profile, frames=(*profile.frames, *frames), totals=()), indexes
 
 
-class _Fate(enum.Enum):
-    KEPT = enum.auto()
-    TORN = enum.auto()
-    OVERHEAD = enum.auto()
+class _Fate(enum.IntEnum):
+    KEPT = 0
+    TORN = 1
+    OVERHEAD = 2
 
 
 class _Piece(NamedTuple):
@@ -242,18 +244,24 @@ class _Part:
     def __init__(self, source: Profile) -> None:
         self._source, self._builder = source, ProfileBuilder()
         self._reindexer = Reindexer(source, self._builder)
-        self._weights = dict.fromkeys(_Fate, 0)
+        self._numbers: dict[int, int] = {}
+        """By stack of the source: the stack that is kept of it."""
+        self._weights = [0] * len(_Fate)
 
     def add(self, piece: _Piece, sample: Sample, start: int | None) -> None:
         stack, thread, weight = sample
         self._weights[piece.fate] += weight
         if piece.fate is _Fate.KEPT:
-            self._reindexer.add(piece.stack, thread, weight, start, state=self._source.state_of(stack))
+            number = self._numbers.get(stack)
+            if number is None:
+                state = self._source.state_of(stack)
+                number = self._numbers[stack] = self._reindexer.stack(piece.stack, state)
+            self._builder.add_numbered(number, self._reindexer.thread(thread), weight, start)
 
     @property
     def seen(self) -> int:
         """Weight of its samples so far, including torn ones and profkit's own work."""
-        return sum(self._weights.values())
+        return sum(self._weights)
 
     def finish(self, total: int) -> RegionCut:
         return RegionCut(
@@ -265,7 +273,7 @@ class _Part:
 
 
 class _Sorter:
-    """Attribution of stacks to regions, computed once per stack and thread."""
+    """Attribution of stacks to regions."""
 
     def __init__(
         self,
@@ -280,7 +288,6 @@ class _Sorter:
         self._stand_ins, self._may_tear = stand_ins, may_tear
         self._children = child_frames(profile.frames)
         self._within: dict[int, tuple[_Piece, ...]] = {}
-        self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
         self._tests: dict[str, frozenset[int]] = {}
         """Frames of the functions of tests, by region."""
 
@@ -290,14 +297,10 @@ class _Sorter:
 
     def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
         """Return the pieces of a stack for all regions that get one; stack and thread are indexes."""
-        pieces = self._known.get((stack, thread))
-        if pieces is None:
-            within = self._within.get(stack)
-            if within is None:
-                within = self._within[stack] = self._pieces_within(self._profile.stacks[stack])
-            pieces = (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
-            self._known[stack, thread] = pieces
-        return pieces
+        within = self._within.get(stack)
+        if within is None:
+            within = self._within[stack] = self._pieces_within(self._profile.stacks[stack])
+        return (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
 
     def is_of_child(self, stack: int) -> bool:
         return not self._children.isdisjoint(self._profile.stacks[stack][:1])

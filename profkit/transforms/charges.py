@@ -338,7 +338,8 @@ class _Samples:
             return None
         depths, with_top = Counter[int](), Counter[int]()
         lines: dict[int, Counter[int]] = {number: Counter() for number in found}
-        of_top = frozenset(n for n, frame in enumerate(rules.frames) if _place(frame) == top.place)
+        alike = compress(count(), map(rules.places.get(top.place, -1).__eq__, rules.place_of))
+        of_top = frozenset(n for n in alike if _place(rules.frames[n]) == top.place)
         for stack, weight in self._weights.items():
             frames = rules.stacks[stack]
             on_stack = {rules.place_of[frame]: rules.frames[frame].line for frame in frames}

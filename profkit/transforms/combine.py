@@ -33,10 +33,14 @@ def merge_profiles(profiles: Iterable[Profile], *, same_clock: bool = False) -> 
     for profile in counted:
         frames = [builder.frame(frame) for frame in profile.frames]
         threads = [builder.thread(thread) for thread in profile.threads]
-        stacks = [picked(stack, frames) for stack in profile.stacks]
+        stacks: dict[int, int] = {}
         starts = profile.known_starts() if same_clock else repeat(None)
         for (stack, thread, weight), start in zip(profile.samples, starts, strict=False):
-            builder.add_indexed(stacks[stack], threads[thread], weight, start, state=profile.state_of(stack))
+            number = stacks.get(stack)
+            if number is None:
+                mapped = picked(profile.stacks[stack], frames)
+                number = stacks[stack] = builder.stack(mapped, profile.state_of(stack))
+            builder.add_numbered(number, threads[thread], weight, start)
     return builder.build(
         unit=unit,
         period_ns=_mean_period_ns(counted),
@@ -90,10 +94,9 @@ def aligned(
     `with_identities`.
     """
     first_paths: dict[str, str] = {}
+    path_in = {home: _path_in(home, homes[0], first_paths) for home in dict.fromkeys(homes)}
     return tuple(
-        with_identities(
-            fold_addresses(profile, stated=True), _path_in(home, homes[0], first_paths), inline=inline
-        )
+        with_identities(fold_addresses(profile, stated=True), path_in[home], inline=inline)
         for profile, home in zip(profiles, homes, strict=True)
     )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile
@@ -68,11 +70,13 @@ def _shared_object(file: str) -> str:
     return f"{folder}{slash}{standard_object(file)}"
 
 
+@cache
 def is_machine_code(file: str) -> bool:
     """Return whether a frame of this file is machine code, including that of the interpreter."""
     return is_native_file(file) or _INTERPRETER.search(file) is not None
 
 
+@cache
 def machine_name(name: str) -> str:
     """Return the name of a machine function without what depends on its build.
 
@@ -107,7 +111,8 @@ def with_identities(profile: Profile, path_in: Callable[[str], str], *, inline: 
     A part of a machine function is one call with the function that it belongs to. With `inline`, so are a
     comprehension and the function around it. Frames of `SHIM` are left out.
     """
-    files = {file: _File(path_in(file), is_machine_code(file)) for file in {f.file for f in profile.frames}}
+    names = set(map(itemgetter(1), profile.frames))
+    files = {file: _File(path_in(file), is_machine_code(file)) for file in names}
     roles = _Roles(
         parts=frozenset(_parts(profile.frames, files, inline)),
         shims=frozenset(_shims(profile.frames, files)),
@@ -127,9 +132,15 @@ class _File(NamedTuple):
 
 def _named(frames: Iterable[Frame], files: Mapping[str, _File], inline: bool) -> tuple[Frame, ...]:
     """Return the frames with other names and files; those without a difference are the same objects."""
+    changed = {file for file, (path, is_machine) in files.items() if inline or is_machine or path != file}
+    if not changed:
+        return tuple(frames)
     named = []
     for frame in frames:
         name, file, line = frame
+        if file not in changed:
+            named.append(frame)
+            continue
         path, is_machine = files[file]
         if is_machine:
             name = machine_name(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -226,19 +226,21 @@ def _roles(frames: Sequence[Frame], own_file: str, *, is_job: bool) -> list[_Rol
     files = {file for _, file in functions.keys}
     programs = {file for file in files if file == own_file or not _is_foreign(file)}
 
-    def role(function: Function) -> _Role:
-        name, file = function
-        if file in programs:
-            is_inner = name.endswith(_COMPREHENSIONS)
-            return _Role.COMPREHENSION if is_inner else _Role.PROGRAM
-        frame = Frame(name, file)
-        if wait_label((frame,), None) == OTHER_RANKS:
-            return _Role.COLLECTIVE
-        return _Role.BACKWARD if is_job and is_backward(frame) else _Role.NOTHING
-
-    return list(map(list(map(role, functions.keys)).__getitem__, functions.of))
+    roles = [_role(*key, is_program=key[1] in programs, is_job=is_job) for key in functions.keys]
+    return list(map(roles.__getitem__, functions.of))
 
 
+@cache
+def _role(name: str, file: str, *, is_program: bool, is_job: bool) -> _Role:
+    if is_program:
+        return _Role.COMPREHENSION if name.endswith(_COMPREHENSIONS) else _Role.PROGRAM
+    frame = Frame(name, file)
+    if wait_label((frame,), None) == OTHER_RANKS:
+        return _Role.COLLECTIVE
+    return _Role.BACKWARD if is_job and is_backward(frame) else _Role.NOTHING
+
+
+@cache
 def _is_foreign(file: str) -> bool:
     return file.startswith(_TORCH) or is_library_file(file) or OWN_CODE.holds(file) or is_child_file(file)
 

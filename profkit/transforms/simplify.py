@@ -37,7 +37,21 @@ class Reindexer:
         self._source, self._target = source, target
         self._frames: dict[int, int] = {}
         self._threads: dict[int, int] = {}
-        self._stacks: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._stacks: dict[tuple[tuple[int, ...], ThreadState], int] = {}
+
+    def stack(self, stack: tuple[int, ...], state: ThreadState = ThreadState.UNKNOWN) -> int:
+        """Return the target's index of a stack, which may be missing from the source's table."""
+        for frame in stack:
+            if frame not in self._frames:
+                self._frames[frame] = self._target.frame(self._source.frames[frame])
+        return self._target.stack(tuple(map(self._frames.__getitem__, stack)), state)
+
+    def thread(self, thread: int) -> int:
+        """Return the target's index of a thread of the source."""
+        number = self._threads.get(thread)
+        if number is None:
+            number = self._threads[thread] = self._target.thread(self._source.threads[thread])
+        return number
 
     def add(
         self,
@@ -49,15 +63,10 @@ class Reindexer:
         state: ThreadState = ThreadState.UNKNOWN,
     ) -> None:
         """Append one sample; `stack` may be missing from the source's table, but not its frames."""
-        mapped = self._stacks.get(stack)
-        if mapped is None:
-            for frame in stack:
-                if frame not in self._frames:
-                    self._frames[frame] = self._target.frame(self._source.frames[frame])
-            mapped = self._stacks[stack] = tuple(map(self._frames.__getitem__, stack))
-        if thread not in self._threads:
-            self._threads[thread] = self._target.thread(self._source.threads[thread])
-        self._target.add_indexed(mapped, self._threads[thread], weight, start, state=state)
+        number = self._stacks.get((stack, state))
+        if number is None:
+            number = self._stacks[stack, state] = self.stack(stack, state)
+        self._target.add_numbered(number, self.thread(thread), weight, start)
 
 
 def build_like(source: Profile, target: ProfileBuilder, totals: Mapping[Frame, int] | None = None) -> Profile:

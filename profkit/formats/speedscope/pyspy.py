@@ -7,23 +7,31 @@ from itertools import repeat
 from pathlib import Path
 
 from profkit.errors import DamagedFile
-from profkit.formats.json_members import member, read_json
-from profkit.formats.speedscope.reading import NANOSECONDS, add_samples, listed_frames, parse_thread_name
+from profkit.formats.json_members import member, read_json_with_stacks
+from profkit.formats.limits import unlimited
+from profkit.formats.speedscope.reading import (
+    NANOSECONDS,
+    ListedStacks,
+    add_samples,
+    listed_frames,
+    parse_thread_name,
+)
 from profkit.model.profile import Profile, ProfileBuilder, Thread
 
 _MAIN = "MainThread"
 
 
-def read_speedscope(source: Path | str, pid: int = 0) -> Profile:
-    """Parse a file (`Path`) or its text (`str`); a sample's weight counts sampling rounds.
+def read_speedscope(source: Path | bytes, pid: int = 0) -> Profile:
+    """Parse a file (`Path`) or its content (`bytes`); a sample's weight counts sampling rounds.
 
     `pid` is the process of threads whose names do not contain one, which is the case without
     `--subprocesses`. Raises DamagedFile, naming the first part that is missing or of a wrong type.
     """
     try:
-        return _pyspy_profile(read_json(source if isinstance(source, str) else source.read_bytes()), pid)
+        data = source if isinstance(source, bytes) else source.read_bytes()
+        return _pyspy_profile(read_json_with_stacks(data, unlimited()), pid)
     except (OSError, ValueError) as error:
-        path = source if isinstance(source, Path) else Path("speedscope text")
+        path = source if isinstance(source, Path) else Path("speedscope data")
         raise DamagedFile(path, str(error)) from error
 
 
@@ -31,13 +39,13 @@ def _pyspy_profile(document: object, pid: int) -> Profile:
     builder = ProfileBuilder()
     profiles = member(document, "the file", "profiles", list)
     # py-spy lists some frames twice, so its numbers differ from the builder's.
-    frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
+    stacks = ListedStacks({n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))})
     periods_ns: dict[float, str] = {}
     for place, recorded in enumerate(profiles):
         where = f"profiles[{place}]"
         thread = builder.thread(_named(parse_thread_name(member(recorded, where, "name", str), pid)))
         samples = member(recorded, where, "samples", list)
-        add_samples(builder, frames, thread, samples, repeat(1), where)
+        add_samples(builder, stacks, thread, samples, repeat(1), where)
         if period_ns := _pyspy_period_ns(recorded, where, len(samples)):
             periods_ns.setdefault(period_ns, where)
     if len(periods_ns) > 1:

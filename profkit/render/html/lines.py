@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
-from itertools import chain, compress, count, islice
+from itertools import accumulate, chain, compress, count, islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -58,8 +58,9 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
     `waiting` has the indexes of the stacks of waiting threads. A line that is out of range is line 0.
     """
     frames, first_of = profile.frames, _first_frames(profile.frames, keys)
+    threads = profile.weights_by_thread
     of_threads: Mapping[int, Sequence[LineWeights]] = {}
-    if are_few := len(frames) <= MAX_LINES:
+    if are_few := len(frames) <= MAX_LINES and len(threads) <= _TOGETHER:
         of_threads = _by_thread(profile, keys, first_of, waiting)
         total = [sum(row.total for row in of_threads.get(frame, ())) for frame in range(len(frames))]
     else:
@@ -72,9 +73,9 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
     by_function = _by_function(islice(heaviest, MAX_FUNCTIONS), total, keys, frames)
     kept = _heaviest(total, frames)
     if not are_few:
+        kept = _that_fit(kept, profile, first_of)
         of_threads = _by_thread(profile, keys, first_of, waiting, frozenset(kept))
-    is_single = len(profile.weights_by_thread) == 1
-    rows = _rows(kept, of_threads, total if profile.totals and is_single else ())
+    rows = _rows(kept, of_threads, total if profile.totals and len(threads) == 1 else ())
     lines = {key: _line_of(frames[frame].line) for key, frame in heaviest.items()}
     return Lines(tuple(sorted(rows)), by_function, lines)
 
@@ -108,7 +109,7 @@ def _has_equal_lines(lines: Sequence[int]) -> bool:
 
 
 def _lines_of(
-    first_of: Mapping[int, int], stack: Stack, among: frozenset[int] | None = None
+    first_of: Mapping[int, int], stack: Iterable[int], among: frozenset[int] | None = None
 ) -> Collection[int]:
     """Return the lines of a stack, each once, also if it is recursive; only those in `among`, if given."""
     lines = set(stack)
@@ -147,6 +148,19 @@ def _heaviest(total: Sequence[int], frames: Sequence[Frame]) -> list[int]:
     return nlargest(MAX_LINES, known, key=total.__getitem__)
 
 
+def _that_fit(lines: Sequence[int], profile: Profile, first_of: Mapping[int, int]) -> list[int]:
+    """Return the first of these lines, which have at most `MAX_ROWS` rows: one in each thread that has it."""
+    threads = profile.weights_by_thread
+    if len(lines) * len(threads) <= MAX_ROWS:
+        return list(lines)
+    counts: Counter[int] = Counter()
+    for of_thread in threads.values():
+        frames = set[int]().union(*map(profile.stacks.__getitem__, of_thread))
+        counts.update(_lines_of(first_of, frames))
+    rows = accumulate(map(counts.__getitem__, lines))
+    return list(compress(lines, map(MAX_ROWS.__ge__, rows)))
+
+
 _TOGETHER = 16
 """Number of threads whose weights are added up together; more make vectors too long."""
 
@@ -163,8 +177,7 @@ def _by_thread(
     present = sorted(profile.weights_by_thread)
     for start in range(0, len(present), _TOGETHER):
         threads = present[start : start + _TOGETHER]
-        vectors = Vectors.that_hold((sample.weight for sample in profile.samples), 2 * len(threads))
-        stacks = _vectors_of_stacks(profile, threads, vectors.units(), waiting)
+        vectors, stacks = _vectors_of_stacks(profile, threads, waiting)
         own = sum_parts(stacks, lambda stack: (first_of.get(stack[-1], stack[-1]),), len(keys))
         total = sum_parts(stacks, partial(_lines_of, first_of, among=among), len(keys))
         for frame in compress(count(), total):
@@ -180,16 +193,17 @@ def _by_thread(
 
 
 def _vectors_of_stacks(
-    profile: Profile, threads: Sequence[int], units: Sequence[int], waiting: Collection[int]
-) -> list[tuple[Stack, int]]:
+    profile: Profile, threads: Sequence[int], waiting: Collection[int]
+) -> tuple[Vectors, list[tuple[Stack, int]]]:
     """Return nonempty stacks with their weights by thread, followed by the waiting parts of these."""
-    working = dict(zip(threads, units, strict=False))
-    waited = {thread: unit + units[n + len(threads)] for n, (thread, unit) in enumerate(working.items())}
-    vectors: defaultdict[int, int] = defaultdict(int)
-    for number, thread, weight in profile.samples:
-        if thread in working:
-            vectors[number] += weight * (waited if number in waiting else working)[thread]
-    return [(stack, vector) for number, vector in vectors.items() if (stack := profile.stacks[number])]
+    weights = [profile.weights_by_thread[thread] for thread in threads]
+    vectors = Vectors.that_hold(chain.from_iterable(one.values() for one in weights), 2 * len(threads))
+    units = vectors.units()
+    sums: defaultdict[int, int] = defaultdict(int)
+    for of_thread, unit, unit_waiting in zip(weights, units, units[len(threads) :], strict=False):
+        for number, weight in of_thread.items():
+            sums[number] += weight * (unit + unit_waiting if number in waiting else unit)
+    return vectors, [(stack, vector) for number, vector in sums.items() if (stack := profile.stacks[number])]
 
 
 def _rows(

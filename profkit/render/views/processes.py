@@ -73,8 +73,7 @@ def process_blocks(
 def _differing(
     merged: Merged, cwd: str, options: ReportOptions, total: int, is_library: IsLibrary
 ) -> Iterator[Block]:
-    rows = differing_rows(merged)
-    shown = rows[: options.rows(15, 10)]
+    shown = differing_rows(merged, options.rows(15, 10), only_odd=True)
     if not shown:
         if len(merged.processes) > 1:
             yield Remark("No function's share differs between the processes by more than noise and 5 points.")
@@ -94,7 +93,7 @@ def _differing(
             Column("where", places, Role.PLACE),
         ]
     )
-    yield from more_than(len(shown), len(rows), "function")
+    yield from more_than(len(shown), len(merged.functions), "function")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +177,26 @@ def are_states_known(rows: Sequence[ProcessRow]) -> bool:
     return all(row.working_share is not None for row in rows)
 
 
-def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:
-    """Return the functions whose shares differ between processes, the heaviest first."""
+def differing_rows(
+    merged: Merged, most: int | None = None, *, only_odd: bool = False
+) -> tuple[DifferingRow, ...]:
+    """Return the functions whose shares differ between processes, or `most` of them, the heaviest first.
+
+    With `only_odd`, a row has only the processes that differ, not all.
+    """
+    processes = [part.process for part in merged.processes]
+    named = place_names(processes)
+    names = named[1] if named is not None else _pids(processes)
     total = sum(part.weight for part in merged.processes)
     return tuple(
-        DifferingRow(row.name, row.file, row.line, row.weight / total if total else 0.0, _shares(row, merged))
-        for row in merged.functions
+        DifferingRow(
+            row.name,
+            row.file,
+            row.line,
+            row.weight / total if total else 0.0,
+            _shares(row, merged, names, only_odd=only_odd),
+        )
+        for row in merged.functions[:most]
     )
 
 
@@ -194,10 +207,9 @@ def odd_words(row: DifferingRow, most: int) -> str:
     return ", ".join([*said, *([f"{count(more)} more"] if more else [])])
 
 
-def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
-    processes = [part.process for part in merged.processes]
-    named = place_names(processes)
-    names = named[1] if named is not None else _pids(processes)
+def _shares(
+    row: FunctionPart, merged: Merged, names: Sequence[str], *, only_odd: bool
+) -> tuple[ProcessShare, ...]:
     return tuple(
         ProcessShare(
             pid=part.process.pid,
@@ -208,6 +220,7 @@ def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
             differs=differs,
         )
         for part, name, weight, differs in zip(merged.processes, names, row.weights, row.differs, strict=True)
+        if differs or not only_odd
     )
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.comparing.merged_runs import MERGED_ID, ProcessWeights, differing, merge_runs
+from profkit.comparing.merged_runs import MERGED_ID, merge_runs
+from profkit.comparing.process_shares import ProcessWeights, differing
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.transforms.tables import function_rows

@@ -166,6 +166,11 @@ def test_a_p_that_equals_its_level_does_not_end_the_search(family: int) -> None:
     assert [one.level for one in others] == [0.125 / max(1, family - 1)] * (family - 1)
 
 
+@given(ps, st.integers(0, 4))
+def test_others_count_though_they_are_not_asked_for(values: list[float], others: int) -> None:
+    assert holm(values, 0.05, others) == holm([*values, *[1.0] * others], 0.05)[: len(values)]
+
+
 @given(ps)
 def test_the_order_stays(values: list[float]) -> None:
     adjusted = [found.p for _, found in sorted(zip(values, holm(values, 0.05), strict=True))]

@@ -43,7 +43,7 @@ def document(*profiles: Document, frames: int = 4) -> Document:
 
 
 def read(content: object, pid: int = 0) -> Profile:
-    return read_speedscope(json.dumps(content), pid)
+    return read_speedscope(json.dumps(content).encode(), pid)
 
 
 def test_the_first_thread_of_a_process_has_its_name() -> None:
@@ -178,7 +178,7 @@ def test_every_cut_of_a_file_is_reported(tmp_path: Path) -> None:
     text = json.dumps(document(recorded('Thread 1 "a"', [0])))
     for end in range(len(text)):
         with pytest.raises(DamagedFile):
-            read_speedscope(text[:end])
+            read_speedscope(text[:end].encode())
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:

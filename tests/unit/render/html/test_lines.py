@@ -66,6 +66,19 @@ def test_only_the_heaviest_lines_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
     assert [row.function for row in rows] == [0, 0, 0, 100], "a line is there with all its threads"
 
 
+@settings(max_examples=60)
+@given(profiles(), st.sets(st.integers(0, 5)), st.integers(0, 30))
+def test_of_many_threads_the_lines_are_the_same(profile: Profile, waiting: set[int], most_rows: int) -> None:
+    def rows() -> object:
+        return line_weights(sum_samples(profile), numbers_of(profile), waiting)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "MAX_ROWS", most_rows)
+        few_threads = rows()
+        patch.setattr(lines, "_TOGETHER", 1)
+        assert rows() == few_threads
+
+
 def test_a_page_has_a_bound_for_lines() -> None:
     columns = Columns()
     add_lines(columns, "r0.", line_weights(many_lines(400, 250), range(100_001)).rows)
