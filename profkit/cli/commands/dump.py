@@ -135,7 +135,7 @@ def _stacks(processes: tuple[JobProcess, ...], given: Mapping[str, object]) -> J
 def _read(one: JobProcess, given: Mapping[str, object]) -> ProcessStacks | Unread:
     from profkit.model.job_stacks import Unread
     from profkit.program.jobs import describe
-    from profkit.render.views.job_stacks import process_stacks
+    from profkit.render.views.stacks import process_stacks
 
     try:
         stacks = process_stacks(_newest(one.pid, given, bool))

@@ -16,7 +16,6 @@ from profkit.render.html.blocks import page_blocks, whole
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
-from profkit.render.views.awaits import await_blocks
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.jobs import thread_places
 from profkit.render.views.memory import value_title
@@ -27,6 +26,7 @@ from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import Summaries, summary
 from profkit.render.views.threads import wanted_threads
 from profkit.render.views.timelines import are_all_of_calls, of_threads, opening_thread
+from profkit.render.views.unsampled import await_blocks
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.tables import thread_rows
 from profkit.transforms.trees import Functions, sum_samples
