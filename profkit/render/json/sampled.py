@@ -53,6 +53,7 @@ def merged_object(merged: Merged) -> dict[str, object]:
                 "state": info.state.value,
                 "samples": info.samples,
                 "calls": info.calls,
+                "process": process_object(info.process),
             }
             for info in merged.infos
         ],
