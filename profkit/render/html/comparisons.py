@@ -19,7 +19,7 @@ from profkit.render.html.blocks import document_head, whole
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.views.memory import value_title
+from profkit.render.views.memory import VALUE_TITLES
 from profkit.render.views.memory_comparison import memory_comparison
 from profkit.render.views.sampled import library_test
 from profkit.render.views.sampled_comparison import functions_to_name
@@ -126,7 +126,7 @@ def memory_comparison_html(
 def _page_run(comparison: MemoryComparison, number: int, name: str, side: Side) -> PageRun:
     return PageRun(
         id=side.runs[0].id,
-        label=f"{name}: {side.name}, {value_title(comparison.value)}",
+        label=f"{name}: {side.name}, {VALUE_TITLES[comparison.value]}",
         profile=_side(comparison.both, number),
     )
 
