@@ -1,4 +1,4 @@
-"""Memory of commands: few garbage collections, none of large profiles, and freed blocks are returned."""
+"""Garbage collection during commands: rare, off for large profiles; large freed blocks go to the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that commands work on: stored ones, after ingesting, and those still being recorded."""
+"""Runs that commands work on: stored ones, after ingesting, those being recorded, and compilations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import click
 from profkit.cli.output import say
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import Config
-from profkit.errors import DamagedFile, ProfkitError, RunNotFound, StoreEmpty, UsageError
+from profkit.errors import DamagedFile, ProfkitError, RunNotFound, SpoolUnavailable, StoreEmpty, UsageError
 
 if TYPE_CHECKING:
     from profkit.ingest.keep import IngestReport
-    from profkit.model.measurement import AnyInfo, AnyRun
+    from profkit.model.compilations import Compilations
+    from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
     from profkit.model.run import Run, RunInfo
     from profkit.store.files import OwnedFolder
     from profkit.store.runs import Store
@@ -287,3 +288,70 @@ def _from_store(context: click.Context, get: Callable[[Store], Collection[str]])
             return get(store)
     except ProfkitError:
         return ()
+
+
+class MeasuredSpool:
+    """Spool for runs as they arrive; a run that cannot be kept is an error after all are shown."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._lost = folder, 0
+        self._error: OSError | None = None
+
+    def keep(self, run: MeasuredRun) -> None:
+        """Keep a run; warn at the first failure, since the other runs may take long."""
+        from profkit.store.measured import keep_measured
+
+        try:
+            keep_measured(self._folder, run)
+        except OSError as error:
+            if self._error is None:
+                say(
+                    "warning",
+                    f"{run.info.label!r} cannot be kept in {self._folder}: {error.strerror or error}",
+                )
+            self._error, self._lost = error, self._lost + 1
+
+    def check(self, runs: int) -> None:
+        """Raise `SpoolUnavailable` if runs were not kept."""
+        if self._error is not None:
+            reason = self._error.strerror or str(self._error)
+            raise SpoolUnavailable(self._folder, f"{self._lost} of {runs} runs were not kept: {reason}")
+
+
+_HOW_TO_COMPILE = "profile them with `profkit run --torch-compile`, or torch_compile.enable()"
+
+
+def find_compilations(workspace: Workspace, wanted: str | None) -> Compilations:
+    """Return the compilations of a run's process; None selects the process that compiled last.
+
+    Damaged runs are reported and left out, unless all are. Raises RunNotFound, and UsageError if nothing was
+    compiled.
+    """
+    from profkit.transforms.compilations import sum_up
+
+    known = [info for info in workspace.runs(None, None) if _is_compilation(info)]
+    found = known[0] if known and wanted is None else workspace.find(wanted)
+    of_process = [info for info in known if _process_of(info) == _process_of(found)]
+    if not of_process:
+        raise UsageError(
+            f"no compilation was profiled in the process of run {found.id} ({found.label})", _HOW_TO_COMPILE
+        )
+    return sum_up(tuple(workspace.load_sampled(of_process)))
+
+
+def compilations_of_launch(workspace: Workspace, launch: str) -> Compilations | None:
+    """Return the compilations of the first process of a launch that has some; None if there are none."""
+    known = [info for info in workspace.runs(None, None) if _is_compilation(info)]
+    first = next((info for info in reversed(known) if info.process.launch == launch), None)
+    return None if first is None else find_compilations(workspace, first.id)
+
+
+def _is_compilation(info: AnyInfo) -> bool:
+    from profkit.model.region import RegionKind
+    from profkit.model.run import RunInfo
+
+    return isinstance(info, RunInfo) and info.region.kind is RegionKind.COMPILATION
+
+
+def _process_of(info: AnyInfo) -> tuple[str, int, int]:
+    return info.process.host, info.process.pid, info.process.start_ticks

@@ -1,4 +1,4 @@
-"""Ranks of a job that wait for one another: the time of each, and those that made the others wait."""
+"""Times of a job's ranks, such as torch.distributed's, and the late ones that made the others wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions during profkit's work: raise those that belong to the program, log profkit's own."""
+"""Exceptions in profkit's own work: logged once, so the program goes on; the program's own are raised."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from profkit.model.run import Run
 from profkit.model.session import ProcessInfo
 from profkit.render.escape import short, visible
 from profkit.render.formatting import count, percent
+from profkit.render.html.comparisons import sampled_comparison_html
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
-from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.html.samples import thinned
 from profkit.render.registry import MEASURED_COMPARISON
 from profkit.transforms.simplify import prune

@@ -112,7 +112,7 @@ GATE: Kind[GateReport] = Kind("gate", "views.gate:gate")
 CHECKUP: Kind[Checkup] = Kind("checkup", "views.checkup:checkup")
 STACKS: Kind[Run] = Kind("stacks", "views.stacks:stacks")
 """The stacks of a process at one moment, as a run of few samples."""
-JOB_STACKS: Kind[JobStacks] = Kind("job stacks", "views.job_stacks:job_stacks")
+JOB_STACKS: Kind[JobStacks] = Kind("job stacks", "views.stacks:job_stacks")
 """The stacks of several processes at one moment."""
 PROFILED_TESTS: Kind[ProfiledTests] = Kind("profiled tests", "views.profiled_tests:profiled_tests")
 """The slowest and the measured tests of a test run, and their comparison."""
@@ -131,10 +131,10 @@ RENDERERS: Mapping[tuple[str, str], str] = {
     ("measured", "json"): "json.measured:measured_json",
     ("measured", "html"): "html.measured:measured_html",
     ("sampled comparison", "json"): "json.comparisons:sampled_comparison_json",
-    ("sampled comparison", "html"): "html.sampled_comparison:sampled_comparison_html",
-    ("measured comparison", "json"): "json.measured_comparison:measured_comparison_json",
+    ("sampled comparison", "html"): "html.comparisons:sampled_comparison_html",
+    ("measured comparison", "json"): "json.comparisons:measured_comparison_json",
     ("memory comparison", "json"): "json.comparisons:memory_comparison_json",
-    ("memory comparison", "html"): "html.memory_comparison:memory_comparison_html",
+    ("memory comparison", "html"): "html.comparisons:memory_comparison_html",
     ("history", "json"): "json.small_reports:history_json",
     ("gate", "json"): "json.comparisons:gate_json",
     ("checkup", "json"): "json.small_reports:checkup_json",

@@ -1,4 +1,4 @@
-"""Rank statistics: medians and their intervals, ratios, the Mann-Whitney test, Holm's correction."""
+"""Statistics by order of values: medians and intervals, ratios, Mann-Whitney test, Holm's correction."""
 
 from __future__ import annotations
 

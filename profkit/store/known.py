@@ -1,4 +1,4 @@
-"""Which of the runs that are added to a store are new, stored in part, or have the id of another run."""
+"""Duplicates among runs that are added to a store: new ones, fuller ones, and ids that are taken."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from profkit.model.measurement import MeasuredRun
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
+from profkit.render.html.comparisons import sampled_comparison_html
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
-from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.registry import CHECKUP, STACKS
 from profkit.transforms.operators import sum_up_traces
 from tests.integration import page_heads

@@ -23,7 +23,7 @@ from profkit.cli.commands.top import showing_of
 from profkit.cli.top.app import Actions, TopApp
 from profkit.cli.top.flame import FlameView
 from profkit.cli.top.functions import FunctionTable
-from profkit.cli.top.help import KEYS
+from profkit.cli.top.status import KEYS
 from profkit.live.samples import Batch, LiveSamples
 from profkit.live.source import LiveSource, State
 from profkit.model.run import Run

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,8 +16,8 @@ import click
 from profkit.cli.options import profiler_options, rare_option, sampling_options
 from profkit.cli.output import say
 from profkit.cli.report_output import Showing, showing_options
-from profkit.clock import SYSTEM_CLOCK
-from profkit.errors import ProfkitError, SamplerFailed, UsageError
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import DamagedFile, ProfkitError, SamplerFailed, UsageError
 from profkit.render.options import DEFAULTS
 from profkit.render.registry import JOB_STACKS, STACKS
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from profkit.model.job_stacks import JobStacks, ProcessStacks, Unread
     from profkit.model.run import Run
     from profkit.program.jobs import JobProcess
+
 
 _DURATIONS_S = (0.2, 1.0, 5.0)
 """Durations of sampling; a longer one follows if there was no stack, as on a busy machine."""
@@ -75,8 +78,6 @@ def dump_command(pid: tuple[str, ...], job: str | None, share: Path | None, **gi
 
     stacks = _stacks(find_processes(pids) if job is None else find_job(job or None), given)
     if share is not None:
-        from profkit.cli.shared_stacks import share_stacks
-
         stacks = share_stacks(stacks, share)
     _show(stacks, showing)
 
@@ -135,7 +136,7 @@ def _stacks(processes: tuple[JobProcess, ...], given: Mapping[str, object]) -> J
 def _read(one: JobProcess, given: Mapping[str, object]) -> ProcessStacks | Unread:
     from profkit.model.job_stacks import Unread
     from profkit.program.jobs import describe
-    from profkit.render.views.job_stacks import process_stacks
+    from profkit.render.views.stacks import process_stacks
 
     try:
         stacks = process_stacks(_newest(one.pid, given, bool))
@@ -172,3 +173,69 @@ def _newest(pid: int, given: Mapping[str, object], prepare: Callable[[], object]
             return Run(info, batches[-1].profile)
     detail = f"it read no stack of process {pid} within {_DURATIONS_S[-1]:g} s"
     raise SamplerFailed(source.plan.sampler, "sampling", detail, "try again")
+
+
+_SCHEMA = "profkit.shared-stacks/1"
+_SUFFIX = ".stacks.json"
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
+_LARGEST_BYTES = 64 * 2**20
+_OLDEST_S = 600
+"""Age from which stacks of another machine are not shown with new ones."""
+
+
+def share_stacks(stacks: JobStacks, folder: Path, clock: Clock = SYSTEM_CLOCK) -> JobStacks:
+    """Write the stacks to a folder; return them with those of the same job that other machines wrote.
+
+    Raises UsageError if the folder cannot be used.
+    """
+    from profkit.store.files import make_folder
+    from profkit.store.records import write_document
+
+    own = _file_name(stacks.job)
+    try:
+        make_folder(folder)
+        write_document(folder / own, _SCHEMA, _without_seals(stacks))
+        others = list(_others(folder, own, stacks.job, clock.unix_ns()))
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}", "name a folder of your own with --share") from error
+    everything = [stacks, *others]
+    processes = [one for found in everything for one in found.processes]
+    unread = [one for found in everything for one in found.unread]
+    return replace(
+        stacks,
+        processes=tuple(sorted(processes, key=lambda one: (one.process.member.rank or 0, one.process.host))),
+        unread=tuple(sorted(unread, key=lambda one: one.process.member.rank or 0)),
+    )
+
+
+def _file_name(job: str) -> str:
+    parts = (_UNSAFE.sub("-", text)[:60] for text in (job, os.uname().nodename))
+    return f"{'@'.join(parts)}{_SUFFIX}"
+
+
+def _without_seals(stacks: JobStacks) -> JobStacks:
+    """Leave out seals, which belong in this user's own store only."""
+    return replace(
+        stacks,
+        processes=tuple(replace(one, process=replace(one.process, seal="")) for one in stacks.processes),
+    )
+
+
+def _others(folder: Path, own: str, job: str, now_ns: int) -> Iterator[JobStacks]:
+    """Yield the new stacks of other machines; say which files are damaged."""
+    from profkit.model.job_stacks import JobStacks
+    from profkit.store.files import open_spool
+    from profkit.store.records import read_document
+
+    with open_spool(folder, os.geteuid()) as opened:
+        for name in opened.names():
+            if name == own or not name.endswith(_SUFFIX):
+                continue
+            try:
+                found = read_document(opened, name, _SCHEMA, JobStacks, _LARGEST_BYTES)
+            except DamagedFile as damage:
+                say("warning", str(damage))
+                continue
+            newest_ns = max((one.at_ns for one in found.processes), default=0)
+            if found.job == job and now_ns - newest_ns < _OLDEST_S * 10**9:
+                yield found

@@ -56,9 +56,9 @@ def list_command(
         _list(config, label, shown, showing, unprofiled)
     finally:
         if unprofiled:
-            from profkit.render.views.processes import unprofiled_notes
+            from profkit.render.views.processes import unprofiled_note
 
-            for note in unprofiled_notes(unprofiled):
+            for note in map(unprofiled_note, unprofiled):
                 say("note", note)
 
 

@@ -16,11 +16,10 @@ from typing import IO, TYPE_CHECKING, cast
 import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.measured_spool import MeasuredSpool
 from profkit.cli.options import limit_option, rare_option
 from profkit.cli.output import write_message
 from profkit.cli.report_output import Showing, name_of, showing_options
-from profkit.cli.workspace import current_folder
+from profkit.cli.workspace import MeasuredSpool, current_folder
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
 from profkit.render.options import ReportOptions

@@ -12,7 +12,6 @@ from typing import TypedDict, cast
 
 import click
 
-from profkit.cli.compilations import find_compilations
 from profkit.cli.jobs import JobRuns, job_runs, ranks_of
 from profkit.cli.memory import for_large_profiles
 from profkit.cli.options import activity_options, limit_option, rare_option, value_option
@@ -20,7 +19,7 @@ from profkit.cli.output import say
 from profkit.cli.report_output import Showing, merged_name, name_of, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.windows import windows_of
-from profkit.cli.workspace import Workspace, complete_run, complete_thread, open_workspace
+from profkit.cli.workspace import Workspace, complete_run, complete_thread, find_compilations, open_workspace
 from profkit.config import Config
 from profkit.errors import NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun

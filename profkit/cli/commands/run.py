@@ -153,7 +153,7 @@ def _measure(
     line: CommandLine, mode: str, given: Mapping[str, object], shown: Output, config: Config, *, quiet: bool
 ) -> None:
     """Measure a program, and keep and show its run."""
-    from profkit.cli.measured_spool import MeasuredSpool
+    from profkit.cli.workspace import MeasuredSpool
     from profkit.measuring.errors import ProgramFailed, ProgramTimeout
     from profkit.measuring.programs.run import measure_program
     from profkit.measuring.runner.progress import ProgressLine
@@ -274,9 +274,9 @@ def _main_job(infos: Sequence[RunInfo]) -> Sequence[RunInfo]:
 
 def _show_compilations(launch: str, output: Output, workspace: Workspace) -> None:
     """Show what the program compiled below its report, or how to see it if that is in a file."""
-    from profkit.cli.compilations import of_launch
+    from profkit.cli.workspace import compilations_of_launch
 
-    found = of_launch(workspace, launch)
+    found = compilations_of_launch(workspace, launch)
     if found is None:
         say("note", "torch compiled nothing")
     elif output.place is None:

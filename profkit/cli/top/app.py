@@ -14,10 +14,9 @@ from textual.widgets import ContentSwitcher, Footer, Input, Static
 
 from profkit.cli.top.flame import FlameView
 from profkit.cli.top.functions import FunctionTable
-from profkit.cli.top.help import HelpScreen
 from profkit.cli.top.showing import Showing
 from profkit.cli.top.source import SourceView
-from profkit.cli.top.status import call_line, process_line, sampler_line, views_line
+from profkit.cli.top.status import HelpScreen, call_line, process_line, sampler_line, views_line
 from profkit.cli.top.terminal import keep_modes_when_continued
 from profkit.cli.top.threads import ThreadTable
 from profkit.clock import SYSTEM_CLOCK, Clock

@@ -8,8 +8,9 @@ from rich.text import Text
 from textual.message import Message
 from textual.widgets import DataTable
 
-from profkit.cli.top.showing import FAINT, Showing, cut, cut_start, right, seconds_text, share_text
+from profkit.cli.top.showing import FAINT, Showing, cut, right, seconds_text, share_text
 from profkit.live.rows import FunctionRow, Order, function_rows
+from profkit.render.cells import left_cut
 from profkit.render.escape import short
 
 _MOST_ROWS = 200
@@ -148,7 +149,7 @@ class FunctionTable(DataTable[Text]):
             if column.name == "function":
                 found.append(Text(cut(short(row.name), column.width), style=style, no_wrap=True))
             elif column.name == "place":
-                place = cut_start(self._showing.place(row.file), column.width)
+                place = left_cut(self._showing.place(row.file), column.width)
                 found.append(Text(place, style=FAINT, no_wrap=True))
             else:
                 found.append(right(texts[column.name], style))

@@ -117,10 +117,3 @@ def cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return f"{set_cell_size(text, width - 1)}…" if width > 0 else ""
-
-
-def cut_start(text: str, width: int) -> str:
-    """Return the end of a path, which says more than its beginning, in at most so many cells."""
-    while cell_len(text) > max(0, width):
-        text = f"…{text[2:] if text.startswith('…') else text[1:]}" if len(text) > 1 else ""
-    return text

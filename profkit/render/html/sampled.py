@@ -16,17 +16,17 @@ from profkit.render.html.blocks import page_blocks, whole
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, PIPE, Activity, ReportOptions, Terminal
-from profkit.render.views.awaits import await_blocks
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.jobs import thread_places
-from profkit.render.views.memory import value_title
+from profkit.render.views.memory import VALUE_TITLES
 from profkit.render.views.operators import trace_blocks
 from profkit.render.views.processes import process_blocks
 from profkit.render.views.sampled import Report, build_report, library_test, only_active
 from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import Summaries, summary
-from profkit.render.views.threads import wanted_threads
-from profkit.render.views.timelines import are_all_of_calls, of_threads, opening_thread
+from profkit.render.views.threads import of_threads, wanted_threads
+from profkit.render.views.timelines import are_all_of_calls, opening_thread
+from profkit.render.views.unsampled import await_blocks
 from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.tables import thread_rows
 from profkit.transforms.trees import Functions, sum_samples
@@ -171,7 +171,7 @@ def _tables(run: Run) -> dict[str, list[dict[str, object]]]:
 
 def _label(run: Run) -> str:
     value = run.profile.value if run.profile is not None else None
-    return run.info.label if value is None else f"{run.info.label}: {value_title(value)}"
+    return run.info.label if value is None else f"{run.info.label}: {VALUE_TITLES[value]}"
 
 
 def _notes(run: Run) -> list[str]:

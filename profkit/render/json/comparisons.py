@@ -1,26 +1,37 @@
-"""JSON of comparisons of sampled and memory runs, and of gates: one object each."""
+"""JSON of comparisons of sampled, memory and measured runs, and of gates: one object each.
+
+Figures that were not measured or could not be compared are null."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from profkit.comparing.times import CONFIDENCE
 from profkit.model.comparison import (
+    CallDelta,
     Check,
     Compared,
+    CountsCompared,
+    CountSpread,
     FunctionComparison,
+    FunctionDelta,
     MeasuredComparison,
+    OrderCompared,
+    PythonFunctionDelta,
     SampledComparison,
     Side,
+    TimesCompared,
 )
+from profkit.model.measurement import MeasuredRun
 from profkit.model.memory_comparison import Amounts, FunctionMemory, MemoryComparison
-from profkit.render.json.measured_comparison import SCHEMA, comparison_parts
-from profkit.render.json.sampled import dumps, finding_object, run_object
+from profkit.render.json.sampled import dumps, finding_object, measured_object, run_object, warning_object
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
-from profkit.render.views import memory_comparison
+from profkit.render.views import measured_comparison, memory_comparison
 from profkit.render.views.gate import Comparison, GateReport
 from profkit.render.views.header import MEMORY
+from profkit.render.views.measured_comparison import counts_sentence, times_of, times_sentence
 from profkit.render.views.sampled_comparison import diff_rows, headline, warnings_of
 from profkit.transforms.tables import function_lines
 
@@ -166,7 +177,7 @@ def gate_json(report: GateReport, options: ReportOptions = DEFAULTS, _terminal: 
 
 def _comparison(comparison: Comparison, options: ReportOptions) -> Mapping[str, object]:
     if isinstance(comparison, MeasuredComparison):
-        return {"schema": SCHEMA, **comparison_parts(comparison, options)}
+        return {"schema": MEASURED_SCHEMA, **measured_comparison_parts(comparison, options)}
     if isinstance(comparison, MemoryComparison):
         return {"schema": COMPARISON_SCHEMA, **memory_comparison_parts(comparison, options)}
     return {"schema": COMPARISON_SCHEMA, **sampled_comparison_parts(comparison, options)}
@@ -182,3 +193,119 @@ def _check(check: Check) -> dict[str, object]:
         "interval": interval,
         "reasons": [finding_object(reason) for reason in check.reasons],
     }
+
+
+MEASURED_SCHEMA = "profkit.measured-comparison/1"
+_RUN = ("id", "batch", "started", "median_s", "min_s", "instructions", "quality", "error")
+"""Fields of each run in the report; `profkit report --json` has all of them."""
+
+
+def measured_comparison_json(
+    comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """Return the report that compares B with A."""
+    return dumps(MEASURED_SCHEMA, measured_comparison_parts(comparison, options))
+
+
+def measured_comparison_parts(comparison: MeasuredComparison, options: ReportOptions) -> dict[str, object]:
+    """Return the parts of the report's object."""
+    a, b = comparison.names
+    return {
+        "names": {"a": a, "b": b},
+        "orders": [_order(order, options.limit) for order in comparison.orders],
+        "unmatched": {"a": comparison.unmatched[0], "b": comparison.unmatched[1]},
+        "warnings": [
+            {"about": found.about, "allowed_for": found.is_allowed_for, **warning_object(found.warning)}
+            for found in measured_comparison.warnings_of(comparison)
+        ],
+        "notes": [finding_object(note) for note in comparison.notes],
+    }
+
+
+def _order(order: OrderCompared, limit: int | None) -> dict[str, object]:
+    info = order.a[0].info.order
+    return {
+        "label": info.label,
+        "name": order.name,
+        "labels": dict(info.labels),
+        "language": info.language.value,
+        "num_threads": info.num_threads,
+        "a": _measured_side(order.a),
+        "b": _measured_side(order.b),
+        "times": _times(order.times) if order.times else None,
+        "instructions": _counts(order.counts, limit) if order.counts else None,
+        "obstacle": None if order.obstacle is None else finding_object(order.obstacle),
+    }
+
+
+def _measured_side(runs: Sequence[MeasuredRun]) -> dict[str, object]:
+    row = times_of(runs)
+    return {
+        "median_s": row.median_s if row else None,
+        "interval_s": row.interval_s if row else None,
+        "minima_s": row.minima_s if row else None,
+        "runs": [_run(run) for run in runs],
+    }
+
+
+def _run(run: MeasuredRun) -> dict[str, object]:
+    fields = measured_object(run.info)
+    return {**{name: fields[name] for name in _RUN}, "git_commit": run.info.process.git_commit}
+
+
+def _times(times: TimesCompared) -> dict[str, object]:
+    return {
+        "ratio": times.ratio,
+        "interval": None if times.low is None else (times.low, times.high),
+        "confidence": CONFIDENCE,
+        "sizes": times.sizes,
+        "by_run": times.by_run,
+        "p": times.p,
+        "verdict": times.verdict.value,
+        "sentence": times_sentence(times),
+        "design": times.design.value,
+        "unconfirmed": times.unconfirmed,
+        "minimum_effect": times.minimum_effect,
+        "minimum_detectable_effect": times.detectable,
+    }
+
+
+def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
+    return {
+        "a": counts.a,
+        "b": counts.b,
+        "delta": counts.delta,
+        "ratio": counts.ratio,
+        "verdict": counts.verdict.value,
+        "sentence": counts_sentence(counts),
+        "minimum_effect": counts.minimum_effect,
+        "noise": counts.noise,
+        "obstacle": None if counts.obstacle is None else finding_object(counts.obstacle),
+        "spread_of_runs": spread_object(counts.spread),
+        "standardized_names": counts.standardized,
+        "functions": [_function_delta(row) for row in counts.functions[:limit]],
+        "functions_found": len(counts.functions),
+        "allocators": _function_delta(counts.allocators),
+        "calls": [_call_delta(row) for row in counts.calls[:limit]],
+        "python_functions": [_python_delta(row) for row in counts.python[:limit]],
+        "python_functions_found": len(counts.python),
+    }
+
+
+def spread_object(spread: CountSpread | None) -> dict[str, object] | None:
+    """Return how far the counts of one commit's runs differ; None if they do not."""
+    return None if spread is None else {"least": spread.least, "most": spread.most, "runs": spread.runs}
+
+
+def _call_delta(row: CallDelta) -> dict[str, object]:
+    place = {"name": row.name, "file": row.file, "depth": row.depth, "through": row.through}
+    return {**place, "a": row.a, "b": row.b, "delta": row.delta}
+
+
+def _python_delta(row: PythonFunctionDelta) -> dict[str, object]:
+    place = {"name": row.name, "file": row.file, "line": row.line or None}
+    return {**place, "a": row.a, "b": row.b, "delta": row.delta}
+
+
+def _function_delta(row: FunctionDelta) -> dict[str, object]:
+    return {"name": row.name, "a": row.a, "b": row.b, "delta": row.delta}

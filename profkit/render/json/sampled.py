@@ -53,6 +53,7 @@ def merged_object(merged: Merged) -> dict[str, object]:
                 "state": info.state.value,
                 "samples": info.samples,
                 "calls": info.calls,
+                "process": process_object(info.process),
             }
             for info in merged.infos
         ],
@@ -140,21 +141,21 @@ def quality_object(warnings: Iterable[MeasurementWarning], *, trusted: bool) -> 
 
 def warning_object(warning: MeasurementWarning | Note) -> dict[str, object]:
     """Return a warning: its code, its figures by name, and both as a sentence."""
-    figures = dict(warning.figures)
-    return {"code": warning.code.value, "figures": figures, "text": warning_text(warning)}
+    return _coded(warning, warning_text(warning))
 
 
 def note_objects(notes: Iterable[Note]) -> list[dict[str, object]]:
     """Return notes as `warning_object` does warnings."""
-    return [
-        {"code": note.code.value, "figures": dict(note.figures), "text": note_text(note)} for note in notes
-    ]
+    return [_coded(note, note_text(note)) for note in notes]
 
 
 def finding_object(finding: Finding) -> dict[str, object]:
     """Return a finding as `warning_object` does a warning."""
-    figures = dict(finding.figures)
-    return {"code": finding.code.value, "figures": figures, "text": finding_text(finding)}
+    return _coded(finding, finding_text(finding))
+
+
+def _coded(coded: MeasurementWarning | Note | Finding, text: str) -> dict[str, object]:
+    return {"code": coded.code.value, "figures": dict(coded.figures), "text": text}
 
 
 def run_object(info: RunInfo) -> dict[str, object]:

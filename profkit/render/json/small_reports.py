@@ -13,7 +13,7 @@ from profkit.model.job_stacks import JobStacks, OneStack
 from profkit.model.profile import Frame
 from profkit.model.run import Run
 from profkit.render.formatting import iso_moment
-from profkit.render.json.measured_comparison import spread_object
+from profkit.render.json.comparisons import spread_object
 from profkit.render.json.sampled import dumps, process_object, warning_object
 from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.checkup import verdict

@@ -1,11 +1,11 @@
-"""Columns of a table in terminal cells: which ones are shown, and how wide names, places and trees are."""
+"""Columns of a table in terminal cells: their styles, which are shown, and how wide names and trees are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -15,7 +15,44 @@ from profkit.render.document import AnyCell, Call, Cell, Column, Curve, Role
 from profkit.render.escape import MAX_NAME, short, visible
 from profkit.render.formatting import Tone, sparkline
 from profkit.render.options import Terminal
-from profkit.render.text.styles import FAINT, GAP, GLUE, STYLES, heat
+
+STYLES = {
+    Tone.PLAIN: "",
+    Tone.STRONG: "bold",
+    Tone.FAINT: "dim",
+    Tone.WARN: "color(172)",
+    Tone.BAD: "bold color(160)",
+    Tone.GOOD: "bold color(34)",
+    Tone.ASIDE: "italic",
+}
+TITLE, FAINT = "bold", "dim"
+GAP = 2
+"""Spaces between columns."""
+GLUE = "\ue000"
+"""Placeholder of a non-breaking space; a private-use character, which names contain only escaped."""
+
+_HEAT = ((0.3, "bold color(197)"), (0.15, "color(202)"), (0.05, "color(172)"), (0.01, ""))
+_FILLS = ((0.3, 209), (0.1, 215), (0.0, 222))
+_LIBRARY_FILL = 152
+
+
+def heat(share: float, cold: str = FAINT) -> str:
+    """Return the style for a share of all samples: hot, warm, plain, or `cold` below 1 %."""
+    return next((style for least, style in _HEAT if share >= least), cold)
+
+
+class Fill(NamedTuple):
+    """Styles of an area: its text, and its filling, which is invisible in colour."""
+
+    text: str
+    area: str
+
+
+def filled(share: float, *, library: bool) -> Fill:
+    """Return the styles of a call's area: warm by its share for the user's code, cool for a library's."""
+    fill = _LIBRARY_FILL if library else next(color for least, color in _FILLS if share >= least)
+    return Fill(f"color(16) on color({fill})", f"color({fill}) on color({fill})")
+
 
 _FLEXIBLE = frozenset((Role.NAME, Role.ASIDE, Role.PLACE, Role.SOURCE, Role.CALL, Role.CURVE))
 _LEFT = _FLEXIBLE | {Role.WORDS, Role.DRAWING, Role.PROSE}

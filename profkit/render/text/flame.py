@@ -10,7 +10,7 @@ from rich.text import Text
 from profkit.model.profile import Node
 from profkit.render.document import Flame
 from profkit.render.escape import visible
-from profkit.render.text.styles import FAINT, TITLE, filled
+from profkit.render.text.columns import FAINT, TITLE, filled
 
 _NARROWEST = 60
 _ROWS = 8

@@ -32,9 +32,8 @@ from profkit.render.document import (
 from profkit.render.escape import visible
 from profkit.render.formatting import Part, count
 from profkit.render.options import PIPE, Terminal
-from profkit.render.text.columns import drawn_columns
+from profkit.render.text.columns import FAINT, GAP, GLUE, STYLES, TITLE, drawn_columns
 from profkit.render.text.flame import flame_lines
-from profkit.render.text.styles import FAINT, GAP, GLUE, STYLES, TITLE
 
 _END = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")
 """Spaces and style codes at the end of a line."""

@@ -24,8 +24,8 @@ from profkit.render.formatting import (
     rate,
     sparkline,
 )
-from profkit.render.views.causes import note_texts
 from profkit.render.views.jobs import job_parts, runs_of_jobs
+from profkit.render.views.measurement_warnings import note_texts
 from profkit.render.views.memory import memory_lines
 from profkit.render.views.merged import (
     CALLS_ONLY_TEXT,

@@ -23,8 +23,7 @@ from profkit.model.measurement import (
 )
 from profkit.render.formatting import count, percent
 from profkit.render.options import ReportOptions, Sort
-from profkit.render.views.causes import by_cause, warnings_text
-from profkit.render.views.measurement_warnings import warning_text
+from profkit.render.views.measurement_warnings import by_cause, warning_text, warnings_text
 from profkit.stats.ranks import median_interval
 from profkit.transforms.copies import join_inlined
 

@@ -65,8 +65,8 @@ from profkit.render.views.measured_comparison import (
     warning_parts,
     warnings_of,
 )
+from profkit.render.views.measured_figures import Interval, bounds_column, distribution, pooled
 from profkit.render.views.measured_header import measured_facts
-from profkit.render.views.timed import Interval, bounds_column, distribution, pooled
 from profkit.transforms.origin import standard_file
 
 _LONGEST = 60

@@ -21,9 +21,9 @@ from profkit.render.document import Fact
 from profkit.render.escape import visible
 from profkit.render.formatting import Part, Tone, count, moment, place, time_text
 from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.views.causes import note_texts
 from profkit.render.views.header import process_parts
 from profkit.render.views.measured import UsageRow
+from profkit.render.views.measurement_warnings import note_texts
 from profkit.units import format_bytes, format_duration
 
 _MAX_LINES = 12

@@ -27,8 +27,6 @@ from profkit.render.document import (
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, bar, counts_alike, percent, short_path
 from profkit.render.options import DEFAULTS, ReportOptions, Sort
-from profkit.render.views.causes import by_cause
-from profkit.render.views.counted import count_columns, count_facts
 from profkit.render.views.measured import (
     EXACT,
     RELATIVE,
@@ -41,9 +39,17 @@ from profkit.render.views.measured import (
     python_remark,
     variants,
 )
+from profkit.render.views.measured_figures import (
+    count_columns,
+    count_facts,
+    distribution,
+    numbers_text,
+    pooled,
+    time_columns,
+    time_facts,
+)
 from profkit.render.views.measured_header import measured_facts
-from profkit.render.views.measurement_warnings import warning_text
-from profkit.render.views.timed import distribution, numbers_text, pooled, time_columns, time_facts
+from profkit.render.views.measurement_warnings import by_cause, warning_text
 from profkit.units import short_id
 
 _LONGEST = 60

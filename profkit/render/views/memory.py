@@ -11,30 +11,22 @@ from profkit.render.escape import visible
 from profkit.render.formatting import Part, Tone, count, spread
 from profkit.units import format_bytes
 
-_PHRASES = {
+VALUE_PHRASES = {
     Value.PEAK: "the memory at the peak",
     Value.ALLOCATED: "all allocated bytes",
     Value.ALLOCATIONS: "all allocations",
     Value.LEFT: "the memory left after the calls",
 }
-_TITLES = {
+"""What a share of a value is of."""
+VALUE_TITLES = {
     Value.PEAK: "memory at the peak",
     Value.ALLOCATED: "allocated bytes",
     Value.ALLOCATIONS: "allocations",
     Value.LEFT: "memory left",
 }
+"""Values as headings."""
 _COLUMNS = 16
 """Width of the curve of peaks."""
-
-
-def value_phrase(value: Value) -> str:
-    """Return what a share of a value is of: `the memory at the peak`."""
-    return _PHRASES[value]
-
-
-def value_title(value: Value) -> str:
-    """Return a value as a heading: `memory at the peak`."""
-    return _TITLES[value]
 
 
 def memory_lines(run: Run) -> Iterator[tuple[str, list[Part]]]:

@@ -22,7 +22,7 @@ from profkit.render.document import (
 from profkit.render.formatting import Tone, amount, count, count_text, factor, place
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.views.findings import finding_text
-from profkit.render.views.memory import value_title
+from profkit.render.views.memory import VALUE_TITLES
 from profkit.render.views.sampled_comparison import described
 from profkit.render.views.sampled_comparison_report import MARKS, TONES, sides_head
 from profkit.units import Unit, format_bytes
@@ -64,7 +64,7 @@ def _functions(comparison: MemoryComparison, options: ReportOptions) -> Iterator
     ]
     differences = [_signed(one.difference, value) for one in reported]
     places = cells((place(row.file, row.line, comparison.cwd) for row in rows), Tone.FAINT)
-    yield Section("Functions", f"self, {value_title(value)}; unchanged ones have no mark")
+    yield Section("Functions", f"self, {VALUE_TITLES[value]}; unchanged ones have no mark")
     yield Table(
         [
             Column("", [Cell(MARKS[one.change], TONES[one.change]) for one in reported]),
@@ -100,13 +100,13 @@ def headline(comparison: MemoryComparison) -> str:
 def _most(comparison: MemoryComparison) -> Iterator[str]:
     changed = comparison.changed
     if not changed:
-        yield f"No function changed ({value_title(comparison.value)})."
+        yield f"No function changed ({VALUE_TITLES[comparison.value]})."
         return
     first = changed[0]
     whose = "" if first.reported is first.own else " including callees"
     a, b = (quantity(side.middle, comparison.value) for side in (first.reported.a, first.reported.b))
     more = "" if len(changed) == 1 else f"{count(len(changed), 'function')} changed, mostly "
-    yield f"{more}{first.name}{whose}: {a} in A, {b} in B ({value_title(comparison.value)})."
+    yield f"{more}{first.name}{whose}: {a} in A, {b} in B ({VALUE_TITLES[comparison.value]})."
 
 
 def difference(amounts: Amounts, value: Value) -> str:

@@ -69,7 +69,7 @@ def runs_parts(merged: Merged) -> list[Part]:
     recording = sum(not info.state.is_final for info in infos)
     parts = [
         Part(count(len(infos), "run"), Tone.STRONG),
-        Part(f"{len(merged.processes):,} process{'' if len(merged.processes) == 1 else 'es'}"),
+        Part(count(len(merged.processes), "process")),
         Part(f"on {listed(info.process.host for info in infos)}"),
     ]
     parts += [Part(f"{count(recording)} still recording", Tone.WARN)] if recording else []

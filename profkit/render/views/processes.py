@@ -242,11 +242,6 @@ _LABELS = 3
 """Maximum number of listed labels."""
 
 
-def unprofiled_notes(groups: Iterable[UnprofiledGroup]) -> list[str]:
-    """Return a sentence for each reason why processes were not profiled."""
-    return [_note(group) for group in groups]
-
-
 def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, object]]:
     """Return an object for each reason why processes were not profiled."""
     return [
@@ -262,9 +257,9 @@ def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, obje
     ]
 
 
-def _note(group: UnprofiledGroup) -> str:
-    one = group.processes == 1
-    processes = "1 process was" if one else f"{group.processes:,} processes were"
+def unprofiled_note(group: UnprofiledGroup) -> str:
+    """Return the sentence on processes that were not profiled for one reason."""
+    processes = f"{count(group.processes, 'process')} {'was' if group.processes == 1 else 'were'}"
     named = ", ".join(short(label, 40) for label in group.labels[:_LABELS])
     more = f" and {len(group.labels) - _LABELS:,} more" if len(group.labels) > _LABELS else ""
     labels = f" ({named}{more})" if named else ""

@@ -26,16 +26,23 @@ from profkit.render.document import (
 )
 from profkit.render.formatting import Tone, alike, bar, cost_word, count, percent, place, weight_text
 from profkit.render.options import DEFAULTS, Activity, ReportOptions, Sort
-from profkit.render.views.awaits import await_blocks
 from profkit.render.views.costs import CostRow, Scale, plus_minus
 from profkit.render.views.header import details, facts, head, why_no_samples
 from profkit.render.views.operators import trace_blocks
 from profkit.render.views.processes import process_blocks
 from profkit.render.views.sampled import Report, build_report
 from profkit.render.views.summary import summary
-from profkit.render.views.tables import HotRow, Tables, build_tables
+from profkit.render.views.tables import (
+    HotRow,
+    Tables,
+    TreeKind,
+    TreeRow,
+    build_tables,
+    shorten_chains,
+    tree_rows,
+)
 from profkit.render.views.threads import ThreadGroup, thread_groups
-from profkit.render.views.tree import TreeKind, TreeRow, shorten_chains, tree_rows
+from profkit.render.views.unsampled import await_blocks
 from profkit.transforms.origin import package_of
 from profkit.units import Unit
 

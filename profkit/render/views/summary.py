@@ -13,14 +13,20 @@ from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.model.run import Memory, Run, RunInfo
 from profkit.render.formatting import count, join_words, percent, place
 from profkit.render.options import Activity
-from profkit.render.views.awaits import of_suspension, of_tasks
 from profkit.render.views.costs import Scale, plus_minus, scale_of
 from profkit.render.views.jobs import ranks_by_pid
-from profkit.render.views.memory import value_phrase
-from profkit.render.views.not_seen import cpu_contradiction, not_seen, of_contradiction, of_unsampled
+from profkit.render.views.memory import VALUE_PHRASES
 from profkit.render.views.ranks import of_late
 from profkit.render.views.sampled import Report
 from profkit.render.views.timelines import Timeline, main_timeline, other_timelines, together
+from profkit.render.views.unsampled import (
+    cpu_contradiction,
+    not_seen,
+    of_contradiction,
+    of_suspension,
+    of_tasks,
+    of_unsampled,
+)
 from profkit.stats.means import share_interval
 from profkit.transforms.charges import MODULE, Charge, Charging, CommonCall, Doing
 from profkit.transforms.origin import is_library_file, package_of
@@ -283,7 +289,7 @@ class Summaries:
         """Yield the sentences about instructions, bytes and other counts."""
         info, scale = self._info, scale_of(profile)
         found = self._rules.charges(profile)
-        cost = value_phrase(profile.value) if profile.value is not None else f"the {scale.unit.value}"
+        cost = VALUE_PHRASES[profile.value] if profile.value is not None else f"the {scale.unit.value}"
         verb = "allocated" if info.memory is not None else "takes"
         if not found:
             yield "The samples have no frames."

@@ -128,9 +128,13 @@ def only_thread(profile: Profile, wanted: str | None) -> Profile:
     """Return the profile with only the samples of a thread, by name or system id; None keeps all."""
     if wanted is None:
         return profile
-    meant = frozenset(wanted_threads(profile, wanted))
-    samples = tuple(sample for sample in profile.samples if sample.thread in meant)
+    part = of_threads(profile, wanted_threads(profile, wanted))
     # Stated totals include all threads.
-    if samples == profile.samples:
-        return profile
+    return profile if part.samples == profile.samples else part
+
+
+def of_threads(profile: Profile, numbers: Collection[int]) -> Profile:
+    """Return the samples of some of a profile's threads."""
+    wanted = frozenset(numbers)
+    samples = tuple(sample for sample in profile.samples if sample.thread in wanted)
     return replace(profile, samples=samples, totals=(), starts=())

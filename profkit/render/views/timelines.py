@@ -10,7 +10,7 @@ from types import MappingProxyType
 from profkit.model.profile import Frame, Profile, Thread, ThreadState
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
-from profkit.render.views.threads import ThreadRow, thread_groups
+from profkit.render.views.threads import ThreadRow, of_threads, thread_groups
 from profkit.transforms.tables import thread_rows
 from profkit.transforms.trees import weight_of
 
@@ -164,10 +164,3 @@ def _subject(name: str, threads: int, process: str) -> str:
         return process
     thread = f"thread “{name}”" if name else "a thread without a name"
     return f"{thread} of {process}" if process else thread
-
-
-def of_threads(profile: Profile, numbers: Sequence[int] | set[int]) -> Profile:
-    """Return the samples of some of a profile's threads."""
-    wanted = frozenset(numbers)
-    samples = tuple(sample for sample in profile.samples if sample.thread in wanted)
-    return replace(profile, samples=samples, totals=(), starts=())

@@ -1,8 +1,9 @@
-"""Stacks that cannot be: the reader copies a stack while the program runs, so parts may be of two moments.
+"""Torn stacks: a stack whose parts are of two moments is found by its calls, and read again.
 
-Since CPython 3.15 it also returns the instruction of each frame, and a mark where it skipped frames: at calls
-from C code, and where a frame began or ended meanwhile. A specialised instruction can still do something else
-now and then. So an inconsistent stack is read again, and accepted if the same frames are inconsistent then.
+The reader copies a stack while the program runs. Since CPython 3.15 it also returns the instruction of each
+frame, and a mark where it skipped frames: at calls from C code, and where a frame began or ended meanwhile. A
+specialised instruction can still do something else now and then. So an inconsistent stack is read again, and
+accepted if the same frames are inconsistent then.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Sampling of a process by one of its own subinterpreters, which has a GIL of its own (CPython 3.15).
+"""Loop that samples from inside, run by a subinterpreter of the process (CPython 3.15).
 
-The process and this interpreter share some bytes: `STOP` is set to ask for the end, `STATE` says how it goes,
-and after a failure the rest is its reason.
+It has a GIL of its own; `samplers/inprocess/interpreter` starts it. The process and this interpreter share
+some bytes: `STOP` is set to ask for the end, `STATE` says how it goes, and after a failure the rest is its
+reason.
 """
 
 from __future__ import annotations

@@ -28,9 +28,8 @@ from profkit.model.checkup import Group, Status
 from profkit.model.comparison import GateResult
 from profkit.process import foreground
 from profkit.pytorch import errors as pytorch_errors
-from profkit.render.json.comparisons import gate_json
+from profkit.render.json.comparisons import gate_json, measured_comparison_json
 from profkit.render.json.measured import measured_json
-from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.json.sampled import runs_json, sampled_json
 from profkit.render.json.small_reports import checkup_json, history_json
 from profkit.render.options import ReportOptions, Terminal

@@ -14,7 +14,7 @@ from profkit.model.notes import Finding, FindingCode
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON
 from profkit.render.views.findings import finding_text
-from profkit.render.views.verdicts import counts_sentence
+from profkit.render.views.measured_comparison import counts_sentence
 from tests.support.example_measured_comparisons import run
 from tests.support.example_measurements import COUNTS, FUNCTIONS, LIBC, VALGRIND_ZYGOTE
 from tests.support.golden import check_golden

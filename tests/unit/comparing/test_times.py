@@ -11,7 +11,7 @@ from profkit.comparing.times import compare_alternating, compare_separate, compa
 from profkit.errors import UsageError
 from profkit.model.comparison import Outcome, TimesCompared, Verdict
 from profkit.model.measurement import Design, MeasuredIn, Preload, ProcessTimes, Timing, Tool
-from profkit.render.views.verdicts import times_sentence, undetected
+from profkit.render.views.measured_comparison import times_sentence, undetected
 from tests.support.example_measurements import timing
 
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")

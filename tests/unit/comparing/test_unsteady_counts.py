@@ -17,7 +17,7 @@ from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CountSpread, Outcome, Verdict
 from profkit.model.measurement import ControlCount, InstructionCounts, MeasuredRun, Preload
 from profkit.model.notes import Finding, FindingCode
-from profkit.render.json.measured_comparison import measured_comparison_json
+from profkit.render.json.comparisons import measured_comparison_json
 from profkit.render.json.small_reports import history_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import HISTORY, MEASURED_COMPARISON

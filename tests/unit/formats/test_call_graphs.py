@@ -20,8 +20,8 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
+from profkit.render.html.comparisons import sampled_comparison_html
 from profkit.render.html.sampled import sampled_html
-from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.json.sampled import sampled_json
 from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED

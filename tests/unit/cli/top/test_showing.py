@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from profkit.cli.top.showing import Showing, cut, cut_start, seconds_text, share_text
+from profkit.cli.top.showing import Showing, cut, seconds_text, share_text
 from profkit.live.samples import Batch, LiveSamples
 from profkit.model.session import ProcessInfo, SamplerPlan
+from profkit.render.cells import left_cut
 from profkit.render.options import Activity
 from profkit.render.views.source import SourceLines
 from tests.support.profile_strategies import profile_of
@@ -20,7 +21,7 @@ PLAN = SamplerPlan.unknown("pyspy", scope="process", rate_hz=10.0)
 
 @given(text=st.text("ab漢é/", max_size=12), width=st.integers(0, 14))
 def test_cells_have_room(text: str, width: int) -> None:
-    for short in (cut(text, width), cut_start(text, width)):
+    for short in (cut(text, width), left_cut(text, width)):
         assert cell_len(short) <= width
         assert short == text or cell_len(text) > width
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from profkit.model.measurement import MeasurementWarning, WarningCode
 from profkit.model.notes import Note, NoteCode
-from profkit.render.views.causes import CAUSES_OF_WARNINGS, by_cause, note_texts, warnings_text
 from profkit.render.views.measured import RELATIVE, WARNED, headed_warnings
+from profkit.render.views.measurement_warnings import CAUSES_OF_WARNINGS, by_cause, note_texts, warnings_text
 from tests.support.example_measurements import BUSY, DIFFER, QUICK
 
 IDLE = Note(NoteCode.NONBLOCKING_IDLE)

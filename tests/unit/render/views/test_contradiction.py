@@ -9,7 +9,7 @@ import pytest
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread, ThreadState
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint
-from profkit.render.views.not_seen import CpuContradiction, cpu_contradiction
+from profkit.render.views.unsampled import CpuContradiction, cpu_contradiction
 from profkit.transforms.waiting import waiting_stacks
 from profkit.units import Unit
 from tests.support.example_runs import INFO, PLAN

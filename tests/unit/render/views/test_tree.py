@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from profkit.model.profile import Profile
 from profkit.render.cells import guides
 from profkit.render.views.costs import scale_of
-from profkit.render.views.tree import TreeKind, TreeRow, shorten_chains, tree_rows
+from profkit.render.views.tables import TreeKind, TreeRow, shorten_chains, tree_rows
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.trees import call_tree
 from tests.support.profile_strategies import profile_of, profiles
