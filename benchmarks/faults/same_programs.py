@@ -68,7 +68,7 @@ _PROGRESS = re.compile(
 A program that logs to stdout may have the logger's name before them.
 """
 _UNMEASURED, _PAYLOAD = b"not measured within", "'/memfd:profkit-payload (deleted)', "
-"""Message on a call that could not be measured before the program ends, and the file that stays open for it."""
+"""Message on a call that could not be measured before the program ends, and the file then left open."""
 _FORK_WARNING = re.compile(
     r"^.*DeprecationWarning: This process \(pid=\d+\) is multi-threaded, use of fork.*\n(?: .*\n)?",
     re.MULTILINE,

@@ -66,7 +66,7 @@ def _load_unwinder() -> None:
 def _reserve_memory() -> object:
     """Return what keeps memory free for a thread's first frame; raise RuntimeError if there is no more.
 
-    A thread whose stack takes the last memory fails before its first line, and CPython prints that. Its frames
+    A thread whose stack takes the last memory fails before its first line, and CPython prints that. Frames
     are mapped, so memory of malloc would be of no use.
     """
     try:
@@ -96,7 +96,7 @@ class BackgroundThread:
         self._is_over = False
         self._pid = 0
         self._held: ref[Callable[[], None]] | None = None
-        """Dead once the interpreter has let go of the thread, even if that got no memory for its first frame."""
+        """Dead once the interpreter has let go of the thread, even if that had no memory for a frame."""
         self._native_id: int | None = None
         self._ident: int | None = None
 
