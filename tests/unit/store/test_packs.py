@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile, RefusedFile
@@ -108,11 +108,14 @@ def test_a_pack_is_small(spools: tuple[Path, Path]) -> None:
 
 
 @given(place=st.floats(0, 1, exclude_max=True), bits=st.integers(1, 255))
+@example(place=0.9909986154199898, bits=1)
 def test_a_damaged_pack_is_named(tmp_path_factory: pytest.TempPathFactory, place: float, bits: int) -> None:
     root = tmp_path_factory.mktemp("spools")
     there = root / "there"
     there.mkdir()
-    path = sent(killed_session(root / "here"), there)
+    folder = killed_session(root / "here")
+    before = read_runs(folder)
+    path = sent(folder, there)
     data = bytearray(path.read_bytes())
     begin = data.index(b"\n") + 1
     data[begin + int(place * (len(data) - begin))] ^= bits
@@ -121,7 +124,8 @@ def test_a_damaged_pack_is_named(tmp_path_factory: pytest.TempPathFactory, place
         found = read_runs(unpacked(path))
     except DamagedFile:
         return
-    assert all(NoteCode.FILE_UNREADABLE in {note.code for note in run.info.notes} for run in found.runs)
+    named = all(NoteCode.FILE_UNREADABLE in {note.code for note in run.info.notes} for run in found.runs)
+    assert named or found.runs == before.runs  # between its blocks, zlib has bits that mean nothing
 
 
 def test_a_killed_session_of_another_host_is_not_live(spools: tuple[Path, Path]) -> None:
