@@ -61,9 +61,10 @@ LOGGED = (
 _PROGRESS = re.compile(
     r"(profkit )?(profkit: measuring |profkit: not measured (because the program has ended|within )|"
     r"\S+ will be run \S+ times or more in other processes |"
-    r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: )"
+    r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: |"
+    r"\S+ was not measured: '.*' is too short to be timed with fresh arguments: )"
 )
-"""Messages of profkit in programs with measured functions: slow exits, calls that are not isolated.
+"""Messages of profkit in programs with measured functions: slow exits, calls too short or not isolated.
 
 A program that logs to stdout may have the logger's name before them.
 """
