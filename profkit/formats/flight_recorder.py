@@ -1,4 +1,4 @@
-"""Dumps of torch.distributed's flight recorder: the newest collectives of each process group of a rank.
+"""Dumps of torch.distributed's flight recorder: the newest collectives of ranks, and which ranks wait in one.
 
 Its watchdog writes a pickle per rank when a collective times out (`TORCH_FR_DUMP_TEMP_FILE`), and
 `torch._C._distributed_c10d._dump_fr_trace_json` returns JSON. Both have the same members; `FlightRecorder` in

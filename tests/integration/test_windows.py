@@ -216,7 +216,9 @@ def test_a_killed_program_keeps_its_windows(service: Path, number: int) -> None:
     assert program.wait(LIMIT_S) == -signal.SIGKILL
     assert_nothing_runs(service)
     found = windows_of(service, "handle", PROFKIT_SPOOL=str(there), PROFKIT_STORE=f"sqlite:///{there}.db")
-    assert sum(run["state"] == "ENDED_EARLY" for run in found) <= 1
+    # The next window begins before the last one is ended, so two may be open.
+    _, *earlier = sorted(found, key=lambda run: run["started"], reverse=True)
+    assert all(run["state"] == "SUCCESS" for run in earlier[1:])
     assert not (there / "damaged").exists()
 
 

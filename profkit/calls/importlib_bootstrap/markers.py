@@ -1,4 +1,4 @@
-"""Markers: wrappers whose code objects have a region's name, so that stacks show their region.
+"""Markers: wrappers that count and time calls; their code has the region's name, so that stacks show it.
 
 The frame directly above a marker is the user's function. Frames of this package are profkit's own, and
 reports omit them. Every line here runs in every profiled call: measure before adding one.

@@ -1,4 +1,4 @@
-"""Profiled requests: which ones are chosen, and the region that each one's samples belong to.
+"""Profiled requests: which are chosen, the region of each one, and when a service's session is renewed.
 
 Sampled requests of a route share a region. A request on demand has one of its own, so that its run has
 nothing of others that run at the same time.

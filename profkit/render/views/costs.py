@@ -1,4 +1,4 @@
-"""Costs of places in the code: weights, shares of the total, and times."""
+"""Costs of places in the code: weights, times, and shares of the total with their uncertainty (±)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* Painting on the canvas: frames with their labels, and the scale above them. */
+/* Painting on the canvas: frames with their labels, in the colors of a search or selection, and the scale. */
 
 import type { Range } from "../data/page_data.ts";
 import type { FrameBatch } from "./frame_batch.ts";
