@@ -1,4 +1,4 @@
-"""Whatever files of several ranks hold, they are read together or refused by name."""
+"""Damaged files of several ranks: they are read together, or refused with an error that names the file."""
 
 from __future__ import annotations
 
