@@ -17,7 +17,7 @@ CI = Path(__file__).parents[2] / ".ci"
 PYTHON = """#!/bin/sh
 case $1 in
     -c) echo disks; exit {registry} ;;
-    -m) echo "$@"; case $2 in *unsteady) exit {unsteady} ;; esac ;;
+    -m) echo "$@"; case $2 in *unsteady) exit {unsteady} ;; *.faults) {fault} ;; esac ;;
     *) echo "$@" ;;
 esac
 """
@@ -32,11 +32,19 @@ esac
 
 
 def checkout(
-    folder: Path, *, suite: int = 0, neighbours: int = 0, registry: int = 0, unsteady: int = 0
+    folder: Path,
+    *,
+    suite: int = 0,
+    neighbours: int = 0,
+    registry: int = 0,
+    unsteady: int = 0,
+    fault: str = "exit 0",
 ) -> Path:
-    """Return a folder with the script and with suites that have these exit codes."""
+    """Return a folder with the script, suites with these exit codes, and a fault with these commands."""
     shutil.copytree(CI, folder / ".ci")
-    script(folder / ".venv" / "bin" / "python", PYTHON.format(registry=registry, unsteady=unsteady))
+    script(
+        folder / ".venv" / "bin" / "python", PYTHON.format(registry=registry, unsteady=unsteady, fault=fault)
+    )
     script(folder / "tests" / "pythons.sh", PYTHONS.format(suite=suite, neighbours=neighbours))
     (folder / ".gitignore").write_text(".ci-full\n.venv\n")
     git = ("git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@example.org")
@@ -58,6 +66,11 @@ def full(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def listed(folder: Path, part: str) -> list[str]:
     lines = full(folder, "--list").stdout.splitlines()
     return next(line.split(maxsplit=2) for line in lines if line.split()[0] == part)
+
+
+def lines_of(folder: Path, file: str) -> list[str]:
+    """Return the lines of a file beside the parts' logs."""
+    return next((folder / ".ci-full").glob(f"*/{file}")).read_text().splitlines()
 
 
 @pytest.mark.parametrize(("suite", "neighbours"), [(1, 0), (0, 1), (1, 1)])
@@ -83,6 +96,16 @@ def test_what_cannot_be_tested_is_no_failure(status: int, verdict: str, code: in
     folder = checkout(tmp_path, suite=status)
     assert full(folder, "python:3.12").returncode == code
     assert listed(folder, "python:3.12")[1] == verdict
+
+
+def test_a_fault_that_was_killed_goes_on_from_its_last_injection(tmp_path: Path) -> None:
+    folder = checkout(tmp_path, fault="echo injected >>$7; kill -KILL $$")
+    for injected in (1, 2):
+        run = full(folder, "faults:disks")
+        assert run.returncode == 1
+        assert "not passed: faults:disks (interrupted)" in run.stderr
+        assert listed(folder, "faults:disks")[1] == "interrupted"
+        assert lines_of(folder, "faults:disks.jsonl") == ["injected"] * injected
 
 
 @pytest.mark.parametrize(("unsteady", "verdict"), [(0, "passed"), (1, "failed")])
