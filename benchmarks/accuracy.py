@@ -17,7 +17,7 @@ from benchmarks.attached import finished_run
 from benchmarks.figures import Figure
 from benchmarks.work import fixed_work, renamed, turns_for
 from profkit import Run, profile
-from profkit.calls.options import ProfilerOptions
+from profkit.calls.keywords import ProfilerOptions
 from profkit.transforms.tables import function_rows
 
 Steps = Mapping[str, Callable[[], object]]

@@ -19,7 +19,7 @@ from benchmarks.pairs import share_figure
 from benchmarks.sampled_child import PREFERS_READER
 from benchmarks.work import fixed_work, renamed, turns_for
 from profkit import Run, profile
-from profkit.calls.options import ProfilerOptions
+from profkit.calls.keywords import ProfilerOptions
 from profkit.decorators import ProfiledFunction
 from profkit.model.notes import NoteCode
 

@@ -19,7 +19,7 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
 from benchmarks.work import pure_python, rounds_for, timed_s
 from profkit import profile
-from profkit.calls.options import ProfilerOptions
+from profkit.calls.keywords import ProfilerOptions
 
 _WORK_S = 0.3
 

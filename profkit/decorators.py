@@ -19,7 +19,6 @@ from typing import (
 
 from profkit import disabled
 from profkit.calls.blocks import Block
-from profkit.calls.options import MemoryOptions, ProfilerOptions
 from profkit.calls.regions import check_callable
 from profkit.calls.wrapper import decorated, wrapper_of
 from profkit.config import CONFIG
@@ -31,6 +30,7 @@ from profkit.session.activity import is_spawned
 from profkit.torch_tracing import trace_instead
 
 if TYPE_CHECKING:
+    from profkit.calls.keywords import MemoryOptions, ProfilerOptions
     from profkit.measuring.decorated.options import MeasuredMode, MeasuredOptions
     from profkit.model.measurement import MeasuredRun
     from profkit.model.region import Region
@@ -190,10 +190,14 @@ def _check_use(error: BaseException) -> None:
 
 
 def _in_place(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    if mode == "samples" and not options.keys() <= ProfilerOptions.__annotations__.keys():
-        from profkit.measuring.decorated.options import refuse_with_samples
+    if mode == "samples" and options:
+        from profkit.calls.keywords import ProfilerOptions
 
-        refuse_with_samples(options, ProfilerOptions.__annotations__)
+        known = ProfilerOptions.__annotations__.keys()
+        if not options.keys() <= known:
+            from profkit.measuring.decorated.options import refuse_with_samples
+
+            refuse_with_samples(options, known)
     return _decorator(_IN_PLACE[mode](options))
 
 
@@ -205,7 +209,7 @@ class _TracingProfiler(FunctionProfiler):
 
         self._calls = options.pop("trace_calls", TRACE_CALLS)
         check_positive("trace_calls", self._calls, whole=True)
-        super().__init__(**cast(ProfilerOptions, options))
+        super().__init__(**cast("ProfilerOptions", options))
 
     def _tracer(self, region: Region) -> Tracer:
         from profkit.pytorch.recorder import TorchTracer
@@ -215,13 +219,14 @@ class _TracingProfiler(FunctionProfiler):
 
 _IN_PLACE: Mapping[str, Callable[[Mapping[str, Any]], FunctionProfiler]] = {
     "samples": lambda options: FunctionProfiler(**options),
-    "memory": lambda options: FunctionProfiler.of_memory(cast(MemoryOptions, options)),
+    "memory": lambda options: FunctionProfiler.of_memory(cast("MemoryOptions", options)),
     "trace": lambda options: _TracingProfiler(**options),
 }
 """Modes that profile calls and blocks in place, by their profilers."""
 
 
 def _measured(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    from profkit.calls.keywords import ProfilerOptions
     from profkit.measuring.decorated.options import check, plan_of
 
     check(mode, options, ProfilerOptions.__annotations__)

@@ -9,13 +9,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
 from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
-from profkit.calls.options import (
-    MemoryOptions,
-    ProfilerOptions,
-    Settings,
-    memory_settings,
-    settings_over_defaults,
-)
+from profkit.calls.options import Settings, memory_settings, settings_over_defaults
 from profkit.calls.regions import block_region, check_callable, check_tracked, function_region
 from profkit.calls.slow_path import results_of
 from profkit.calls.with_statements import Statement
@@ -24,6 +18,7 @@ from profkit.model.region import Region, RegionKey, code_of
 from profkit.session.counters import Counters, Tracer
 
 if TYPE_CHECKING:
+    from profkit.calls.keywords import MemoryOptions, ProfilerOptions
     from profkit.model.run import Run
 
 _P = ParamSpec("_P")

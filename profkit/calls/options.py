@@ -1,4 +1,4 @@
-"""Names, defaults and checks of the options of `@profile()` and `profiled()`.
+"""Checks of the options of `@profile()` and `profiled()`.
 
 They are checked before anything starts, and split by the component that needs them. Variables and the
 project's file may set other defaults.
@@ -6,82 +6,31 @@ project's file may set other defaults.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 from profkit.calls.regions import RegionExtras
-from profkit.config import CONFIG, PREFIX, PROFILE, Setting
-from profkit.errors import InvalidOption, UnknownOption, UsageError
+from profkit.config import CONFIG, Setting
+from profkit.errors import InvalidOption, UsageError
 from profkit.model.region import MEMRAY
 from profkit.process.guard import say_once
 from profkit.process.locks import IMPORTING
-from profkit.project_file import as_text, as_words
 from profkit.samplers.options import (
     OPTION_NAMES,
-    Blocking,
     SamplerOptions,
-    Scope,
     check_choice,
     check_common,
     check_positive,
 )
-from profkit.session.counters import ON_BUSY, OnBusy, Policy
-from profkit.units import parse_duration
+from profkit.session.counters import ON_BUSY, Policy
 
 if TYPE_CHECKING:
-    from profkit.model.run import Run
+    from profkit.calls.keywords import MemoryOptions, ProfilerOptions
 
 
 MEMORY = "memory"
 """The mode that tracks memory."""
-
-
-class ProfilerOptions(TypedDict, total=False):
-    """Keyword arguments of `FunctionProfiler`, `profile` and `profiled`; explained in docs/options.md."""
-
-    stop_at_error: bool
-    max_profile_duration_sec: float
-    sample_each: float | None
-    run_user_name: str
-    timeout_wait_for_running_sec: float
-    timeout_wait_for_finished_sec: float | None
-    recorded_env_variables: Sequence[str] | None
-    sample_tags: Iterable[str | None] | None
-    stack_max_len: int | None
-    async_stack_max_len: int | None
-    label: str | None
-    sampler: str
-    rate: float | None
-    blocking: Blocking
-    native: bool
-    threads: bool
-    idle: bool
-    gil: bool
-    subprocesses: bool
-    async_stacks: bool
-    allow_dumpable: bool
-    scope: Scope
-    window: float | None
-    on_busy: OnBusy
-    enabled: bool
-    every: int
-    on_run: Callable[[Run], object] | None
-
-
-class MemoryOptions(TypedDict, total=False):
-    """Keyword arguments of `profile` and `profiled` with `mode="memory"`; explained in docs/memory.md."""
-
-    stop_at_error: bool
-    run_user_name: str
-    recorded_env_variables: Sequence[str] | None
-    sample_tags: Iterable[str | None] | None
-    stack_max_len: int | None
-    label: str | None
-    python_allocators: bool
-    enabled: bool
-    every: int
-    on_run: Callable[[Run], object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +47,10 @@ class Settings:
 
 def settings(options: ProfilerOptions) -> Settings:
     """Return the settings for options; raises `UsageError` for invalid ones."""
-    known = ProfilerOptions.__annotations__
-    for name in options:
-        if name not in known:
-            raise UnknownOption(name, known)
+    if options:
+        with IMPORTING:
+            from profkit.calls.keywords import check_names
+        check_names(options)
     _check_values(options)
     given: Mapping[str, Any] = {**options, "sample_tags": _tags(options)}
     sampler = SamplerOptions(**{one: given[name] for one, name in OPTION_NAMES.items() if name in given})
@@ -120,13 +69,10 @@ _OWN = "python_allocators"
 
 def memory_settings(options: MemoryOptions) -> Settings:
     """Return the settings for options of `mode="memory"`; raises `UsageError` for invalid ones."""
-    known = MemoryOptions.__annotations__
-    for name in options:
-        if name not in known and name in ProfilerOptions.__annotations__:
-            raise InvalidOption("mode", MEMORY, f"{name} is an option of mode='samples'")
-        if name not in known:
-            raise UnknownOption(name, known, f" with mode={MEMORY!r}")
-    common = cast(ProfilerOptions, {name: value for name, value in options.items() if name != _OWN})
+    with IMPORTING:
+        from profkit.calls.keywords import check_names
+    check_names(options, mode=MEMORY)
+    common = cast("ProfilerOptions", {name: value for name, value in options.items() if name != _OWN})
     _check_values(common)
     python_allocators = options.get("python_allocators", False)
     check_choice("python_allocators", python_allocators, (True, False))
@@ -187,12 +133,6 @@ def _check_values(options: ProfilerOptions) -> None:
             raise InvalidOption(name, value, "give a string")
 
 
-_SWITCHES: Mapping[str, bool] = {
-    **dict.fromkeys(("1", "true", "yes", "on"), True),
-    **dict.fromkeys(("0", "false", "no", "off"), False),
-}
-
-
 def settings_over_defaults(options: ProfilerOptions) -> Settings:
     """Return the settings for options, over the defaults of this process; raises `UsageError`.
 
@@ -214,105 +154,37 @@ def settings_over_defaults(options: ProfilerOptions) -> Settings:
 
 def default_options(given: Mapping[str, Setting]) -> tuple[ProfilerOptions, tuple[UsageError, ...]]:
     """Return the valid ones of defaults, and the errors of the others."""
+    with IMPORTING:
+        from profkit.calls.keywords import read_default
     read: dict[str, object] = {}
     problems: list[UsageError] = []
     for name, setting in given.items():
         try:
-            read[name] = _read(name, setting)
+            read[name] = read_default(name, setting)
         except UsageError as error:
             problems.append(error)
     while (problem := _problem(read, given)) is not None:
         problems.append(problem)
-    return cast(ProfilerOptions, read), tuple(problems)
-
-
-def _read(name: str, setting: Setting) -> object:
-    reader = _READERS.get(name)
-    if reader is None:
-        raise UnknownOption(name, _READERS, f" that {setting.source} could set for profile()")
-    value = reader(setting.value)
-    if value is None:
-        raise InvalidOption(_named(name, setting), setting.value, f"give {_WANTED[reader]}")
-    return value
+    return cast("ProfilerOptions", read), tuple(problems)
 
 
 def _problem(options: dict[str, object], given: Mapping[str, Setting]) -> UsageError | None:
     """Remove what makes defaults invalid, and return the error about it; None if they are valid."""
+    from profkit.calls.keywords import source_of
+
     try:
-        settings(cast(ProfilerOptions, options))
+        settings(cast("ProfilerOptions", options))
     except InvalidOption as error:
         if error.option in options:
             del options[error.option]
             setting = given[error.option]
-            return InvalidOption(_named(error.option, setting), setting.value, error.fix)
+            return InvalidOption(source_of(error.option, setting), setting.value, error.fix)
         options.clear()
         return error
     except UsageError as error:
         options.clear()
         return error
     return None
-
-
-def _named(name: str, setting: Setting) -> str:
-    """Return an option's name as where it is set; a variable's name has the option's."""
-    return setting.source if setting.source.startswith(PREFIX) else f"{setting.source}: {PROFILE}.{name}"
-
-
-def _switch(value: object) -> bool | None:
-    return _SWITCHES.get((as_text(value) or "").lower())
-
-
-def _number(value: object) -> float | None:
-    try:
-        return None if isinstance(value, bool) else float(as_text(value) or "")
-    except ValueError:
-        return None
-
-
-def _whole(value: object) -> int | None:
-    number = _number(value)
-    return int(number) if number is not None and number.is_integer() else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _blocking(value: object) -> bool | str | None:
-    return "auto" if value == "auto" else _switch(value)
-
-
-def _scope(value: object) -> object:
-    return value if value in get_args(Scope) else None
-
-
-def _on_busy(value: object) -> object:
-    return value if value in get_args(OnBusy) else None
-
-
-def _duration(value: object) -> float | None:
-    try:
-        return None if isinstance(value, bool) else parse_duration(as_text(value) or "")
-    except ValueError:
-        return None
-
-
-_Reader = Callable[[object], object]
-_READERS: Mapping[str, _Reader] = {
-    "stop_at_error": _switch, "max_profile_duration_sec": _number, "sample_each": _number,
-    "run_user_name": _text, "timeout_wait_for_running_sec": _number, "timeout_wait_for_finished_sec": _number,
-    "recorded_env_variables": as_words, "sample_tags": as_words, "stack_max_len": _whole,
-    "async_stack_max_len": _whole, "sampler": _text, "rate": _number, "blocking": _blocking,
-    "native": _switch, "threads": _switch, "idle": _switch, "gil": _switch, "subprocesses": _switch,
-    "async_stacks": _switch, "allow_dumpable": _switch, "scope": _scope, "on_busy": _on_busy,
-    "every": _whole, "window": _duration,
-}  # fmt: skip
-"""How each option is read. A label is of one function, and `disable` turns all off."""
-_WANTED: Mapping[_Reader, str] = {
-    _switch: "true or false", _number: "a number", _whole: "a whole number", _text: "a text",
-    as_words: "a list of words", _duration: "a duration such as 60s", _blocking: "true, false or 'auto'",
-    _scope: " or ".join(map(repr, get_args(Scope))), _on_busy: ", ".join(map(repr, get_args(OnBusy))),
-}  # fmt: skip
 
 
 def _sources(given: Mapping[str, Setting]) -> str:

@@ -13,7 +13,7 @@ from profkit.render.options import Activity
 from profkit.units import parse_bytes, parse_duration, parse_percentage
 
 if TYPE_CHECKING:
-    from profkit.calls.options import ProfilerOptions
+    from profkit.calls.keywords import ProfilerOptions
 
 _T = TypeVar("_T")
 Command = TypeVar("Command", bound=Callable[..., object])

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import cast
 
-from profkit.calls.options import ProfilerOptions
+from profkit.calls.keywords import ProfilerOptions
 from profkit.clock import SYSTEM_CLOCK
 from profkit.decorators import profile
 from profkit.doctor.system import without_fix

@@ -20,7 +20,7 @@ from profkit.pytorch import compilations
 from profkit.samplers.options import Blocking
 
 if TYPE_CHECKING:
-    from profkit.calls.options import ProfilerOptions
+    from profkit.calls.keywords import ProfilerOptions
     from profkit.model.run import Run
     from profkit.pytorch.compilations import CompilationProfiler
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Unpack
 
-    from profkit.calls.options import ProfilerOptions
+    from profkit.calls.keywords import ProfilerOptions
 
 _WINDOW_S = 60.0
 

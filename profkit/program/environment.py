@@ -13,7 +13,8 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, cast
 
-from profkit.calls.options import MEMORY, MemoryOptions, ProfilerOptions, memory_settings, settings
+from profkit.calls.keywords import MemoryOptions, ProfilerOptions
+from profkit.calls.options import MEMORY, memory_settings, settings
 from profkit.errors import UsageError
 
 RUN, LAUNCH, PATH = "PROFKIT_RUN", "PROFKIT_LAUNCH", "PYTHONPATH"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from profkit.calls.options import MEMORY, ProfilerOptions, Settings, memory_settings, settings_over_defaults
+from profkit.calls.options import MEMORY, Settings, memory_settings, settings_over_defaults
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.originals import REAL
 from profkit.program.environment import (
@@ -24,6 +24,7 @@ from profkit.session.activity import OPEN_BLOCKS
 from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
+    from profkit.calls.keywords import ProfilerOptions
     from profkit.session.manager import SessionManager
     from profkit.session.memory import MemoryRecorder
 
@@ -91,7 +92,7 @@ def _settings(options: ProgramOptions) -> Settings:
 
 
 def _filled(options: ProgramOptions) -> ProfilerOptions:
-    return cast(ProfilerOptions, {"threads": True, **options})
+    return cast("ProfilerOptions", {"threads": True, **options})
 
 
 def _manager(chosen: Settings) -> SessionManager | MemoryRecorder:

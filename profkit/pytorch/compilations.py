@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 import wrapt
 
 from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
-from profkit.calls.options import ProfilerOptions, Settings, settings_over_defaults
+from profkit.calls.keywords import ProfilerOptions
+from profkit.calls.options import Settings, settings_over_defaults
 from profkit.calls.slow_path import results_of
 from profkit.config import CONFIG
 from profkit.errors import ProfkitError

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from profkit.calls.options import ProfilerOptions
+from profkit.calls.keywords import ProfilerOptions
 from profkit.errors import ProfkitError, UsageError
 from profkit.model.region import Region, RegionKind
 from profkit.process.guard import ignore, say_once

@@ -115,7 +115,7 @@ def test_every_option_of_web_services_is_explained() -> None:
 
 
 def test_every_option_is_explained() -> None:
-    from profkit.calls.options import ProfilerOptions
+    from profkit.calls.keywords import ProfilerOptions
 
     text = (ROOT / "docs" / "options.md").read_text("utf-8")
     assert [name for name in ProfilerOptions.__annotations__ if f"| `{name}` |" not in text] == []

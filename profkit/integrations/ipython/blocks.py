@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import cast
 
-from profkit.calls.options import MEMORY, ProfilerOptions, Settings, memory_settings, settings
+from profkit.calls.keywords import ProfilerOptions
+from profkit.calls.options import MEMORY, Settings, memory_settings, settings
 from profkit.calls.slow_path import enter, leave, results_of
 from profkit.config import CONFIG
 from profkit.integrations.ipython.shell import Shell

@@ -15,7 +15,8 @@ from dataclasses import replace
 import pytest
 
 from profkit.calls.importlib_bootstrap.markers import make_marker
-from profkit.calls.options import ProfilerOptions, Settings, settings_over_defaults
+from profkit.calls.keywords import ProfilerOptions
+from profkit.calls.options import Settings, settings_over_defaults
 from profkit.ingest.read import run_id
 from profkit.integrations.pytest.settings import MarkSettings
 from profkit.model.region import Region, RegionKey, RegionKind, code_of, digest_of

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from profkit.calls.options import ProfilerOptions, settings, settings_over_defaults
+from profkit.calls.keywords import ProfilerOptions
+from profkit.calls.options import settings, settings_over_defaults
 from profkit.errors import InvalidOption, ProfkitError, UnknownOption
 from profkit.integrations.pytest import MARKER
 from profkit.measuring.orders import MeasureOptions, work_order

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from profkit.calls.options import ProfilerOptions, Settings, settings_over_defaults
+from profkit.calls.keywords import ProfilerOptions
+from profkit.calls.options import Settings, settings_over_defaults
 from profkit.config import CONFIG
 from profkit.errors import InvalidOption, UnknownOption
 from profkit.integrations.web.access import TOKEN_VARIABLE, Access

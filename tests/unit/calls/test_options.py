@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from profkit.calls import keywords
 from profkit.calls import options as calls_options
-from profkit.calls.options import ProfilerOptions, default_options, settings, settings_over_defaults
+from profkit.calls.keywords import ProfilerOptions
+from profkit.calls.options import default_options, settings, settings_over_defaults
 from profkit.config import CONFIG, Setting
 from profkit.errors import InvalidOption, UsageError
 from profkit.process import guard
@@ -76,7 +78,7 @@ def test_values_of_a_file_and_their_texts_are_the_same() -> None:
 
 
 def test_every_option_but_those_of_one_function_has_a_default() -> None:
-    assert set(calls_options._READERS) == set(ProfilerOptions.__annotations__) - {
+    assert set(keywords._READERS) == set(ProfilerOptions.__annotations__) - {
         "label",
         "enabled",
         "on_run",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.calls.options import ProfilerOptions
+from profkit.calls.keywords import ProfilerOptions
 from profkit.errors import UsageError
 from profkit.program.environment import HOOK, LAUNCH, PATH, RUN, launching, remove_switch, switch, take_switch
 
