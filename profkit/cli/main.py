@@ -1,4 +1,4 @@
-"""`profkit`: its commands, and the exit codes of their errors.
+"""`profkit`: its commands, each loaded when it is called; what goes wrong in one is left to `failures`.
 
 A new command is one new file and one line in `COMMANDS`. Its module is imported when it is called, and it
 imports its dependencies when it runs.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from profkit.doctor.system import KUBERNETES, SystemFacts, text_of
 from profkit.model.checkup import Check, Group, Status
-from profkit.process.procfs import control_groups
+from profkit.process.procfs import quota_of_process
 
 _GROUP = Group.NOISE
 _MUCH_LOAD = 0.5
@@ -138,19 +138,3 @@ def layout_check(system: SystemFacts, root: Path = Path("/")) -> Check:
         return Check(_GROUP, "ASLR", Status.OK, "on: each timing process has its own memory layout")
     cost = "all processes have one memory layout, so intervals leave out its effect of up to 10 %"
     return Check(_GROUP, "ASLR", Status.SHORTFALL, found, cost, fix)
-
-
-def quota_of_process(root: Path = Path("/")) -> float | None:
-    """Return the CPU quota of this process in cores: the smallest of its control group and all above it."""
-    quotas = (_quota_of(folder) for folder in control_groups("cpu", root))
-    return min((quota for quota in quotas if quota is not None), default=None)
-
-
-def _quota_of(folder: Path) -> float | None:
-    """Return the quota of one group in cores: of version 2, else of version 1; None without a quota."""
-    quota, _, period = text_of(folder / "cpu.max").strip().partition(" ")
-    if not period:
-        quota, period = (text_of(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
-    if not quota.isdecimal() or not period.isdecimal() or not int(period):
-        return None
-    return int(quota) / int(period)

@@ -1,4 +1,4 @@
-"""Queue of isolated calls: run a bounded number at once, each in a worker of its own zygote."""
+"""Queue of isolated calls: a bounded number at once, each in a worker of its own zygote, with retries."""
 
 from __future__ import annotations
 

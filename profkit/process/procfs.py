@@ -5,6 +5,7 @@ A missing process is a result, never an error.
 
 from __future__ import annotations
 
+import math
 import os
 import posix
 import re
@@ -212,6 +213,31 @@ def control_groups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
     for mount, group in ((base, groups.get("", "")), *((mount, own) for mount in mounts)):
         parts = [part for part in group.split("/") if part not in ("", "..")]
         yield from (mount.joinpath(*parts[:length]) for length in range(len(parts), -1, -1))
+
+
+def quota_of_process(root: Path = Path("/")) -> float | None:
+    """Return the CPU quota of this process in cores: the smallest of its control group and all above it."""
+    quotas = (_quota_of(folder) for folder in control_groups("cpu", root))
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def usable_processors(root: Path = Path("/")) -> float:
+    """Return how many processors this machine has, or the quota of this process if it is less."""
+    quota = quota_of_process(root)
+    return min(posix.cpu_count() or 1, math.inf if quota is None else quota)
+
+
+def _quota_of(folder: Path) -> float | None:
+    """Return the quota of one group in cores: of version 2, else of version 1; None without a quota."""
+    try:
+        quota, _, period = read(f"{folder}/cpu.max").strip().partition(b" ")
+        if not period:
+            quota, period = (read(f"{folder}/cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
+    except OSError:  # the group was removed in the meantime
+        return None
+    if not quota.isdigit() or not period.isdigit() or not int(period):
+        return None
+    return int(quota) / int(period)
 
 
 _PYSPY, _PYTHON = "py-spy", "python"

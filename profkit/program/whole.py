@@ -1,4 +1,4 @@
-"""A whole program as a region: all samples of the process are its own, from its start to its end."""
+"""A whole program as a region: which programs are profiled, and their one call from start to end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Interface of samplers: options and a plan, an attachment to a process, waiting for it, and a recording."""
+"""Interface of samplers: a plan, an attachment to a process, and a recording; and the rate of each one.
+
+Without a rate by the user, all samplers of a host share a part of its processors.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ class LiveStacks:
 
     threads: int
     frames: int
-    processors: int = 1
+    processors: float = 1
+    """Processors of the host; in a control group with a quota, such as a container, those of the quota."""
     other_samplers: int = 0
     """Number of samplers that already run on this host."""
     processor_wait_s: float = 0.0

@@ -1,6 +1,6 @@
-"""The samplers that a session tries, best first, and the start of one, with a second try.
+"""The samplers that a session tries, best first, the facts about the host for their rate, and their start.
 
-If a sampler cannot be started, the next one is taken, with a warning.
+If a sampler cannot be started in two tries, the next one is taken, with a warning.
 
 The last one takes no samples: calls and wall times are recorded even if every sampler fails. A strict policy
 has no such last one; the failure is raised.
@@ -20,7 +20,7 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.region import CALLS_ONLY
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.guard import reraise_signal_error
-from profkit.process.procfs import count_samplers, processor_wait_s
+from profkit.process.procfs import count_samplers, processor_wait_s, usable_processors
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler, await_state
 from profkit.samplers.calls_only import CallsOnlySampler
@@ -260,7 +260,7 @@ def live_facts(sockets: SocketWatch, other: tuple[int, int, int] | None = None) 
     return LiveStacks(
         threads=threads,
         frames=frames,
-        processors=posix.cpu_count() or 1,
+        processors=usable_processors(),
         other_samplers=count_samplers(),
         processor_wait_s=processor_wait_s(pid),
         timed_sockets=sockets.timed(),

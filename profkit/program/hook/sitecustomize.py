@@ -1,4 +1,4 @@
-"""Starts the profiling of a program before its first line.
+"""Calls `program.whole.begin` before a program's first line, and hides that from the program.
 
 Python imports this module at its start, because `profkit run` puts this folder first on `PYTHONPATH`. It
 leaves the environment, the path and the modules as they would be without it, and imports the `sitecustomize`

@@ -1,4 +1,4 @@
-"""Columns of a table in terminal cells: their styles, which are shown, and how wide names and trees are."""
+"""Colours of text reports, by tone and share; columns in terminal cells: which are shown, and how wide."""
 
 from __future__ import annotations
 

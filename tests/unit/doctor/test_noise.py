@@ -14,7 +14,6 @@ from profkit.doctor.noise import (
     layout_check,
     load_check,
     noise_checks,
-    quota_of_process,
     steal_check,
     turbo_check,
 )
@@ -28,14 +27,8 @@ CPU = "sys/devices/system/cpu"
 NO_TURBO, BOOST = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
 GOVERNOR = f"{CPU}/cpu0/cpufreq/scaling_governor"
 LAYOUT, PERSONALITY = "proc/sys/kernel/randomize_va_space", "proc/self/personality"
-V2, V1 = "sys/fs/cgroup", "sys/fs/cgroup/cpu,cpuacct"
 NOT_CONTAINED = SystemFacts()
 DOCKER = SystemFacts(ContainerFacts("docker", "/.dockerenv"), is_root=True)
-
-
-def quota_files(folder: str, quota: int, period: int = 100_000) -> dict[str, str]:
-    """Return the files of a quota of version 1."""
-    return {f"{folder}/cpu.cfs_quota_us": f"{quota}\n", f"{folder}/cpu.cfs_period_us": f"{period}\n"}
 
 
 @pytest.mark.parametrize(
@@ -64,63 +57,6 @@ def test_cores(cores: int, all_cores: int, quota: float | None, found: str, fix:
 )
 def test_quotas_of_containers(kind: str, fix: str) -> None:
     assert cores_check(8, 8, 1.5, SystemFacts(ContainerFacts(kind))).fix == fix
-
-
-@pytest.mark.parametrize(
-    ("files", "quota"),
-    [
-        ({"proc/self/cgroup": "0::/app.slice\n", f"{V2}/app.slice/cpu.max": "150000 100000\n"}, 1.5),
-        ({"proc/self/cgroup": "0::/\n", f"{V2}/cpu.max": "50000 100000\n"}, 0.5),
-        ({f"{V2}/cpu.max": "max 100000\n"}, None),
-        # A group above has the least quota.
-        (
-            {
-                "proc/self/cgroup": "0::/pod.slice/app.scope\n",
-                f"{V2}/pod.slice/app.scope/cpu.max": "400000 100000\n",
-                f"{V2}/pod.slice/cpu.max": "150000 100000\n",
-                f"{V2}/cpu.max": "max 100000\n",
-            },
-            1.5,
-        ),
-        (
-            {
-                "proc/self/cgroup": "0::/pod.slice/app.scope\n",
-                f"{V2}/pod.slice/app.scope/cpu.max": "max 100000\n",
-                f"{V2}/pod.slice/cpu.max": "300000 100000\n",
-            },
-            3,
-        ),
-        # The own group is outside the namespace that is visible.
-        ({"proc/self/cgroup": "0::/../other\n", f"{V2}/cpu.max": "50000 100000\n"}, 0.5),
-        (quota_files(f"{V2}/cpu", 25_000), 0.25),
-        (quota_files(f"{V2}/cpu", -1), None),
-        (quota_files(V1, 50_000), 0.5),
-        # Version 1: the own path of the controller `cpu`, and what is above it.
-        (
-            {
-                "proc/self/cgroup": "9:memory:/m\n4:cpu,cpuacct:/a/b\n0::/c\n",
-                **quota_files(f"{V1}/a/b", 75_000),
-            },
-            0.75,
-        ),
-        (
-            {
-                "proc/self/cgroup": "4:cpu,cpuacct:/a/b\n1:name=systemd:/c\n",
-                **quota_files(f"{V1}/a/b", 200_000),
-                **quota_files(f"{V1}/a", 75_000),
-                **quota_files(V1, -1),
-            },
-            0.75,
-        ),
-        ({"proc/self/cgroup": "3:cpu:/a\n", **quota_files(f"{V2}/cpu/a", 10_000)}, 0.1),
-        # A container sees its own group as the topmost one.
-        ({"proc/self/cgroup": "4:cpu,cpuacct:/docker/01\n", **quota_files(V1, 50_000)}, 0.5),
-        ({f"{V2}/cpu.max": "50000 0\n"}, None),
-        ({}, None),
-    ],
-)
-def test_quotas(files: dict[str, str], quota: float | None, tmp_path: Path) -> None:
-    assert quota_of_process(write_files(tmp_path, files)) == quota
 
 
 def test_a_container_cannot_change_its_host(tmp_path: Path) -> None:

@@ -14,11 +14,13 @@ import pytest
 
 from profkit.model.session import SamplerPlan
 from profkit.process import procfs
-from profkit.process.procfs import count_samplers
+from profkit.process.procfs import count_samplers, quota_of_process, usable_processors
 from profkit.samplers import cpython
+from tests.support.folders import write_files
 
 NOBODY = 2**22 + 1
 """Above the largest pid that Linux gives out."""
+V2, V1 = "sys/fs/cgroup", "sys/fs/cgroup/cpu,cpuacct"
 
 
 def test_a_process_is_itself_and_no_other():
@@ -180,3 +182,72 @@ def test_the_command_line_of_the_cpython_sampler_is_found(tmp_path: Path) -> Non
     words = cpython.command("/usr/bin/python3", 7, plan, tmp_path / "segment-000.stacks")
     add_process(tmp_path, 10, "/usr/bin/python3.14", *words)
     assert count_samplers(str(tmp_path)) == 1
+
+
+def quota_files(folder: str, quota: int, period: int = 100_000) -> dict[str, str]:
+    """Return the files of a quota of version 1."""
+    return {f"{folder}/cpu.cfs_quota_us": f"{quota}\n", f"{folder}/cpu.cfs_period_us": f"{period}\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"proc/self/cgroup": "0::/app.slice\n", f"{V2}/app.slice/cpu.max": "150000 100000\n"}, 1.5),
+        ({"proc/self/cgroup": "0::/\n", f"{V2}/cpu.max": "50000 100000\n"}, 0.5),
+        ({f"{V2}/cpu.max": "max 100000\n"}, None),
+        # A group above has the least quota.
+        (
+            {
+                "proc/self/cgroup": "0::/pod.slice/app.scope\n",
+                f"{V2}/pod.slice/app.scope/cpu.max": "400000 100000\n",
+                f"{V2}/pod.slice/cpu.max": "150000 100000\n",
+                f"{V2}/cpu.max": "max 100000\n",
+            },
+            1.5,
+        ),
+        (
+            {
+                "proc/self/cgroup": "0::/pod.slice/app.scope\n",
+                f"{V2}/pod.slice/app.scope/cpu.max": "max 100000\n",
+                f"{V2}/pod.slice/cpu.max": "300000 100000\n",
+            },
+            3,
+        ),
+        # The own group is outside the namespace that is visible.
+        ({"proc/self/cgroup": "0::/../other\n", f"{V2}/cpu.max": "50000 100000\n"}, 0.5),
+        (quota_files(f"{V2}/cpu", 25_000), 0.25),
+        (quota_files(f"{V2}/cpu", -1), None),
+        (quota_files(V1, 50_000), 0.5),
+        # Version 1: the own path of the controller `cpu`, and what is above it.
+        (
+            {
+                "proc/self/cgroup": "9:memory:/m\n4:cpu,cpuacct:/a/b\n0::/c\n",
+                **quota_files(f"{V1}/a/b", 75_000),
+            },
+            0.75,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:cpu,cpuacct:/a/b\n1:name=systemd:/c\n",
+                **quota_files(f"{V1}/a/b", 200_000),
+                **quota_files(f"{V1}/a", 75_000),
+                **quota_files(V1, -1),
+            },
+            0.75,
+        ),
+        ({"proc/self/cgroup": "3:cpu:/a\n", **quota_files(f"{V2}/cpu/a", 10_000)}, 0.1),
+        # A container sees its own group as the topmost one.
+        ({"proc/self/cgroup": "4:cpu,cpuacct:/docker/01\n", **quota_files(V1, 50_000)}, 0.5),
+        ({f"{V2}/cpu.max": "50000 0\n"}, None),
+        ({}, None),
+    ],
+)
+def test_quotas(files: dict[str, str], quota: float | None, tmp_path: Path) -> None:
+    assert quota_of_process(write_files(tmp_path, files)) == quota
+
+
+@pytest.mark.parametrize(
+    ("quota", "expected"), [(50_000, 0.5), (10**9, os.cpu_count()), (-1, os.cpu_count())]
+)
+def test_a_quota_limits_the_processors(quota: int, expected: float, tmp_path: Path) -> None:
+    assert usable_processors(write_files(tmp_path, quota_files(V1, quota))) == expected
