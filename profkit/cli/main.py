@@ -20,7 +20,7 @@ from click.core import ParameterSource
 from click.exceptions import NoArgsIsHelpError
 
 from profkit.cli.defaults import command_defaults, let_variables_set
-from profkit.cli.failures import FAILURES, report_failure
+from profkit.cli.failures import EXIT_READER_GONE, FAILURES, report_failure
 from profkit.cli.memory import for_short_commands
 from profkit.cli.output import say
 from profkit.config import CONFIG, Config
@@ -151,6 +151,8 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
         return EXIT_USAGE
     except FAILURES as error:
         return report_failure(error)
+    except SystemExit:  # of click, whose help or version nobody reads
+        return EXIT_READER_GONE
     return status or 0
 
 

@@ -11,7 +11,7 @@ sample its `timestamps` in microseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from profkit.errors import DamagedFile
@@ -137,7 +137,8 @@ class Nodes:
 def times_ns(document: object, samples: int) -> list[int]:
     """Return the time of each sample: until the next one, or until the end for the last; raises ValueError.
 
-    Clocks of processors can differ, so that a time is negative: such a sample counts for nothing.
+    Clocks of processors can differ, so that a time is negative. Such a sample counts for nothing, and the
+    next ones only from the moment on that the clock had reached before.
     """
     deltas = member(document, "the file", "timeDeltas", list)
     if len(deltas) != samples:
@@ -145,4 +146,5 @@ def times_ns(document: object, samples: int) -> list[int]:
     times = [scaled(delta, f"timeDeltas[{place}]", 1000) for place, delta in enumerate(deltas)]
     start, end = (optional(document, "the file", key, 0) for key in ("startTime", "endTime"))
     last = 1000 * (end - start) - sum(times) if end else 0
-    return [max(0, time_ns) for time_ns in (*times[1:], last)]
+    reached = list(accumulate(accumulate((*times[1:], last)), max, initial=0))
+    return [later - earlier for earlier, later in pairwise(reached)]

@@ -117,11 +117,12 @@ def _read(master: int) -> bytes:
 
 
 @pytest.mark.usefixtures("config")
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", ["report --json", "--help", "list --help", "--version"])
+def test_a_reader_that_leaves_is_no_error(arguments: str, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [*PROFKIT, "report", "--json"],
+        [*PROFKIT, *arguments.split()],
         cwd=tmp_path,
         env=environment(),
         stdout=write,

@@ -71,8 +71,14 @@ def test_nodes_may_name_their_parents() -> None:
     assert decoded({**DOCUMENT, "nodes": nodes})["f"] == (45_000, 45_000)
 
 
-def test_a_time_below_zero_counts_for_nothing() -> None:
-    assert decoded({**DOCUMENT, "timeDeltas": [10, 20, -30, 15]})["main"] == (20_000, 35_000)
+def test_time_that_a_clock_went_back_is_not_counted_twice() -> None:
+    assert decoded({**DOCUMENT, "timeDeltas": [10, 20, -30, 15]}) == {
+        "main": (20_000, 20_000),
+        "(idle)": (
+            70_000,
+            70_000,
+        ),  # up to the end: 90 µs together, as the recording has after its first sample
+    }
 
 
 def test_without_samples_hits_are_counted() -> None:
