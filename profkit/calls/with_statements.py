@@ -1,8 +1,9 @@
 """`with` statements in bytecode: the frame that runs one, its line, and the lines of its body.
 
 Up to 3.13, BEFORE_WITH calls `__enter__`. Since 3.14, LOAD_SPECIAL pushes the method and CALL calls it
-(`Python/codegen.c`, `codegen_with_inner`). A version that does it in another way is recognized by trying:
-its blocks have no known body.
+(`Python/codegen.c`, `codegen_with_inner`). In an `async with`, SEND runs what `__aenter__` has returned, and
+GET_AWAITABLE before it has 1 as its argument (`codegen_async_with_inner`). A version that does it in another
+way is recognized by trying: its blocks have no known body.
 """
 
 from __future__ import annotations
@@ -29,11 +30,25 @@ _T = TypeVar("_T")
 
 _UNIT = 2  # bytes per instruction
 _BEFORE_WITH = opcode.opmap.get("BEFORE_WITH")
-_LOAD_SPECIAL, _CALL = opcode.opmap.get("LOAD_SPECIAL"), opcode.opmap.get("CALL")
-_ENTER = 0
-"""Argument of LOAD_SPECIAL for `__enter__` (SPECIAL___ENTER__ in pycore_ceval.h)."""
-_CALL_CACHES: int = sum(getattr(opcode, "_cache_format", {}).get("CALL", {}).values())
-"""Number of inline cache entries that follow CALL, each as long as an instruction."""
+_CALL, _SEND = opcode.opmap.get("CALL"), opcode.opmap.get("SEND")
+_AFTER_SEND = {opcode.opmap.get(name) for name in ("END_SEND", "NOP")}
+
+
+def _instruction(name: str, argument: int) -> bytes | None:
+    return bytes((opcode.opmap[name], argument)) if name in opcode.opmap else None
+
+
+def _caches(name: str) -> int:
+    """Return how many inline cache entries follow an instruction, each as long as one."""
+    return sum(getattr(opcode, "_cache_format", {}).get(name, {}).values())
+
+
+_LOADS_ENTER = _instruction("LOAD_SPECIAL", 0)
+"""Its argument is SPECIAL___ENTER__ in pycore_ceval.h."""
+_AWAITS_ENTER = _instruction("GET_AWAITABLE", 1)
+_MOST_BETWEEN = 2
+"""Maximum number of instructions between GET_AWAITABLE and SEND."""
+_CALL_CACHES, _SEND_CACHES = _caches("CALL"), _caches("SEND")
 
 
 class _Entry(NamedTuple):
@@ -104,11 +119,11 @@ def body_lines(code: CodeType, offset: int) -> frozenset[int] | None:
     Return None if it enters no `with` statement, as for a direct call of `__enter__`. The
     statement's own line is excluded, unless the body is on it.
     """
-    length = _enter_length(code.co_code, offset)
-    if length is None:
+    entered = _entered(code.co_code, offset)
+    if entered is None:
         return None
     entries = sorted(_entries(code.co_exceptiontable))
-    handler = _handler(entries, offset + length)
+    handler = _handler(entries, entered)
     if handler is None:
         return None
     lines: set[int] = set()
@@ -119,14 +134,19 @@ def body_lines(code: CodeType, offset: int) -> frozenset[int] | None:
     return frozenset(lines - {own} or lines)
 
 
-def _enter_length(code: bytes, offset: int) -> int | None:
-    """Return the length of the instruction that calls `__enter__`, with its caches; None for others."""
+def _entered(code: bytes, offset: int) -> int | None:
+    """Return the offset behind the instruction that runs `__enter__` or `__aenter__`; None for others."""
     if code[offset] == _BEFORE_WITH:
-        return _UNIT
-    special = offset - _UNIT
-    if code[offset] != _CALL or special < 0 or code[special] != _LOAD_SPECIAL or code[special + 1] != _ENTER:
-        return None
-    return _UNIT * (1 + _CALL_CACHES)
+        return offset + _UNIT
+    if code[max(0, offset - _UNIT)] == _SEND:  # where 3.12 says that it is
+        offset -= _UNIT
+    before = [code[at : at + _UNIT] for at in range(offset - _UNIT, -1, -_UNIT)[: 1 + _MOST_BETWEEN]]
+    if code[offset] == _CALL and _LOADS_ENTER in before[:1]:
+        return offset + _UNIT * (1 + _CALL_CACHES)
+    if code[offset] == _SEND and _AWAITS_ENTER in before:
+        end = offset + _UNIT * (1 + _SEND_CACHES + code[offset + 1])
+        return next(at for at in range(end, len(code), _UNIT) if code[at] not in _AFTER_SEND)
+    return None
 
 
 @cache

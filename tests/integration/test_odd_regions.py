@@ -60,6 +60,12 @@ def test_blocks_that_a_context_manager_enters(tmp_path: Path) -> None:
 
 
 @pytest.mark.gil
+def test_blocks_that_an_async_context_manager_enters_in_two_tasks(tmp_path: Path) -> None:
+    regions = seen(tmp_path, "managed_tasks")
+    assert (colours(regions["one"]), colours(regions["two"])) == ({"red"}, {"green"})
+
+
+@pytest.mark.gil
 def test_async_generators_that_are_consumed_in_turn(tmp_path: Path) -> None:
     regions = seen(tmp_path, "streams")
     assert (colours(regions["first"]), colours(regions["second"])) == ({"red"}, {"green"})

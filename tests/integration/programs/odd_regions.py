@@ -96,6 +96,29 @@ def managers() -> Runs:
     return {"plain": plain.run, "stacked": stacked.run, "async": one.run, "async stack": other.run}
 
 
+def managed_tasks() -> Runs:
+    """Blocks that a context manager of one's own enters in two tasks, which run in turn."""
+
+    async def one() -> Run | None:
+        async with async_managed("one") as handle:
+            for _ in range(20):
+                red(0.02)
+                await asyncio.sleep(0)
+        return handle.run
+
+    async def two() -> Run | None:
+        async with contextlib.nullcontext(), async_managed("two") as handle:
+            for _ in range(20):
+                green(0.02)
+                await asyncio.sleep(0)
+        return handle.run
+
+    async def main() -> list[Run | None]:
+        return await asyncio.gather(one(), two())
+
+    return dict(zip(("one", "two"), asyncio.run(main()), strict=True))
+
+
 def streams() -> Runs:
     """Two async generators, consumed in turn, with work of the consumer between; a block across a yield."""
 

@@ -92,7 +92,7 @@ def test_a_function_that_contextlib_calls_is_none_of_its_own() -> None:
     assert inner().key.qualname.endswith("inner")
 
 
-@pytest.mark.parametrize("unknown", [("_BEFORE_WITH", "_LOAD_SPECIAL"), ("_BEFORE_WITH", "_CALL")])
+@pytest.mark.parametrize("unknown", [("_BEFORE_WITH", "_LOADS_ENTER"), ("_BEFORE_WITH", "_CALL")])
 def test_another_way_to_enter_is_reported_once_and_no_body_is_guessed(
     unknown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

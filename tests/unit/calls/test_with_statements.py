@@ -92,6 +92,42 @@ async def awaits() -> None:
             len("held")
 
 
+class AsyncProbe:
+    def __init__(self, steps: int = 0) -> None:
+        self._steps = steps
+
+    async def __aenter__(self) -> None:
+        for _ in range(self._steps):
+            await asyncio.sleep(0)
+        frame = sys._getframe(1)
+        body = body_lines(frame.f_code, frame.f_lasti)
+        first = frame.f_code.co_firstlineno
+        SEEN.append(
+            (line_at(frame.f_code, frame.f_lasti) - first, body and frozenset(line - first for line in body))
+        )
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        await asyncio.sleep(0)
+
+
+async def async_statements() -> None:
+    async with AsyncProbe():
+        await asyncio.sleep(0)
+        async with AsyncProbe(2) as first, AsyncProbe(1):
+            len(str(first))
+        await AsyncProbe().__aenter__()
+    len("after")
+
+
+async def async_statement_on_lines() -> None:
+    async with (
+        AsyncProbe(1) as first,
+        AsyncProbe() as second,
+    ):
+        len(str(first))
+    len(str(second))
+
+
 @pytest.mark.parametrize(
     ("function", "seen"),
     [
@@ -103,6 +139,7 @@ async def awaits() -> None:
         (returns, [(1, {2})]),
         (calls_enter_itself, [(1, None)]),
         (awaits, [(1, {2, 3, 4})]),
+        (async_statements, [(1, {2, 3, 4, 5}), (3, {4}), (3, {4}), (5, None)]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -113,6 +150,12 @@ def test_body_lines(function: Callable[[], object], seen: list[tuple[int, set[in
         asyncio.run(result)
     without_code = {3} if function is statements_within else set()
     assert [(line, body and body - without_code) for line, body in SEEN] == seen
+
+
+def test_an_async_statement_on_several_lines() -> None:
+    SEEN.clear()
+    asyncio.run(async_statement_on_lines())
+    assert [body and 5 in body and 6 not in body for _, body in SEEN] == [True, True]
 
 
 def test_an_exit_stack_enters_no_statement_of_the_program() -> None:
@@ -129,7 +172,7 @@ def test_this_python_is_understood() -> None:
 def test_a_python_with_other_instructions_can_import_it_and_is_not_understood(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    unknown = ("BEFORE_WITH", "LOAD_SPECIAL", "CALL")
+    unknown = ("BEFORE_WITH", "LOAD_SPECIAL", "CALL", "GET_AWAITABLE")
     known = {name: code for name, code in opcode.opmap.items() if name not in unknown}
     monkeypatch.setattr(opcode, "opmap", known)
     spec = importlib.util.spec_from_file_location("renamed_instructions", with_statements.__file__)
