@@ -407,6 +407,7 @@ def test_first_failures_and_last_ones(tmp_path: Path) -> None:
     assert "1 sampled test" in run_pytest(tmp_path, "--profkit", "--lf", code=1, others=cached)
 
 
+@pytest.mark.neighbours
 @pytest.mark.full
 def test_beside_timeout_and_coverage(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(

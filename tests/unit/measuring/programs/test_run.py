@@ -161,14 +161,15 @@ def test_a_command_that_replaces_itself_is_not_counted() -> None:
 @pytest.mark.valgrind
 @pytest.mark.full
 def test_counts_agree_and_a_forked_child_counts_once() -> None:
-    fork = "import os\nsum(range(100_000))\nif os.fork(): os.wait()\nelse: os._exit(0)"
+    work = "sum(range(400_000))"  # as long as the start of Python, whose counts vary a little
+    fork = f"import os\n{work}\nif os.fork(): os.wait()\nelse: {work}; os._exit(0)"
     base = replace(order(fork, mode=Mode.CALLGRIND, processes=2), python_functions=False)
     alone, with_children = (measure_program(replace(base, subprocesses=too)) for too in (False, True))
     assert alone.measurement is not None
     counts = alone.measurement.instructions
     assert counts is not None
     assert max(counts.repeats) <= 1.01 * min(counts.repeats)
-    assert 1.0 < instructions(with_children) / instructions(alone) < 1.2
+    assert 1.2 < instructions(with_children) / instructions(alone) < 1.8
 
 
 def test_the_clock_gives_the_start_and_the_duration(timed: MeasuredRun) -> None:
