@@ -1,4 +1,4 @@
-"""`profkit report`: show a run, or all runs of a label merged."""
+"""`profkit report`: show a run, or runs of a label merged: all, those since a time, or those of a session."""
 
 from __future__ import annotations
 
