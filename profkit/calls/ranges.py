@@ -1,4 +1,4 @@
-"""Traces by another profiler, such as torch's: a traced region's call is one, other calls are ranges in it.
+"""Traces by another profiler, such as torch's: one region's call starts a trace; others are ranges in it.
 
 A region with a tracer starts a trace when it is entered, and the trace ends with that call. Meanwhile
 functions and blocks of all regions are ranges in it: their calls take the slow path, which opens and closes

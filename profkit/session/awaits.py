@@ -1,4 +1,4 @@
-"""Lines of the program at which coroutines are suspended, by what each awaits; which suspensions count.
+"""Lines of the program at which coroutines are suspended; which suspensions are looked at.
 
 To follow a chain of awaits takes about a microsecond, so not each of very many suspensions is looked at.
 """

@@ -1,4 +1,4 @@
-"""Failures of sessions and calls: logged once, and no new session for a minute. Of samplers: `fallbacks`."""
+"""Failures of sessions: logged once, and no new session for a minute; those of samplers: `fallbacks`."""
 
 from __future__ import annotations
 
