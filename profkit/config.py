@@ -1,4 +1,4 @@
-"""Configuration: from a project's file, the user's, environment variables and the current folder.
+"""Configuration of places and switches: which file or variable wins, and what a project may not set.
 
 It is read once, when profkit is imported. A variable overrides the project's file, and that the user's;
 options in code and flags override all. A project's file may come with someone else's code, so it sets nothing

@@ -1,4 +1,4 @@
-"""Public decorators and blocks: `@profile()` for functions, `with profiled():` for blocks."""
+"""Public decorators and blocks: `@profile()` for functions, `with profiled():` for blocks; their modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings in files: a project's, in its pyproject.toml or setup.cfg, and the user's own.
+"""Settings in files: which file is a project's, and parsing of pyproject.toml, setup.cfg and the user's own.
 
 They are read whenever a program imports profkit, so a project's file without settings is not parsed. The
 project's may come with a clone of someone else's repository; the user's may say anything.

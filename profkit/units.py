@@ -1,4 +1,4 @@
-"""Units of weights, and formatting and parsing of durations, sizes and percentages."""
+"""Durations, sizes, percentages: parsing of what users write (`2h`, `5%`), formatting; units of weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks: labelled `with` statements, found in stacks by their frame and the lines of their body."""
+"""Blocks: what a labelled `with` statement does at its start and end; its lines: `with_statements`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keyword arguments of `profile()` and `profiled()`: their names, types, and how set defaults are read.
+"""Keyword arguments of `profile()` and `profiled()`: their names, types, and how set defaults are parsed.
 
 Loaded only if an argument is given or a default is set, as `import profkit` is hot.
 """

@@ -1,4 +1,4 @@
-"""Checks of the options of `@profile()` and `profiled()`.
+"""Options of `@profile()` and `profiled()`: their checks, and the defaults that hold if none is given.
 
 They are checked before anything starts, and split by the component that needs them. Variables and the
 project's file may set other defaults.

@@ -1,4 +1,4 @@
-"""Regions as ranges in a trace of another profiler, such as torch's.
+"""Traces by another profiler, such as torch's: one region's call starts a trace; others are ranges in it.
 
 A region with a tracer starts a trace when it is entered, and the trace ends with that call. Meanwhile
 functions and blocks of all regions are ranges in it: their calls take the slow path, which opens and closes

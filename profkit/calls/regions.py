@@ -1,4 +1,4 @@
-"""Regions of user code: names of functions and `with` statements, and how their samples are identified."""
+"""Regions of user code: what can be one, its label if none is given, and how its samples are identified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defaults of commands' options from files, such as `[tool.profkit.report]` of a pyproject.toml."""
+"""Defaults of commands' options from files and variables; which options a project's file may not set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files with runs in formats that other tools read, or whole in profkit's own."""
+"""Export of runs to files: in another tool's format, which the file's ending names, or in profkit's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs from files: exported runs, and profiles of other tools."""
+"""Runs from files: which files are opened, exported runs, other tools' profiles, traces of ranks as a job."""
 
 from __future__ import annotations
 

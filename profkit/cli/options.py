@@ -1,4 +1,4 @@
-"""Options that several commands share, and several options as one decorator."""
+"""Options that several commands share, options that only `--help-all` shows; several as one decorator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of commands that show reports: its format, its file, and the options for both."""
+"""Output of reports: in which format, under which file name, and the options for both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs without data about the machine and the users that recorded them, for sharing."""
+"""Runs for sharing (`--scrub`): which data about the machine and its users is hidden or renamed."""
 
 from __future__ import annotations
 

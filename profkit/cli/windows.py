@@ -1,4 +1,4 @@
-"""Windows of a program that is profiled all the time: which of them a report merges, and one row for all."""
+"""Windows of a program: how many of the newest a report merges, one row for all; `--keep` and `--push`."""
 
 from __future__ import annotations
 

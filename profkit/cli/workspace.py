@@ -1,4 +1,4 @@
-"""Runs that commands work on: stored ones, after ingesting, those being recorded, and compilations."""
+"""Runs that commands work on: stored ones, after ingesting, or still recorded; completion in shells."""
 
 from __future__ import annotations
 

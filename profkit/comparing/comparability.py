@@ -1,4 +1,4 @@
-"""Comparability of sampled runs: errors, findings on how they differ, and names by which functions match."""
+"""Comparability of sampled runs: errors, findings on differences, and by which names functions match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""History of a label's results: runs grouped by commit, one series per order and quantity."""
+"""History of a label's results by commit: one series per order and quantity; which changes exceed noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison of instruction counts: smallest real difference, totals, functions, calls, repeated counts."""
+"""Comparison of instruction counts: which differences of totals, functions and calls exceed noise."""
 
 from __future__ import annotations
 

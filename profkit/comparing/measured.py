@@ -1,4 +1,4 @@
-"""Comparison of measured runs: match their work orders, then compare times and instruction counts."""
+"""Comparison of measured runs: match their work orders, compare times and counts, and note differences."""
 
 from __future__ import annotations
 

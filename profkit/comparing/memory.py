@@ -1,4 +1,4 @@
-"""Comparison of memory runs: their figures per call, and the functions that allocated.
+"""Comparison of memory runs: their figures per call, functions that allocated, and which changes count.
 
 Allocations are deterministic, apart from the arenas of Python objects. So a difference counts if it is larger
 than those, and if the calls and runs of the two sides do not overlap.

@@ -1,4 +1,4 @@
-"""Merge the runs of a label or job."""
+"""Merge the runs of a label or job: their samples, even if rates differ, processes, states and notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks of a merged job: their times by function, and who made the others wait."""
+"""Ranks of a merged job: their times by function, and arrivals; `late_ranks` finds those that are late."""
 
 from __future__ import annotations
 

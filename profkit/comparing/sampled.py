@@ -1,4 +1,4 @@
-"""Comparison of sampled runs, function by function.
+"""Comparison of sampled runs by function: which are tested, and how many more runs would decide.
 
 A share counts as changed if its difference is significant after adjustment for all functions, and at least
 two points. The noise is estimated from slices of each run and from the differences between runs of one side;

@@ -1,4 +1,4 @@
-"""Time per call, of the region as a whole and of each function in it, if calls are known."""
+"""Time per call, of the region and of each function in it, if calls are known; which changes count."""
 
 from __future__ import annotations
 

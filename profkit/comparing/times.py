@@ -1,4 +1,4 @@
-"""Comparison of times: whether B is slower than A, from paired or unpaired processes."""
+"""Comparison of times: verdict and smallest effect of interleaved, alternating and separate timings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole examination: facts, trials, and the checks made from them."""
+"""The whole examination: facts, trials, the checks made from them, and whether the main uses work."""
 
 from __future__ import annotations
 

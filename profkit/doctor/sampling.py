@@ -1,4 +1,4 @@
-"""Checks of samplers, made from the trials of them."""
+"""Checks of samplers, made from their trials: what is a failure, what it costs, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials of samplers: each on a program of its own, whose run is then read and kept."""
+"""Trials of samplers: which ways are tried, each on a program of its own, whose run is read and kept."""
 
 from __future__ import annotations
 

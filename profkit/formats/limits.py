@@ -1,4 +1,4 @@
-"""Limits and budgets for imports, and bounded gunzip."""
+"""Limits of imports on size, depth and time; too deep stacks are shortened; gunzip within the limits."""
 
 from __future__ import annotations
 

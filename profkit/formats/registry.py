@@ -1,4 +1,4 @@
-"""Registry of the formats for export and import, with the values, origins and times that their files hold.
+"""Registry of formats: endings of files, recognition, values and origins, and what each one loses.
 
 A new format is one module and one line in `FORMATS`. Its functions import the module when they are called, so
 that `--help` does not load it.

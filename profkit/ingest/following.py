@@ -1,4 +1,4 @@
-"""Sending of sessions while others are being recorded, until none is."""
+"""Repeated sending of sessions while others are recorded: pauses, retries after failures, and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading of a session's folder as runs: one per region, with its samples and notes."""
+"""Reading of a session's folder as runs: one per region, with its samples, state and notes."""
 
 from __future__ import annotations
 

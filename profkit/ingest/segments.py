@@ -1,4 +1,4 @@
-"""Recordings of a session: segments with the time that they cover, traces of torch.profiler, and damage."""
+"""Recordings of a session: segments, gaps and achieved rate; traces of torch.profiler; and damage."""
 
 from __future__ import annotations
 

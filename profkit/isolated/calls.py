@@ -1,4 +1,4 @@
-"""Public functions for isolated calls: `submit`, `call`, `acall`, `warm_pool`; and the `Executor`."""
+"""Public functions: `submit`, `call`, `acall`, `warm_pool`, the `Executor`; how many calls run at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queue of isolated calls: a bounded number at once, each in a worker of its own zygote, with retries."""
+"""Queue of isolated calls: at most a given number at once, in workers of own zygotes, with retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Future of an isolated call."""
+"""Future of an isolated call, which can be cancelled while it runs, and awaited in asyncio."""
 
 from __future__ import annotations
 

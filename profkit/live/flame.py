@@ -1,4 +1,4 @@
-"""Layout of a call tree as a flame graph in cells of a terminal: callers above, callees below. Pure."""
+"""Layout of a call tree as a flame graph in cells: which calls have room; calls beside or below. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the live view: functions, threads and source lines of a selection of samples. Pure."""
+"""Rows of the live view: functions, filtered by a text and sorted; threads; and source lines. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of a running process as they arrive: sums over the last seconds and since the start. Pure."""
+"""Samples of a running process as they arrive: sums of the last seconds and of all; how many stay. Pure."""
 
 from __future__ import annotations
 

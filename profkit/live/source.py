@@ -1,4 +1,4 @@
-"""Thread that samples a running process, py-spy in segments of a few seconds, and passes on the samples.
+"""Thread that samples a running process: length and overlap of py-spy's segments, failures, and pauses.
 
 CPython's reader writes while it samples, so its journal is followed. py-spy writes at its end only. So it
 samples in short segments, and the next one starts before the last one is stopped: no time goes unsampled.

@@ -1,4 +1,4 @@
-"""Checks of workers' replies, which arbitrary code may have altered, and conversion to Measurements."""
+"""Measurements from workers' replies: checks for altered replies, and for times that are too short."""
 
 from __future__ import annotations
 

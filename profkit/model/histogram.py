@@ -1,4 +1,4 @@
-"""Histograms of durations in logarithmic buckets: a fixed size for any number of calls.
+"""Histograms of durations in logarithmic buckets: within 12.5 %, a fixed size for any number of calls.
 
 Each power of two is divided into eight buckets, as in HdrHistogram (Gil Tene): durations are known to within
 12.5 %. Count, sum, minimum and maximum are exact.

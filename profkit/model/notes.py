@@ -1,4 +1,4 @@
-"""Notes on runs, and findings of comparisons and gates: codes with figures; reports put them into words."""
+"""Notes on runs, findings of comparisons and gates: codes with figures; which notes are warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions: decorated functions and labelled blocks, identical in every process; names of no sampler."""
+"""Regions: decorated functions and labelled blocks; their ids, versions, kinds and markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions in profkit's own work: logged once, so the program goes on; the program's own are raised."""
+"""Exceptions in profkit's own work: which are the program's and raised; others are logged once."""
 
 from __future__ import annotations
 

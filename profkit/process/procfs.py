@@ -1,4 +1,4 @@
-"""Process information from /proc (proc(5)), and the number of samplers that run on this host.
+"""Processes from /proc (proc(5)), usable processors (also by quota), and the samplers on this host.
 
 A missing process is a result, never an error.
 """

@@ -1,4 +1,4 @@
-"""Recording with torch.profiler: operators with their shapes, and with a GPU kernels and copies.
+"""Recording with torch.profiler: which calls are traced, with what (shapes, GPU kernels), and its end.
 
 The files that torch.profiler writes are in the session's folder; whoever reads the session parses them.
 """

@@ -1,4 +1,4 @@
-"""Text in terminal cells: cut to a width, and the guides of trees."""
+"""Text in terminal cells: how names and paths are cut to a width, and the guides of trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printer of documents as GitHub's Markdown, for pull requests and language models."""
+"""Printer of documents as GitHub's Markdown, bounded in length, for pull requests and language models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of reports (sorting, limits, thread, source root), and the terminal they are laid out for."""
+"""Options of reports (sorting, limits, thread, source root); width and colours of the terminal."""
 
 from __future__ import annotations
 

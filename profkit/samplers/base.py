@@ -1,6 +1,6 @@
-"""Interface of samplers: a plan, an attachment to a process, and a recording; and the rate of each one.
+"""Interface of samplers: plan, attachment and recording; the default rate, by which they share a host.
 
-Without a rate by the user, all samplers of a host share a part of its processors.
+It holds if the user sets none: all samplers of a host together take a part of its processors.
 """
 
 from __future__ import annotations

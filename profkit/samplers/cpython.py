@@ -1,4 +1,4 @@
-"""CPython's own reader of stacks as a sampler (3.14 and later): a helper process of the same Python.
+"""CPython's own reader of stacks as a sampler (3.14 and later): its rates, notes and helper process.
 
 It does not stop the program, so `auto` needs no budget for that, only one for the processor. A round takes
 about 0.07 ms and 1 µs for each frame (measured, CPython 3.15).

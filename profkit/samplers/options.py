@@ -1,4 +1,4 @@
-"""Options that a sampler gets, and the checks that are the same for every sampler."""
+"""Options that a sampler gets: the checks that all samplers share, and the default rate in windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of regions that are in progress in this process, and those on the caller's stack.
+"""Calls of regions that are in progress in this process; and whether it is a fork or works for another one.
 
 `Counters.callers` has the thread of each outermost call of a function, `Counters.open_runs` an entry for each
 run of a coroutine or generator. Blocks are in `OPEN_BLOCKS`.

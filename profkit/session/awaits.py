@@ -1,4 +1,4 @@
-"""Lines of the program at which coroutines are suspended, found by following what each one awaits.
+"""Lines of the program at which coroutines are suspended; which suspensions are looked at.
 
 To follow a chain of awaits takes about a microsecond, so not each of very many suspensions is looked at.
 """

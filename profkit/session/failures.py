@@ -1,4 +1,4 @@
-"""Failures of sessions: logged once, and not retried at every call."""
+"""Failures of sessions: logged once, and no new session for a minute; those of samplers: `fallbacks`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The samplers that a session tries, best first, the facts about the host for their rate, and their start.
+"""Samplers that a session tries, best first; how long one that failed is left out; facts for their rate.
 
 If a sampler cannot be started in two tries, the next one is taken, with a warning.
 

@@ -1,4 +1,4 @@
-"""Regions that need a session of their own, and whose session it is."""
+"""Blocks that share lines, as two versions or labels do: whether a new session starts to separate them."""
 
 from __future__ import annotations
 

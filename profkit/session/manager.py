@@ -1,6 +1,6 @@
-"""Session manager: starts and shares the session of this process, at most one at a time.
+"""Session manager: whether a call starts this process's session, joins it, waits for it or is skipped.
 
-It decides which calls join; what a session does with them is in `session.session`.
+What a session does with calls that join is in `session.session`.
 """
 
 from __future__ import annotations

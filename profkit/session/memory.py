@@ -1,4 +1,4 @@
-"""Recorder of memory: tracks one call at a time with memray, each in a capture of its own.
+"""Recorder of memory: tracks one call at a time with memray, and skips others; each has its own capture.
 
 It has the place of the session manager for regions with `mode="memory"`. Nothing here parses captures.
 """

@@ -1,4 +1,4 @@
-"""Owner of this process's session: what the session manager and the recorder of memory have in common."""
+"""Owner of this process's session: its lock, exit, forks and errors, for manager and recorder of memory."""
 
 from __future__ import annotations
 

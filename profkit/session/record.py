@@ -1,4 +1,4 @@
-"""Record of a session in the spool: its folder with the manifest and the journals."""
+"""Record of a session in the spool: manifest, journals, and which minutes of a long session are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session: one sampler on this process, from start to end, as a chain of segments in a spool folder."""
+"""Session: one sampler on this process, as a chain of segments; how long they are, when an idle one ends."""
 
 from __future__ import annotations
 

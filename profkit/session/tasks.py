@@ -1,4 +1,4 @@
-"""Lines at which tasks of asyncio are suspended, in a program that is profiled as a whole.
+"""Lines at which tasks of asyncio are suspended in a whole program, and how often they are looked at.
 
 Samplers see that the event loop waits, but not for what. A thread of profkit looks at its tasks.
 """

@@ -1,4 +1,4 @@
-"""Ticker: a daemon thread that each second lets the session write its data, and looks at tasks more often."""
+"""Ticker: the daemon thread in which a session writes its data each second, and tasks are looked at."""
 
 from __future__ import annotations
 

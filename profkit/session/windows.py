@@ -1,4 +1,4 @@
-"""Windows: sessions of a fixed duration that follow one another, for programs that run for days."""
+"""Windows: sessions of a fixed duration, one after the other; when the next starts, and if they overlap."""
 
 from __future__ import annotations
 

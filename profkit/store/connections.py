@@ -1,4 +1,4 @@
-"""Connections to databases: SQLite's by Python's own module, those of PostgreSQL's servers by psycopg.
+"""Connections to SQLite's files, which are checked for damage, and PostgreSQL's servers: transactions, SQL.
 
 Both take the same SQL, with `?` for parameters.
 """

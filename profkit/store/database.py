@@ -1,4 +1,4 @@
-"""Tables of the store in a database, their migrations, and opening a database.
+"""Tables of the store in a database, and their migrations; a newer profkit's store is refused.
 
 Names begin with `profkit_`, because a database may have other tables too. Text columns hold values that
 SQL can search; a run's document has everything.

@@ -1,4 +1,4 @@
-"""Folders and files of one user: creation, modes, and access through descriptors."""
+"""Folders and files of one user: creation, permissions (`PROFKIT_FILES`), access through descriptors."""
 
 from __future__ import annotations
 

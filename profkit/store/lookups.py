@@ -1,4 +1,4 @@
-"""Queries of the table of runs: pages of a list, look-ups by name, and which runs have expired."""
+"""Queries of the table of runs: pages of lists, runs by name, and which runs `profkit gc` removes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spool: one folder per session, which is readable even if its process is killed.
+"""Spool: one folder per session, readable even if its process was killed; which may still be written.
 
     SPOOL/SESSION/manifest.json     the Manifest with `"schema": "profkit.spool/1"`; replaced by rename
                   regions.jsonl     a Region per line, when it first runs

@@ -1,4 +1,4 @@
-"""Small files of the spool: a session's reserved space and traces, and a journal of unprofiled processes."""
+"""Small files of the spool: a session's reserve for a full disk, traces, and unprofiled processes."""
 
 from __future__ import annotations
 

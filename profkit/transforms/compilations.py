@@ -1,4 +1,4 @@
-"""Runs of a compiler's phases, as frames by phases, and as the passes that took their time.
+"""Compilations, from runs of their phases: frames, stages of the compiler by folder, hottest passes.
 
 The compiler consists of stages, each with a folder of its own. What they call outside of it, such as
 `torch.fx`, fake tensors and sympy, is used by all of them, and belongs to the function that calls it. So do

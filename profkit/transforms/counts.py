@@ -1,4 +1,4 @@
-"""Instruction counts by function: sums, the empty loop's share, allocators."""
+"""Instruction counts by function: sums, the empty loop's share, and which functions are allocators."""
 
 from __future__ import annotations
 

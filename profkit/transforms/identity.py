@@ -1,4 +1,4 @@
-"""Identity of functions across samplers, Python versions, builds and environments.
+"""Identity of functions across samplers, Pythons and environments; `origin` drops what a build adds.
 
 Comparing and merging match functions by it; runs are kept and exported with the names and paths that they
 were recorded with.

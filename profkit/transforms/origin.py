@@ -1,4 +1,4 @@
-"""Classify code by its file, name cells of notebooks, and normalize names across environments."""
+"""Classify code by its file: own, library, native, cell, package; drop what a build adds to names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time that samples of a run do not show: of suspended coroutines, by line, and of child processes."""
+"""Time that samples do not show: suspended coroutines by line, and children, if it is worth a note."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markers: wrappers that count and time calls; their code has the region's name, so that stacks show it.
+"""Markers: wrappers that count calls, and time each or one in `every`; stacks show their region's name.
 
 The frame directly above a marker is the user's function. Frames of this package are profkit's own, and
 reports omit them. Every line here runs in every profiled call: measure before adding one.

@@ -1,4 +1,4 @@
-"""`profkit compare`: compare two sets of runs, two statements or two commits."""
+"""`profkit compare`: compare two sets of runs, or measure and compare two statements or commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`profkit dump`: show what a process, or a job of several, does at this moment."""
+"""`profkit dump`: show what a process or a job does at this moment; stacks shared between machines."""
 
 from __future__ import annotations
 

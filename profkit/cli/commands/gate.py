@@ -1,4 +1,4 @@
-"""`profkit gate`: fail a build if the newest run is slower than a baseline."""
+"""`profkit gate`: fail a build if the newest run is slower; which runs are the baseline, and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`profkit list`: list runs."""
+"""`profkit list`: list runs or jobs, and say which processes were not profiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`profkit run`: profile a whole program without changing it."""
+"""`profkit run`: profile a whole program without changing it; which of its runs is shown at its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Application of `profkit top`: views, keys, and the refresh."""
+"""Application of `profkit top`: views, keys such as k, which keeps a run, resizing, and the refresh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flame graph: callers above, callees below; Enter zooms in, Backspace out."""
+"""Flame graph of `profkit top`: colours, labels, and keys to move and zoom; `live.flame` lays it out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table of functions: shares of the last seconds, and times since the start."""
+"""Table of functions in `profkit top`: its columns and cursor; `live.rows` filters and sorts."""
 
 from __future__ import annotations
 

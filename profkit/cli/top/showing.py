@@ -1,4 +1,4 @@
-"""What the screen of `profkit top` shows: samples, their selection, and texts that several widgets need."""
+"""What `profkit top` shows: samples, their selection by time span, thread and activity; texts of cells."""
 
 from __future__ import annotations
 

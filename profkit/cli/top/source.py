@@ -1,4 +1,4 @@
-"""Source of one function, with the samples of each line."""
+"""Source of one function in `profkit top`, with the samples of each line."""
 
 from __future__ import annotations
 

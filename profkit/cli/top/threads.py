@@ -1,4 +1,4 @@
-"""Table of threads: how much they worked, and what they do now; Enter shows only one of them."""
+"""Table of threads in `profkit top`: how much they worked, what they do now; Enter shows only one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing of the Firefox Profiler's JSON: tables that all threads share, and the samples of each."""
+"""Writing of the Firefox Profiler's JSON: tables that all threads share, samples of each, and categories."""
 
 from __future__ import annotations
 

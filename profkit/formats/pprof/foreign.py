@@ -1,4 +1,4 @@
-"""Reading of pprof files of any tool, also without profkit's comment."""
+"""Reading of pprof files of any tool: which value is imported, its unit, and threads from labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server to which sessions are sent as profiles: its URL, requests to it, and its answers."""
+"""A server of profiles: its URL, authentication, time-out, and which answers refuse one run or all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiled cells and statements of IPython, as blocks: all their lines are the body."""
+"""Profiled cells and statements of IPython as blocks: their labels; all their lines are the body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks around tests: sample or measure their calls, and collect what becomes of them.
+"""Hooks around tests: which are sampled or measured, and records of them for the controller of xdist.
 
 With pytest-xdist, reports carry records of tests from the workers to the controller, as plain values.
 """

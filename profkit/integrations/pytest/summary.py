@@ -1,4 +1,4 @@
-"""The summary of a test run: runs from the store, and comparisons by the statistics of `profkit gate`."""
+"""The summary of a test run: its runs from the store, and comparisons with baselines by `profkit gate`."""
 
 from __future__ import annotations
 

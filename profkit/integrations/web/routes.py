@@ -1,4 +1,4 @@
-"""Labels of requests: method and route, such as `GET /items/{id}`.
+"""Labels of requests: method and route, else a path in which ids are `{id}`; at most 200 labels.
 
 The route's template is asked of the framework before the request runs, as samples need a label then. If the
 framework has another way to find routes, paths are labels until a request has shown its template.

@@ -1,4 +1,4 @@
-"""C++ orders to shared objects: the compilations that they need, run in parallel with a cache."""
+"""C++ orders to shared objects: which compilations they need, precompiled headers, how many at once."""
 
 from __future__ import annotations
 

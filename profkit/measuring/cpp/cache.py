@@ -1,4 +1,4 @@
-"""Cache of shared objects and precompiled headers: a folder shared by processes.
+"""Cache of shared objects and precompiled headers: a folder shared by processes, and what it removes.
 
     KEY.json            facts about KEY: the object, its digest, the user's headers it was made from
     KEY-DIGEST.so       the object; its bytes have this digest

@@ -1,4 +1,4 @@
-"""C++ source of a shared object: the template with an order's lines, and the exported names."""
+"""C++ source of a shared object: the template with an order's lines, and which headers it includes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queue of calls to measure, and the thread that measures them when the program is idle."""
+"""Queue of calls to measure: how much may wait, which is next, and the thread that measures them."""
 
 from __future__ import annotations
 

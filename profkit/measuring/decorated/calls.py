@@ -1,4 +1,4 @@
-"""Calls of a decorated function: detection of new kinds, and timing in place."""
+"""Kinds of a decorated function's calls: which are new, and how many are measured; timing in place."""
 
 from __future__ import annotations
 

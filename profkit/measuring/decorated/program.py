@@ -1,4 +1,4 @@
-"""Backlog of this program, and its handling of forks, program end and interrupts."""
+"""Backlog of this program: how long its end waits for measurements; forks and interrupts."""
 
 from __future__ import annotations
 

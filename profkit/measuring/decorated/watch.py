@@ -1,4 +1,4 @@
-"""Watch over one decorated function: choice of the calls to measure, and their runs."""
+"""Watch over one decorated function: which calls are measured, when it counts as idle, and its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders through an executor to its machines, and their runs back.
+"""Orders through an executor: which go to one machine as a job, when jobs are repeated, and their runs.
 
 What is compared is measured on one machine: orders of one label are one group, and an interleaved batch is
 one group as a whole. Groups are sent in jobs, at most as many at a time as there are machines.

@@ -1,4 +1,4 @@
-"""Client for a zygote and its supervisor; not thread-safe."""
+"""Client for a zygote and its supervisor: start, commands and end, with time-outs; not thread-safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command line and specification from which a zygote is started, and the files for its output."""
+"""Command line and environment of a zygote, Callgrind's options, and how much of its output is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs and replies; memory limits, Callgrind dumps, and the ends of worker processes."""
+"""Jobs and replies; the default memory limit, Callgrind dumps, and the ends of worker processes."""
 
 from __future__ import annotations
 

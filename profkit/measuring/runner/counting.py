@@ -1,4 +1,4 @@
-"""Count instructions of work orders, in all and by Python function, and of the controls of environments."""
+"""Count instructions of work orders and controls: in how many processes, and also by Python function."""
 
 from __future__ import annotations
 

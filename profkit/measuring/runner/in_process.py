@@ -1,4 +1,4 @@
-"""Time orders in the caller's own process, for objects that cannot be sent to another."""
+"""Time orders in the caller's own process, for objects that cannot be sent; which options it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure the orders of a batch: count first, then time, each in isolated processes.
+"""Measure the orders of a batch: count first, then time; their sequence, and the number of zygotes.
 
 Counting is first because zygotes under Valgrind take long to start, and starting processes disturbs
 timing. Orders that need the same kind of zygote follow one another: it is started once.

@@ -1,4 +1,4 @@
-"""Payloads, a function and its arguments in a sealed memory file, and files for results of calls.
+"""Payloads: a call in a sealed memory file, its largest size; and which results may be unpickled.
 
 Reading a pickle runs code that the pickle names. So this process creates the file of a result, passes it
 only to the worker, and reads it sealed, after the worker's end. A worker of this process's own interpreter

@@ -1,4 +1,4 @@
-"""Pickling: functions of modules by name, those of `__main__` by value, and tensors by number.
+"""Pickling: functions by name, those of `__main__` by value, tensors by number; what cannot be copied.
 
 Each storage of tensors is sent once. It keeps its size and its tensors' offsets, and bytes that no tensor
 uses are a hole in the file.

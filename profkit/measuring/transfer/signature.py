@@ -1,4 +1,4 @@
-"""Signatures of arguments: calls with the same signature are measured once."""
+"""Signatures of arguments: the types, shapes and values by which calls count as the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count instructions with Callgrind: each dump holds exactly one repeat.
+"""Count instructions with Callgrind: how many executions are warm-up, and how many each repeat has.
 
 Counts by Python function are taken in a run of their own. The trampoline changes how functions are called, so
 these counts explain others and are compared only with their like.

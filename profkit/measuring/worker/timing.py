@@ -1,4 +1,4 @@
-"""Time a job's cases: choose how each shares state, and run blocks of executions.
+"""Time a job's cases: warm-up, size and number of blocks, and the clock, which may wait for devices.
 
 Blocks differ in size, number and order; torch's clock, which waits for devices, times them
 if torch is imported.

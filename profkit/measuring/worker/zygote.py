@@ -1,4 +1,4 @@
-"""The zygote: a fresh interpreter that imports the modules that jobs need and forks a child for each job.
+"""The zygote: a fresh interpreter that imports modules, rehearses, and forks a child for each job.
 
 It runs one thread and imports nothing of the user. Without Valgrind it computes nothing: after a parallel
 OpenMP region in a process, its children hang in theirs. Under Valgrind it has one thread in any case, and

@@ -1,4 +1,4 @@
-"""Weights of source lines for an HTML page: by function, line and thread, with their waiting parts."""
+"""Weights of source lines for an HTML page, by function, line and thread; which lines a page has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of an HTML page: their headers, columns, numbered functions and source lines."""
+"""Runs of an HTML page: headers, columns, numbered functions, and which source lines it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML page of a sampled run and of the other regions of its session."""
+"""HTML page of a sampled run and other regions of its session: initial view, and a summary per thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON report of measured runs: one object.
+"""JSON report of measured runs: one object; and the digest that identifies what was measured.
 
 All numbers but `raw` are per execution of the statement. Figures are null if an order's mode excludes them
 or if they failed. The options can omit `functions`, the largest part, which is then null. Characters

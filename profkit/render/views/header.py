@@ -1,4 +1,4 @@
-"""Header of a sampled run: its facts, notes, and the reason if it has no samples."""
+"""Header of a sampled run: its facts, which are details or warnings, and why it may have no samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Header of merged runs: facts in which the runs may differ, as ranges, counts or lists, and their notes."""
+"""Header of merged runs: facts that may differ, as ranges, counts or lists; and which notes are joined."""
 
 from __future__ import annotations
 

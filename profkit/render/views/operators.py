@@ -1,4 +1,4 @@
-"""Trace of torch.profiler: operators, ranges, kernels, and a timeline of threads and streams."""
+"""Trace of torch.profiler: operators, ranges, kernels and lanes; whether a device is the bottleneck."""
 
 from __future__ import annotations
 

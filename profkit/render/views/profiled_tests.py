@@ -1,4 +1,4 @@
-"""Summary of profiled tests, for the end of a test run and the page of a CI job."""
+"""Summary of profiled tests, for the end of a test run and the page of a CI job; which are listed."""
 
 from __future__ import annotations
 

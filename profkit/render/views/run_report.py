@@ -1,4 +1,4 @@
-"""Report of a sampled run, or of merged runs: its sentences, facts, tables and call tree."""
+"""Report of a sampled run, or of merged runs: sentences, facts, tables and call tree; how many rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of runs: a table with one row per run."""
+"""Lists of runs: a table with one row per run, and its columns by the width of the terminal."""
 
 from __future__ import annotations
 

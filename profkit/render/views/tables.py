@@ -1,4 +1,4 @@
-"""Rows of a sampled run's tables: its hottest functions and lines, and its call tree.
+"""Rows of a sampled run's tables: hottest functions and lines; a call tree whose long chains are cut.
 
 Small calls of the tree, and the middle of long chains, are summed in rows of their own."""
 

@@ -1,4 +1,4 @@
-"""Threads of a sampled run: their parts of all samples, groups of alike ones, and selected ones."""
+"""Threads of a sampled run: their shares, groups of those whose names are alike, and selected ones."""
 
 from __future__ import annotations
 

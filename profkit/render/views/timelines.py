@@ -1,4 +1,4 @@
-"""Timelines of a report: that of the main thread or of the region's calls, and those of other threads."""
+"""Timelines of a report: main thread or region's calls, other threads; the one that a picture opens on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampling loop: read all processes at a fixed rate, and keep what was read in a journal."""
+"""Sampling loop: read all processes at a fixed rate into a journal; when an unreadable one is given up."""
 
 from __future__ import annotations
 

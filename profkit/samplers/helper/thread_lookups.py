@@ -1,4 +1,4 @@
-"""States and times of the threads of a sampled process, from /proc/PID/task (proc(5))."""
+"""States and times of threads in rounds of py-spy, from /proc/PID/task (proc(5)), and when to look."""
 
 from __future__ import annotations
 

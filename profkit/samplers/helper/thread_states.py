@@ -1,4 +1,4 @@
-"""States of threads in the kernel: whether they are on a processor or ready for one, or wait.
+"""States of threads in rounds of CPython's reader: on a processor, ready for one, or waiting.
 
 CPython's reader can report them, too. But it opens a file per thread in each round, even for a thread that is
 known to work because it has the GIL, which takes more than half as long as the rest. So files stay open here,

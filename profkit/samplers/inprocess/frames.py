@@ -1,4 +1,4 @@
-"""Rounds of `current_frames()`, kept in a journal, and the thread of the program that takes them.
+"""Rounds of `current_frames()`, fewer if they take long, in a journal; and the thread that takes them.
 
 A round may be late, because it needs the GIL. It then counts for all periods since the last one. If a round
 takes long, as with very deep stacks, fewer are taken, which count in the same way.

@@ -1,4 +1,4 @@
-"""Sampler `inprocess`: needs no permission of the system, and is biased; see `ways.Kind`."""
+"""Sampler `inprocess`, which needs no permission: its ways, best first, and when the next one is taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ways to sample from inside a process have in common."""
+"""Ways to sample from inside a process: their interface and rates, and when one cannot be used."""
 
 from __future__ import annotations
 

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from profkit.cli.commands.report import parse_moment
 from profkit.cli.versions import Relation, relation_of, several_regions
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
-from profkit.errors import UsageError
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
 from profkit.store.runs import open_store
@@ -220,18 +218,6 @@ def test_options_about_samples_hold_for_merged_runs(profkit: Profkit) -> None:
     assert len(document["functions"]) == 1
     said = profkit("report", "handler", "--all", "--thread", "101")
     assert "Only thread 101" in said.out
-
-
-@pytest.mark.parametrize(
-    ("text", "expected_s"), [("10m", 400.0), ("2h", -6200.0), ("1970-01-01T00:00:07+00:00", 7.0)]
-)
-def test_moments(text: str, expected_s: float) -> None:
-    assert parse_moment(text, now_ns=1000 * 10**9) == expected_s * 1e9
-
-
-def test_a_moment_that_is_none() -> None:
-    with pytest.raises(UsageError, match="give it as 10m, 2h, 1d or 2026-11-22T14:30"):
-        parse_moment("yesterday")
 
 
 def test_the_file_of_a_merged_page_has_its_label(
