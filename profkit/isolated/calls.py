@@ -13,6 +13,7 @@ from profkit.isolated.future import CallFuture
 from profkit.isolated.options import CallOptions, WorkerOptions, settings_of
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.transfer.payload import Payload, pack
+from profkit.process.procfs import usable_processors
 
 _T = TypeVar("_T")
 _SPARE = 4
@@ -20,7 +21,7 @@ _SPARE = 4
 
 
 def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0))
+    return max(1, int(min(len(os.sched_getaffinity(0)), usable_processors())))
 
 
 _SLOTS = Slots(_usable_cores() + _SPARE, lambda kinds: process_pool().retire(kinds))
