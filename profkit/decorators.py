@@ -1,4 +1,4 @@
-"""Public decorators and blocks: `@profile()` for functions, `with profiled():` for blocks; their modes."""
+"""Public `@profile()` and `with profiled():`: their modes, and how many labels blocks may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares of functions in each run, with variances; the smallest share and difference that are tested."""
+"""Shares of functions in each run: variances, the smallest share and difference that are tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries of the table of runs: pages of lists, runs by name, and which runs `profkit gc` removes."""
+"""Queries of the table of runs: pages of lists, which run a text means, and what `profkit gc` removes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store of sampled and measured runs: add, list, load and remove them, and find the run a name means."""
+"""Store of sampled and measured runs: add, load and remove them; `lookups` has its queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files of the spool: a session's reserve for a full disk, traces, and unprofiled processes."""
+"""Small files of the spool: reserves for a full disk, traces, and what was lately not profiled."""
 
 from __future__ import annotations
 
