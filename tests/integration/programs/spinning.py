@@ -5,6 +5,7 @@ It takes a time of its thread's own on a processor: the busier the machine, the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -34,6 +35,22 @@ def spin_until_sampled(rounds: int = 50) -> None:
     while switches_of(sampler) < enough:
         assert time.monotonic() < end_s, "the sampler makes no rounds"
         spin(0.01)
+
+
+def spin_beside_sampler(duration_s: float, rate_hz: float) -> None:
+    """Spin for this time, and longer if the sampler of this process's session has had no time for its rounds.
+
+    A busy machine may keep a sampler from a processor for longer than the whole of a short work.
+    """
+    from profkit.session.manager import MANAGER
+
+    session = MANAGER.session
+    sampler = None if session is None or session.attachment is None else session.attachment.segment().pid
+    enough = 0 if sampler is None else switches_of(sampler) + round(duration_s * rate_hz)
+    spin(duration_s)
+    with contextlib.suppress(FileNotFoundError):  # it has ended, as when a session steps down
+        while sampler is not None and switches_of(sampler) < enough:
+            spin(0.001)
 
 
 def switches_of(pid: int) -> int:
