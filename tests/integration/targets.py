@@ -37,8 +37,7 @@ from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 FOLDER = Path(sys.argv[1])
 SAMPLER = PySpySampler()
-# A rate that is too high for a busy machine would keep the program stopped.
-PLAN = SAMPLER.plan(SamplerOptions(rate_hz=100, blocking=True), LiveStacks(1, 1))
+PLAN = SAMPLER.plan(SamplerOptions(rate_hz=1000, blocking=True), LiveStacks(1, 1))
 def start(plan=PLAN, index=0):
     attachment = SAMPLER.attach(os.getpid(), plan, FOLDER, index, CLOCK)
     await_state(attachment, SessionState.RUNNING, 30, CLOCK, "-")
