@@ -145,7 +145,8 @@ def _time_figure(duration_s: float) -> Figure:
         raise RuntimeError("the run has no samples")
     sampled_s = run.profile.total_weight * run.profile.period_ns / 1e9
     filled = wall_s / run.info.session_s
-    chance_percent = 300 * math.sqrt((1 - filled) / run.info.samples)
+    # The first call waits for the session to begin, which may take long on a busy machine.
+    chance_percent = 300 * math.sqrt(max(0.0, 1 - filled) / run.info.samples)
     return Figure(
         "a region's time from samples: its error", abs(sampled_s / wall_s - 1) * 100, "%",
         max(_MIN_PERCENT, chance_percent), certain=True,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import AnyStr
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -34,3 +37,14 @@ def output_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     if done.returncode:
         raise RuntimeError(f"python {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr}")
     return done.stdout
+
+
+def end_group(process: subprocess.Popen[AnyStr], grace_s: float = 0.0) -> None:
+    """Kill a process that leads its group, and what it has started; with a grace period, interrupt first."""
+    with suppress(ProcessLookupError):  # nothing is left
+        if grace_s and process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(grace_s)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

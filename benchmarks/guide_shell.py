@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from benchmarks.children import end_group
 from benchmarks.guides import TERMINAL
 
 _PORTS = ("8000", "8786")
@@ -63,17 +62,7 @@ class Shell:
             try:
                 return process.wait(self.timeout_s)
             finally:
-                _end_group(process)
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the shell, and what it started in the background."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return  # nothing is left
-    finally:
-        process.wait()
+                end_group(process)  # also what it started in the background
 
 
 def _free_port() -> int:

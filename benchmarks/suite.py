@@ -15,13 +15,14 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.children import environment
+from benchmarks.children import end_group, environment
 from benchmarks.figures import FAILS, Figure, figure_from
 from benchmarks.machine import Stolen, load, machine_facts
 from benchmarks.table import table_json, table_text
 
 Measurements = Mapping[str, str]
 """Names of modules in `benchmarks`, with descriptions of their measurements."""
+_GRACE_S = 10.0
 
 
 def run_suite(name: str, measurements: Measurements, arguments: Sequence[str] | None = None) -> int:
@@ -50,9 +51,16 @@ def _measured(name: str, what: str, quick: bool) -> list[Figure] | None:
         output = Path(folder) / "figures.json"
         command = [sys.executable, "-m", "benchmarks.worker", name, str(output), *["--quick"] * quick]
         # Not to this process's stdout: the user's pipe may expect only the table.
-        done = subprocess.run(command, cwd=folder, env=environment(), stdout=sys.stderr, check=False)
-        if done.returncode or not output.exists():
-            print(f"failed ({done.returncode})", file=sys.stderr)
+        worker = subprocess.Popen(
+            command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=sys.stderr,
+            process_group=0,
+        )  # fmt: skip
+        try:
+            code = worker.wait()
+        finally:  # its programs end, too, if this one is interrupted
+            end_group(worker, _GRACE_S)
+        if code or not output.exists():
+            print(f"failed ({code})", file=sys.stderr)
             return None
         documents = json.loads(output.read_text("utf-8"))
     print(f"{time.monotonic() - start_s:.0f} s", file=sys.stderr)

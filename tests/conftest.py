@@ -13,8 +13,9 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ settings.register_profile("short", deadline=None, max_examples=40)
 settings.register_profile("full", deadline=None)
 
 pytest_addoption = unsteady.add_option
+_NEW_S = 60.0
+"""Age of a folder that must be locked by now."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,16 +92,32 @@ def playwright_is_not_in_the_program() -> Iterator[None]:
 def programs_leave_nothing_in_the_temporary_folder() -> Iterator[None]:
     """Give programs of tests a temporary folder that ends with the run: torchrun, Ray and Dask leave files.
 
-    Its path is short, for sockets, and other users may write to it, too. This process keeps its own.
+    Its path is short, for sockets, and other users may write to it, too. This process keeps its own. The
+    next run removes the folder of one that was killed, which holds its lock no more.
     """
-    folder = tempfile.mkdtemp(prefix="tests-", dir=tempfile.gettempdir())
+    for left in Path(tempfile.gettempdir()).glob("tests_*"):
+        with suppress(OSError), _locked_folder(left):
+            if time.time() - left.stat().st_mtime > _NEW_S:
+                shutil.rmtree(left, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix="tests_", dir=tempfile.gettempdir())
     os.chmod(folder, 0o1777)
     try:
-        with pytest.MonkeyPatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch, _locked_folder(Path(folder)):
             patch.setenv("TMPDIR", folder)
             yield
     finally:
         shutil.rmtree(folder, ignore_errors=True)  # a daemon of Ray may still write there
+
+
+@contextmanager
+def _locked_folder(path: Path) -> Iterator[None]:
+    """Hold the lock of a folder; raises BlockingIOError if another process does."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @pytest.hookimpl(wrapper=True)

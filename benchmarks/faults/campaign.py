@@ -12,6 +12,7 @@ from benchmarks.faults.injections import HELD, Injection, NotPermitted, Outcome,
 from benchmarks.faults.registry import FAULTS, Fault
 from benchmarks.faults.results import Results
 from benchmarks.faults.rows import FaultRow, row_of
+from benchmarks.faults.sandbox import end_sandboxes
 from tests.support.unsteady import MOST_FAILED
 
 
@@ -64,11 +65,17 @@ def _inject_all(fault: Fault, injections: Sequence[Injection], results: Results,
     _say(f"{injections[0].fault}: {fault.what}, {len(injections)} times …")
     with ThreadPoolExecutor(1 if fault.alone else jobs) as workers:
         outcomes = {workers.submit(_injected, fault, injection): injection for injection in injections}
-        for done in as_completed(outcomes):
-            outcome = done.result()
-            results.add(outcomes[done], outcome)
-            if outcome.verdict != HELD:
-                _say(f"  {outcomes[done].number}: {outcome.verdict}: {_why(outcome)}")
+        try:
+            for done in as_completed(outcomes):
+                outcome = done.result()
+                results.add(outcomes[done], outcome)
+                if outcome.verdict != HELD:
+                    _say(f"  {outcomes[done].number}: {outcome.verdict}: {_why(outcome)}")
+        except BaseException:  # an interrupt
+            workers.shutdown(wait=False, cancel_futures=True)
+            while not all(each.done() for each in outcomes):
+                end_sandboxes()
+            raise
     _say(f"  {time.monotonic() - start_s:.0f} s")
 
 

@@ -236,14 +236,26 @@ class CommandResult:
         return {str(run["label"]) for run in self.runs() if run.get("samples")}
 
 
+_OPEN: set[Sandbox] = set()
+
+
+def end_sandboxes() -> None:
+    """Kill the processes of all sandboxes, so that their injections end."""
+    for box in tuple(_OPEN):
+        box.end_all()
+    time.sleep(_POLL_S)
+
+
 @contextmanager
 def sandbox() -> Iterator[Sandbox]:
     """Yield a sandbox; at the end, kill its processes and remove its folder."""
     root = Path(tempfile.mkdtemp(prefix="pf-", dir="/tmp"))  # paths of sockets must be short
     made = Sandbox(root)
+    _OPEN.add(made)
     try:
         yield made
     finally:
+        _OPEN.discard(made)
         made.end_all()
         shutil.rmtree(root, ignore_errors=True)
 

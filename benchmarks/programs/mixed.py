@@ -1,7 +1,7 @@
 """Run a typical program, with calls of varying sizes: `mixed.py LABEL SECONDS RATE LONGER`.
 
-`smooth` does LONGER times its work. Every process draws its own sizes and data, as it has its own memory
-layout and hash seed.
+It takes SECONDS on a processor, and `smooth` does LONGER times its work. Every process draws its own sizes
+and data, as it has its own memory layout and hash seed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import sys
 import zlib
 from random import Random
-from time import perf_counter
+from time import thread_time
 
 from profkit import profile
 
@@ -102,6 +102,6 @@ if __name__ == "__main__":
     label, seconds, rate_hz, longer = sys.argv[1:]
     handler = Handler(Random(), float(longer))
     handle = profile(label=label, rate=float(rate_hz))(handler.handle)
-    end_s = perf_counter() + float(seconds)
-    while perf_counter() < end_s:
+    end_s = thread_time() + float(seconds)
+    while thread_time() < end_s:
         handle()

@@ -231,7 +231,7 @@ class Watched:
         self._closed = False
 
     def alive(self) -> bool:
-        """Return whether the process runs; zombies count as ended; False after `close`."""
+        """Return whether a thread of the process runs; zombies count as ended; False after `close`."""
         if self._closed:
             return False
         try:
@@ -242,7 +242,9 @@ class Watched:
         if seen is None:  # also after chroot, or for another user's process
             return _exists(self.pid)
         state, ticks = seen
-        return ticks == self.start_ticks and state not in procfs.ENDED
+        if ticks != self.start_ticks:
+            return False
+        return state not in procfs.ENDED or procfs.has_other_threads(self.pid)
 
     def wait(self, timeout_s: float, clock: Clock = SYSTEM_CLOCK) -> bool:
         """Wait until the process has ended, and return whether it has; True after `close`."""

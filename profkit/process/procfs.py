@@ -54,6 +54,12 @@ def state_and_start(pid: int) -> tuple[str, int] | None:
     return (fields[0], int(fields[19])) if fields else None
 
 
+def has_other_threads(pid: int) -> bool:
+    """Return whether a process has several threads; a zombie's others still run, and may trace a process."""
+    fields = stat_fields(pid)
+    return bool(fields) and int(fields[17]) > 1
+
+
 def unix_ns_of(ticks: int) -> int:
     """Return the Unix time of a process's start, from `start_ticks`: the end of that tick.
 

@@ -20,6 +20,7 @@ _RECORDING = (
     "profkit.decorators",
     "profkit.profiler",
     "profkit.process.fork_hooks",
+    "profkit.process.guard",
     "profkit.pytorch",
     "profkit.integrations.web",
 )

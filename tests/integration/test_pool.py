@@ -91,6 +91,7 @@ def test_programs_that_a_job_starts_have_none_of_its_descriptors(shared: Pool) -
 
 
 def test_nothing_is_profiled_in_zygotes(shared: Pool) -> None:
+    assert printed(shared, "pass") == ""
     (zygote,) = [living for living in shared.zygotes() if living.kind == kind()]
     assert psutil.Process(zygote.pid).environ()["PROFKIT_DISABLE"] == "1"
 

@@ -245,7 +245,8 @@ class Interrupting(type(CLOCK)):
         raise KeyboardInterrupt
 attachment = SAMPLER.attach(os.getpid(), PLAN, FOLDER, 0, CLOCK)
 try:
-    await_state(attachment, SessionState.RUNNING, 30, Interrupting(), "-")
+    # Not for RUNNING: it may be so at the first look, and then nothing would interrupt.
+    await_state(attachment, SessionState.SUCCESS, 30, Interrupting(), "-")
 except KeyboardInterrupt:
     attachment.kill()
 from profkit.process import procfs

@@ -14,9 +14,10 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+from spinning import spin_beside_sampler
 
 from profkit import profile, profiled
 from profkit.render.views.notes import note_text
@@ -39,9 +40,7 @@ def work() -> int:
     """Busy for a while; the sampler dies within, where it is to."""
     if CONDITION == "dies":
         kill_sampler()
-    deadline, count = time.perf_counter() + HOLD_S, 0
-    while time.perf_counter() < deadline:
-        count += 1
+    spin_beside_sampler(HOLD_S, OPTIONS.get("rate", 0.0))
     if CONDITION == "raises":
         raise Expected("asked for")
     return 42

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+from spinning import spin_beside_sampler
+
 from profkit import profile, profiled
 
 got: list[tuple[str, int, bool, str]] = []
@@ -20,9 +22,7 @@ def keep(run) -> None:
 
 
 def spin(duration_s: float) -> None:
-    end_s = time.monotonic() + duration_s
-    while time.monotonic() < end_s:
-        pass
+    spin_beside_sampler(duration_s, rate_hz=100)
 
 
 @profile(label="work", on_run=keep)

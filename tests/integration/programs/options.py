@@ -8,22 +8,31 @@ import logging
 import time
 from collections import Counter
 
-from spinning import spin
+from spinning import spin, spin_beside_sampler
 
 from profkit import FunctionProfiler, ProfkitError
 
 SAID: list[str] = []
+DATA = b"x" * 50_000_000
+"""So much that hashing it without the GIL takes almost all time."""
 
 
 def wait() -> None:
-    time.sleep(0.3)
+    spin_beside_sampler(0.3, 200, time.sleep)
 
 
-def digest() -> None:
+def digest(duration_s: float = 0.3) -> None:
     """Works in C alone."""
-    end = time.thread_time() + 0.3
+    end = time.thread_time() + duration_s
     while time.thread_time() < end:
-        hashlib.sha256(b"x" * 2_000_000).digest()
+        hashlib.sha256(DATA).digest()
+
+
+def take_turns() -> None:
+    """Work with and without the GIL for equal times, on a machine that is equally busy."""
+    for _ in range(10):
+        spin(0.05)
+        digest(0.05)
 
 
 def profiled_call(work, *arguments, **options) -> dict[str, object]:
@@ -57,8 +66,7 @@ def main() -> dict[str, object]:
         "exact": profiled_call(spin, 0.2, rate=100, blocking=True),
         "waiting": profiled_call(wait, rate=200, blocking=False),
         "not waiting": profiled_call(wait, rate=200, blocking=False, idle=False),
-        "GIL held": profiled_call(spin, 0.3, rate=200, gil=True),
-        "GIL released": profiled_call(digest, rate=200, gil=True),
+        "GIL held": profiled_call(take_turns, rate=200, gil=True),
         "in C": profiled_call(digest, rate=100, blocking=True),
         "native": profiled_call(digest, rate=100, native=True),
         "family": profiled_call(spin, 0.05, rate=100, subprocesses=True, scope="process"),

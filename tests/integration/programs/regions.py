@@ -11,32 +11,28 @@ import json
 import multiprocessing
 import sys
 import threading
-import time
 from collections import Counter
+
+from spinning import spin_beside_sampler
 
 from profkit import profile, profiled
 from profkit.model.run import Run
 
 SCENE, SAMPLER = [*sys.argv[1:], "pyspy"][:2]
-OPTIONS = {"rate": 250.0, "sampler": SAMPLER, "blocking": True if SAMPLER == "pyspy" else "auto"}
-
-
-def spin(duration_s: float) -> None:
-    end = time.perf_counter() + duration_s
-    while time.perf_counter() < end:
-        pass
+RATE_HZ = 250.0
+OPTIONS = {"rate": RATE_HZ, "sampler": SAMPLER, "blocking": True if SAMPLER == "pyspy" else "auto"}
 
 
 def red(duration_s: float) -> None:
-    spin(duration_s)
+    spin_beside_sampler(duration_s, RATE_HZ)
 
 
 def green(duration_s: float) -> None:
-    spin(duration_s)
+    spin_beside_sampler(duration_s, RATE_HZ)
 
 
 def blue(duration_s: float) -> None:
-    spin(duration_s)
+    spin_beside_sampler(duration_s, RATE_HZ)
 
 
 def seen(run: Run | None) -> dict[str, int]:

@@ -6,8 +6,10 @@ It takes a time of its thread's own on a processor: the busier the machine, the 
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 SWITCHES_PER_ROUND = 4
@@ -34,6 +36,30 @@ def spin_until_sampled(rounds: int = 50) -> None:
     while switches_of(sampler) < enough:
         assert time.monotonic() < end_s, "the sampler makes no rounds"
         spin(0.01)
+
+
+def spin_beside_sampler(duration_s: float, rate_hz: float, work: Callable[[float], object] = spin) -> None:
+    """Work for this time, and longer if the sampler of this process's session has had no time for its rounds.
+
+    A busy machine may keep a sampler from a processor for longer than the whole of a short work.
+    """
+    from profkit.session.manager import MANAGER
+
+    session = MANAGER.session
+    sampler = None if session is None or session.attachment is None else session.attachment.segment().pid
+    enough = _rounds_of(sampler) + round(duration_s * rate_hz)
+    work(duration_s)
+    end_s = time.monotonic() + _LIMIT_S
+    while _rounds_of(sampler) < enough and time.monotonic() < end_s:
+        work(0.001)
+
+
+def _rounds_of(sampler: int | None) -> float:
+    """Return about how many rounds a sampler has made; infinitely many if it has ended."""
+    try:
+        return math.inf if sampler is None else switches_of(sampler)
+    except (FileNotFoundError, ProcessLookupError):
+        return math.inf
 
 
 def switches_of(pid: int) -> int:

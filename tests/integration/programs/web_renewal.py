@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from spinning import spin_beside_sampler
+
 from profkit.integrations.web import requests
 from profkit.integrations.web.asgi import ProfkitMiddleware
-from profkit.originals import REAL
 from profkit.session.manager import MANAGER
 
+RATE_HZ = 100.0
 events_in_first, events_in_second = asyncio.Event(), asyncio.Event()
-
-
-def busy(duration_s: float) -> None:
-    end_ns = REAL.perf_counter_ns() + int(duration_s * 1e9)
-    while REAL.perf_counter_ns() < end_ns:
-        pass
 
 
 async def app(scope: dict[str, Any], _receive: Any, _send: Any) -> None:
@@ -24,7 +20,7 @@ async def app(scope: dict[str, Any], _receive: Any, _send: Any) -> None:
         return
     for done in (events_in_first, events_in_second):
         for _ in range(15):
-            busy(0.02)
+            spin_beside_sampler(0.02, RATE_HZ)
             await asyncio.sleep(0)
         done.set()
         while done is events_in_first and (MANAGER.session is None or MANAGER.session.id == FIRST[0]):
@@ -39,7 +35,7 @@ FIRST: list[str] = []
 
 
 async def main() -> None:
-    service = ProfkitMiddleware(app, every=1, rate=100.0)
+    service = ProfkitMiddleware(app, every=1, rate=RATE_HZ)
     await service(scope_of("/other"), None, None)
     assert MANAGER.session is not None
     FIRST.append(MANAGER.session.id)

@@ -1,13 +1,16 @@
-"""Work in functions that samples can name. Each keeps the processor busy for a wall-clock time."""
+"""Work in functions that samples can name.
+
+Each keeps a processor busy for a time of its thread's own: the busier the machine, the longer it works.
+"""
 
 from __future__ import annotations
 
-from profkit.originals import REAL
+from time import thread_time_ns
 
 
 def spin(duration_s: float) -> None:
-    end_ns = REAL.perf_counter_ns() + int(duration_s * 1e9)
-    while REAL.perf_counter_ns() < end_ns:
+    end_ns = thread_time_ns() + int(duration_s * 1e9)
+    while thread_time_ns() < end_ns:
         pass
 
 

@@ -15,6 +15,6 @@ async def colour() -> bytes:
 
 async def app(scope, receive, send) -> None:
     if scope["type"] == "http":
-        body = await colour() if scope["path"] == "/colour" else b"ready"
+        body = await colour() if scope["path"] == "/colour" else b"red"
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": body})

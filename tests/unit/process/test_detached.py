@@ -290,6 +290,25 @@ def test_a_living_process_and_its_end():
     assert not process.signal(signal.SIGKILL)
 
 
+LAST_THREAD = """
+import ctypes, sys, threading
+threading.Thread(target=sys.stdin.read).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_it_runs_until_its_last_thread_has_ended():
+    """A thread of py-spy may trace the program when the first one has ended: no other sampler could then."""
+    with subprocess.Popen([PYTHON, "-c", LAST_THREAD], stdin=subprocess.PIPE) as child:
+        process = watch(child.pid)
+        assert process is not None
+        assert child.stdin is not None
+        until(lambda: not procfs.is_running(child.pid), "its first thread goes on")
+        assert process.alive()
+        child.stdin.close()
+        until(lambda: not process.alive(), "it does not end")
+
+
 def test_nobody_to_watch():
     assert watch(NOBODY) is None
 

@@ -102,8 +102,9 @@ def test_what_profkit_calls_for_itself_is_not_the_programs() -> None:
     assert shown(cut_region(profile, F, own=OWN)) == {"f": 5}
 
 
-def test_profkits_work_at_forks_counts_for_the_line_that_forks() -> None:
-    hooks = [Frame(name, f"{PACKAGE}/process/fork_hooks.py", 9) for name in ("_after_in_parent", "_run")]
+@pytest.mark.parametrize("module", ["fork_hooks", "guard"])
+def test_profkits_hooks_count_for_the_line_that_they_follow(module: str) -> None:
+    hooks = [Frame(name, f"{PACKAGE}/process/{module}.py", 9) for name in ("_after_in_parent", "_run")]
     forks = (*map(frame, ("main:1", "!F", "f:4")), *hooks)
     profile = built(((*forks, frame("lib.acquire")), 3), ((*forks, frame("step:8")), 2))
     assert shown(cut_region(profile, F)) == {"f": 3, "f step": 2}
