@@ -1,8 +1,8 @@
 """Process that starts programs, measures each, and ends one after Ctrl-C (grace, SIGTERM, SIGKILL).
 
-It is started as `python -I -S meter.py CHANNEL DESCRIPTOR…`. CHANNEL is the descriptor of a socket, from which
-requests are read and to which results are written, one JSON object per line. Requests may name the other
-descriptors.
+It is started as `python -I -S meter.py CHANNEL DESCRIPTOR…`. CHANNEL is the descriptor of a socket, from
+which requests are read and to which results are written, one JSON object per line. Requests may name the
+other descriptors.
 
 The peak memory that the kernel reports for a program is never less than that of the process that started it.
 So this is a small process of its own, which imports nothing of profkit.
