@@ -225,7 +225,8 @@ class ProfileBuilder:
         if last is not None and last[0] == stack and last[1] == thread and self._continues(start):
             self._samples[-1] = Sample(stack, thread, last[2] + weight)
         else:
-            self._samples.append(Sample(stack, thread, weight))
+            # Without the constructor of the named tuple, in a quarter of the time.
+            self._samples.append(tuple.__new__(Sample, (stack, thread, weight)))
             self._starts.append(start)
 
     @property
