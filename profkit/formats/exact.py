@@ -235,6 +235,11 @@ def escape_text(text: str) -> str:
     return _TO_ESCAPE.sub(_escaped, text)
 
 
+def unescape_texts(texts: Sequence[str]) -> Iterable[str]:
+    """Return the strings that `escape_text` was given."""
+    return map(unescape_text, texts) if "\\ud" in "\n".join(texts) else texts
+
+
 def unescape_text(text: str) -> str:
     """Return the string that `escape_text` was given."""
     return _ESCAPED.sub(_unescaped, text) if "\\ud" in text else text

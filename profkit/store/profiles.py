@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.columns import ColumnReader, column_of, pack_columns
-from profkit.formats.exact import escape_text, period_of, unescape_text
+from profkit.formats.exact import escape_text, period_of, unescape_texts
 from profkit.formats.limits import MAGIC
 from profkit.formats.turns import Turns, gaps_of, samples_in_order, starts_of, take_turns
 from profkit.model.profile import Column, Frame, Profile, Sample, Thread, ThreadState, Value
@@ -127,7 +127,7 @@ def _profile(kept: Kept, in_order: bool) -> Profile:
         totals=tuple(total - 1 if total else None for total in totals),
         stacks=_stacks(depths, path, len(frames)),
         states=tuple(map(ThreadState, columns.take())),
-        threads=tuple(map(Thread, columns.take(), columns.take(), map(unescape_text, head.threads))),
+        threads=tuple(map(Thread, columns.take(), columns.take(), unescape_texts(head.threads))),
         samples=tuple(
             map(tuple.__new__, repeat(Sample), zip(*(columns.take() for _ in range(3)), strict=True))
         ),
@@ -144,9 +144,9 @@ def _frames(
     head: _Head, file_of: Sequence[int], functions: Sequence[int], lines: Sequence[int]
 ) -> tuple[Frame, ...]:
     # Profiles of a job have the same names, of which each is one object: that saves memory, and comparing.
-    texts = list(map(intern, map(unescape_text, head.files)))
+    texts = list(map(intern, unescape_texts(head.files)))
     files = list(map(texts.__getitem__, file_of))
-    names = list(map(intern, map(unescape_text, head.names)))
+    names = list(map(intern, unescape_texts(head.names)))
     # Equal lines are one object, which saves memory.
     known = {line: line for line in set(lines)}
     rows = zip(

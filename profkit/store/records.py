@@ -88,7 +88,7 @@ def _reader(hint: Hashable) -> _Reader:
 
 
 def _tuple_reader(arguments: tuple[Hashable, ...]) -> _Reader:
-    is_uniform = arguments[-1] is Ellipsis
+    is_uniform, is_text = arguments[-1] is Ellipsis, arguments[0] is str
     reads = [_reader(argument) for argument in arguments if argument is not Ellipsis]
 
     def read(value: object) -> object:
@@ -96,6 +96,8 @@ def _tuple_reader(arguments: tuple[Hashable, ...]) -> _Reader:
             raise _Mismatch("is not a JSON array")
         if not value and is_uniform:  # many are
             return ()
+        if is_uniform and is_text and set(map(type, value)) == {str}:
+            return tuple(value)
         if not is_uniform and len(value) != len(reads):
             raise _Mismatch(f"has {len(value)} items, not {len(reads)}")
         found: list[object] = []

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, groupby
+from itertools import compress, groupby, repeat
 from operator import itemgetter, ne
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, ThreadState
@@ -91,7 +91,7 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     if profile.totals and not stated:
         return profile
     # Profiles can have millions of frames, with few names, and few of these are addresses.
-    if not any(name.startswith("0x") for name in set(map(itemgetter(0), profile.frames))):
+    if not any(map(str.startswith, map(itemgetter(0), profile.frames), repeat("0x"))):
         return profile
     named = {
         n: _library(frame)
@@ -236,22 +236,16 @@ def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Seque
 def leave_out_libraries(
     profile: Profile,
     is_library: Callable[[str], bool] = is_library_file,
-    folded: Profile | None = None,
     functions: Functions | None = None,
 ) -> Profile:
     """Return the profile without library frames; stacks of library frames only are unchanged.
 
-    `folded` is the result of `fold_libraries` and `functions` are those of the profile's frames, if known;
-    they save time.
+    `functions` are those of the profile's frames, if known.
     """
     functions = functions or number_functions(profile.frames)
-    of_users = [int(not is_library(file)) for _, file in functions.keys]
+    of_users = [not is_library(file) for _, file in functions.keys]
     users = list(map(of_users.__getitem__, functions.of))
-    shorter = profile.stacks if folded is None else folded.stacks
-    stacks = [
-        tuple(compress(short, picked(short, users))) or stack
-        for short, stack in zip(shorter, profile.stacks, strict=True)
-    ]
+    stacks = [tuple([frame for frame in stack if users[frame]]) or stack for stack in profile.stacks]
     return replace(profile, stacks=tuple(stacks), totals=_totals_of(stacks, profile))
 
 

@@ -27,7 +27,7 @@ def sum_samples(profile: Profile) -> Profile:
     weights: Counter[tuple[int, int]] = Counter()
     for (stack, thread, weight), times in Counter(profile.samples).items():
         weights[stack, thread] += weight * times
-    samples = tuple(Sample(*where, weight) for where, weight in weights.items())
+    samples = tuple(tuple.__new__(Sample, (*where, weight)) for where, weight in weights.items())
     return replace(profile, samples=samples, ordered=False, starts=())
 
 

@@ -39,7 +39,7 @@ def _pyspy_profile(document: object, pid: int) -> Profile:
     builder = ProfileBuilder()
     profiles = member(document, "the file", "profiles", list)
     # py-spy lists some frames twice, so its numbers differ from the builder's.
-    stacks = ListedStacks({n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))})
+    stacks = ListedStacks(dict(enumerate(builder.frame_numbers(listed_frames(document)))))
     periods_ns: dict[float, str] = {}
     for place, recorded in enumerate(profiles):
         where = f"profiles[{place}]"

@@ -292,7 +292,7 @@ def _first_group(
 
 
 def _of_group(document: object, group: Sequence[_Recorded], builder: BoundedBuilder) -> Profile:
-    frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
+    frames = dict(enumerate(builder.frame_numbers(listed_frames(document))))
     unit = group[0].unit if group else Unit.SAMPLES
     period_ns = _period_ns(group) if unit is Unit.NANOSECONDS else 0.0
     stacks = ListedStacks(frames)
