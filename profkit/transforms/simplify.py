@@ -30,20 +30,29 @@ from profkit.transforms.trees import (
 )
 
 
+class _FrameNumbers(dict[int, int]):
+    """By frame of `source`: its index in `target`, to which it is added when it is first looked up."""
+
+    def __init__(self, source: Profile, target: ProfileBuilder) -> None:
+        super().__init__()
+        self._source, self._target = source, target
+
+    def __missing__(self, frame: int) -> int:
+        number = self[frame] = self._target.frame(self._source.frames[frame])
+        return number
+
+
 class Reindexer:
     """Adapter that adds samples to `target` by indexes of `source`; each stack is mapped once."""
 
     def __init__(self, source: Profile, target: ProfileBuilder) -> None:
         self._source, self._target = source, target
-        self._frames: dict[int, int] = {}
+        self._frames = _FrameNumbers(source, target)
         self._threads: dict[int, int] = {}
         self._stacks: dict[tuple[tuple[int, ...], ThreadState], int] = {}
 
     def stack(self, stack: tuple[int, ...], state: ThreadState = ThreadState.UNKNOWN) -> int:
         """Return the target's index of a stack, which may be missing from the source's table."""
-        for frame in stack:
-            if frame not in self._frames:
-                self._frames[frame] = self._target.frame(self._source.frames[frame])
         return self._target.stack(tuple(map(self._frames.__getitem__, stack)), state)
 
     def thread(self, thread: int) -> int:
