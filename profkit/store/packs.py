@@ -43,7 +43,7 @@ LARGEST_SESSION_BYTES = 4 * LARGEST_BYTES
 _LONGEST_HEAD = 4 * 2**20
 _CHUNK = 2**20
 _LEVEL = 4
-"""zlib's level. For recordings, level 6 takes twice the time and saves a sixth."""
+"""zlib's level. For recordings, level 6 takes twice the time and saves 6 to 17 %."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,7 @@ def _is_foreign(file: str) -> bool:
 
 def _main_thread(profile: Profile, pid: int) -> int:
     """Return the index of the main thread: of several or none of that name, the first or heaviest."""
-    rank_of = {}
+    rank_of: dict[int, tuple[bool, bool, bool]] = {}
     for number in dict.fromkeys(map(itemgetter(1), profile.samples)):
         thread = profile.threads[number]
         is_named, is_first = thread.name.startswith(_MAIN_THREAD), thread.tid == pid != 0
