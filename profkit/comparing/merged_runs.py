@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -268,7 +268,7 @@ def _achieved_hz(sessions: Iterable[RunInfo]) -> float | None:
 def _functions(processes: Sequence[_ProcessRuns], own_file: str) -> tuple[FunctionPart, ...]:
     if len(processes) < 2:
         return ()
-    lines: dict[Function, Counter[int]] = {}
+    lines: defaultdict[Function, Counter[int]] = defaultdict(Counter)
     is_library = cache(lambda file: file != own_file and is_library_file(file))
     weighed = [_weights(process, is_library, lines) for process in processes]
     rows = [
@@ -286,18 +286,21 @@ def _functions(processes: Sequence[_ProcessRuns], own_file: str) -> tuple[Functi
 
 
 def _weights(
-    process: _ProcessRuns, is_library: Callable[[str], bool], lines: dict[Function, Counter[int]]
+    process: _ProcessRuns, is_library: Callable[[str], bool], lines: Mapping[Function, Counter[int]]
 ) -> ProcessWeights:
     """Return the weight of each function with its library calls; add that of each line to `lines`."""
     functions: Counter[Function] = Counter()
     for run in process.runs:
         profile = run.profile or Profile()
-        is_users = [not is_library(frame.file) for frame in profile.frames]
+        is_users = [not is_library(file) for _, file, _ in profile.frames]
+        ends: dict[int, int] = {}
         for number, weight in profile.weights_by_stack.items():
             if stack := profile.stacks[number]:
                 end = next(filter(is_users.__getitem__, reversed(stack)), stack[-1])
-                name, file, line = profile.frames[end]
-                functions[name, file] += weight
-                lines.setdefault((name, file), Counter())[line] += weight
+                ends[end] = ends.get(end, 0) + weight
+        for end, weight in ends.items():
+            name, file, line = profile.frames[end]
+            functions[name, file] += weight
+            lines[name, file][line] += weight
     samples = sum(run.info.samples for run in process.runs)
     return ProcessWeights(samples, process.weight, functions)

@@ -43,7 +43,7 @@ def stretches_of(run: Run, lines_of: LinesOf) -> tuple[Stretch, ...]:
     """
     stacks = _stacks_of(run, lines_of)
     is_whole = run.info.plan.idle and (run.profile or Profile()).ordered
-    is_rank = stacks.are_of_job or run.info.process.member.rank is not None
+    is_rank = run.info.process.member.rank is not None or stacks.are_of_job
     return tuple(stacks.stretches()) if is_whole and is_rank else ()
 
 

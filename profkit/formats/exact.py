@@ -230,9 +230,22 @@ _ESCAPED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
 
 def escape_text(text: str) -> str:
     """Return `text` with its lone surrogates escaped."""
-    if text.isprintable() and "\\" not in text:
-        return text
-    return _TO_ESCAPE.sub(_escaped, text)
+    return text if _is_plain(text) else _TO_ESCAPE.sub(_escaped, text)
+
+
+def _is_plain(text: str) -> bool:
+    return text.isprintable() and "\\" not in text
+
+
+def escape_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return texts with their lone surrogates escaped."""
+    given = tuple(texts)
+    return given if _is_plain("".join(given)) else tuple(map(escape_text, given))
+
+
+def unescape_texts(texts: Sequence[str]) -> Sequence[str]:
+    """Return the strings that `escape_texts` was given."""
+    return tuple(map(unescape_text, texts)) if "\\ud" in "\n".join(texts) else texts
 
 
 def unescape_text(text: str) -> str:

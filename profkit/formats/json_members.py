@@ -43,7 +43,7 @@ _SAMPLES = re.compile(rb'"samples"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*\[([0-9,\[\] 
 _BETWEEN_LISTS = re.compile(rb"\][ \t\r\n]*,[ \t\r\n]*\[")
 
 
-def read_json_with_stacks(data: bytes, budget: Budget) -> object:
+def read_json_with_stacks(data: bytes, budget: Budget | None = None) -> object:
     """Parse a document as `read_json` does; equal lists of whole numbers in members `samples` are one object.
 
     Few of a profile's stacks are distinct, and each is parsed once. Python's parser makes an object of each
@@ -51,7 +51,8 @@ def read_json_with_stacks(data: bytes, budget: Budget) -> object:
     """
     if not json.detect_encoding(data).startswith("utf-8"):
         return read_json(data, budget)
-    _count_records(data, budget)
+    if budget is not None:
+        _count_records(data, budget)
     lists = _SharedLists()
     try:
         document: object = json.loads(_SAMPLES.sub(lists.replaced, data), object_hook=lists.restored)

@@ -167,6 +167,10 @@ class BoundedBuilder(ProfileBuilder):
             self._count_record()
         return number
 
+    def frame_numbers(self, frames: Iterable[Frame]) -> list[int]:
+        """See `ProfileBuilder.frame_numbers`; new ones are records."""
+        return [self.frame(frame) for frame in frames]
+
     def thread(self, thread: Thread) -> int:
         """Return the index of a thread; a new one is a record."""
         before = len(self._threads)

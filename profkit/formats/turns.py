@@ -41,7 +41,7 @@ def take_turns(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Turns | Non
     turns = Turns(
         array(_UINT32, map(number_of.__getitem__, samples)), array(_INT64, map(itemgetter(2), samples))
     )
-    return [Sample(stack, thread, total) for (stack, thread), total in sums.items()], turns
+    return [tuple.__new__(Sample, (*where, total)) for where, total in sums.items()], turns
 
 
 def samples_in_order(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ...] | None:
@@ -60,7 +60,7 @@ def samples_in_order(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ..
     for turn, times in Counter(turns_of).items():
         number, weight = turn // count, of_place[turn % count]
         stack, thread, _ = summed[number]
-        known[turn] = Sample(stack, thread, weight)
+        known[turn] = tuple.__new__(Sample, (stack, thread, weight))
         sums[number] += weight * times
     if sums != [sample.weight for sample in summed]:
         return None

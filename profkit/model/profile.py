@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
+from itertools import count, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -166,7 +167,7 @@ class ProfileBuilder:
     """
 
     def __init__(self) -> None:
-        self._frames: dict[Frame, int] = {}
+        self._frames: defaultdict[Frame, int] = defaultdict(count().__next__)
         self._stacks: tuple[dict[tuple[int, ...], int], ...] = tuple({} for _ in ThreadState)
         """By state: stacks, numbered together."""
         self._table: list[tuple[int, ...]] = []
@@ -190,7 +191,11 @@ class ProfileBuilder:
 
     def frame(self, frame: Frame) -> int:
         """Return the index of a frame; add the frame if it is new."""
-        return self._frames.setdefault(frame, len(self._frames))
+        return self._frames[frame]
+
+    def frame_numbers(self, frames: Iterable[Frame]) -> list[int]:
+        """Return the indexes of frames; add those that are new."""
+        return list(map(self._frames.__getitem__, frames))
 
     def check_path(self, depth: int) -> None:
         """Raise an error if a path of this depth must not be followed: here, none."""
@@ -225,7 +230,8 @@ class ProfileBuilder:
         if last is not None and last[0] == stack and last[1] == thread and self._continues(start):
             self._samples[-1] = Sample(stack, thread, last[2] + weight)
         else:
-            self._samples.append(Sample(stack, thread, weight))
+            # Without the constructor of the named tuple, in a quarter of the time.
+            self._samples.append(tuple.__new__(Sample, (stack, thread, weight)))
             self._starts.append(start)
 
     @property

@@ -42,6 +42,8 @@ LARGEST_SESSION_BYTES = 4 * LARGEST_BYTES
 """Maximum size of a session's files together: a small pack could otherwise fill the disk of its reader."""
 _LONGEST_HEAD = 4 * 2**20
 _CHUNK = 2**20
+_LEVEL = 4
+"""zlib's level. For recordings, level 6 takes twice the time and saves 6 to 17 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _excess(files: Iterable[PackedFile]) -> str:
 
 def _compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield each chunk compressed, so that it can be read though the next is missing; then the end."""
-    compressor = zlib.compressobj()
+    compressor = zlib.compressobj(_LEVEL)
     for chunk in chunks:
         yield compressor.compress(chunk) + compressor.flush(zlib.Z_SYNC_FLUSH)
     yield compressor.flush()

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.columns import ColumnReader, column_of, pack_columns
-from profkit.formats.exact import escape_text, period_of, unescape_text
+from profkit.formats.exact import escape_texts, period_of, unescape_texts
 from profkit.formats.limits import MAGIC
 from profkit.formats.turns import Turns, gaps_of, samples_in_order, starts_of, take_turns
 from profkit.model.profile import Column, Frame, Profile, Sample, Thread, ThreadState, Value
@@ -65,7 +65,8 @@ def encode(profile: Profile) -> Kept:
     """Return the blobs of a profile; raises OverflowError for a weight, line or id that exceeds 64 bits."""
     samples, turns = (profile.samples, None) if profile.columns else take_turns(profile.samples)
     gaps = gaps_of(profile)
-    functions = _numbered((frame.name, frame.file) for frame in profile.frames)
+    function_of = list(map(itemgetter(0, 1), profile.frames))
+    functions = _numbered(function_of)
     files = _numbered(file for _, file in functions)
     head = _Head(
         unit=profile.unit,
@@ -74,13 +75,13 @@ def encode(profile: Profile) -> Kept:
         summed=turns is not None,
         timed=gaps is not None,
         values=() if profile.value is None else (profile.value, *(one.value for one in profile.columns)),
-        names=tuple(escape_text(name) for name, _ in functions),
-        files=tuple(map(escape_text, files)),
-        threads=tuple(escape_text(thread.name) for thread in profile.threads),
+        names=escape_texts(name for name, _ in functions),
+        files=escape_texts(files),
+        threads=escape_texts(thread.name for thread in profile.threads),
     )
     columns: list[Iterable[int]] = [
         (files[file] for _, file in functions),
-        map(functions.__getitem__, map(itemgetter(0, 1), profile.frames)),
+        map(functions.__getitem__, function_of),
         map(itemgetter(2), profile.frames),
         (0 if total is None else total + 1 for total in profile.totals),
         map(len, profile.stacks),
@@ -127,7 +128,7 @@ def _profile(kept: Kept, in_order: bool) -> Profile:
         totals=tuple(total - 1 if total else None for total in totals),
         stacks=_stacks(depths, path, len(frames)),
         states=tuple(map(ThreadState, columns.take())),
-        threads=tuple(map(Thread, columns.take(), columns.take(), map(unescape_text, head.threads))),
+        threads=tuple(map(Thread, columns.take(), columns.take(), unescape_texts(head.threads))),
         samples=tuple(
             map(tuple.__new__, repeat(Sample), zip(*(columns.take() for _ in range(3)), strict=True))
         ),
@@ -144,9 +145,9 @@ def _frames(
     head: _Head, file_of: Sequence[int], functions: Sequence[int], lines: Sequence[int]
 ) -> tuple[Frame, ...]:
     # Profiles of a job have the same names, of which each is one object: that saves memory, and comparing.
-    texts = list(map(intern, map(unescape_text, head.files)))
+    texts = list(map(intern, unescape_texts(head.files)))
     files = list(map(texts.__getitem__, file_of))
-    names = list(map(intern, map(unescape_text, head.names)))
+    names = list(map(intern, unescape_texts(head.names)))
     # Equal lines are one object, which saves memory.
     known = {line: line for line in set(lines)}
     rows = zip(

@@ -88,7 +88,7 @@ def _reader(hint: Hashable) -> _Reader:
 
 
 def _tuple_reader(arguments: tuple[Hashable, ...]) -> _Reader:
-    is_uniform = arguments[-1] is Ellipsis
+    is_uniform, is_text = arguments[-1] is Ellipsis, arguments[0] is str
     reads = [_reader(argument) for argument in arguments if argument is not Ellipsis]
 
     def read(value: object) -> object:
@@ -96,6 +96,8 @@ def _tuple_reader(arguments: tuple[Hashable, ...]) -> _Reader:
             raise _Mismatch("is not a JSON array")
         if not value and is_uniform:  # many are
             return ()
+        if is_uniform and is_text and set(map(type, value)) == {str}:
+            return tuple(value)
         if not is_uniform and len(value) != len(reads):
             raise _Mismatch(f"has {len(value)} items, not {len(reads)}")
         found: list[object] = []
@@ -113,6 +115,7 @@ def _tuple_reader(arguments: tuple[Hashable, ...]) -> _Reader:
 def _dataclass_reader(kind: type) -> _Reader:
     # The hints are resolved when a value is read: a dataclass may refer to itself.
     fields: dict[str, _Reader] = {}
+    texts: set[str] = set()
     later = frozenset(field.name for field in dataclasses.fields(kind) if field.metadata.get("later"))
 
     def read(value: object) -> object:
@@ -121,13 +124,14 @@ def _dataclass_reader(kind: type) -> _Reader:
         if not fields:
             hints = get_type_hints(kind)
             fields.update((field.name, _reader(hints[field.name])) for field in dataclasses.fields(kind))
+            texts.update(name for name in fields if hints[name] is str)
         if value.keys() != fields.keys():
             _check_names(value.keys() - fields.keys(), fields.keys() - value.keys() - later)
         name = ""
         found: dict[str, object] = {}
         try:
             for name, item in value.items():
-                found[name] = fields[name](item)
+                found[name] = item if type(item) is str and name in texts else fields[name](item)
         except _Mismatch as mismatch:
             mismatch.path.append(f".{name}")
             raise

@@ -10,7 +10,7 @@ from itertools import compress, count, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
+from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.region import MARKER_PREFIX, Region, RegionKind
 from profkit.model.session import Cover
 from profkit.transforms.origin import OWN_CODE, OwnCode, is_library_file, is_native_file
@@ -113,15 +113,15 @@ def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode)
         native=of_files(is_native_file),
         library=held | of_files(is_library_file),
         held=held - callers,
-        loops=frozenset(index for index, frame in enumerate(frames) if _runs_loop(frame)),
+        # Some samplers have the name of its function without its class.
+        loops=frozenset(n for n in of_files(_is_loops_file) if frames[n].name.endswith("_run_once")),
         entries=_marker_entries(markers, known) | _block_entries(frames, known),
         fitting=_fitting(frames, known, markers),
     )
 
 
-def _runs_loop(frame: Frame) -> bool:
-    # Some samplers have its name without its class.
-    return frame.file.endswith("/asyncio/base_events.py") and frame.name.endswith("_run_once")
+def _is_loops_file(file: str) -> bool:
+    return file.endswith("/asyncio/base_events.py")
 
 
 def _marker_entries(markers: Mapping[int, str], regions: Iterable[Region]) -> dict[int, tuple[str, ...]]:
@@ -142,25 +142,20 @@ def _fitting(
     frames: Sequence[Frame], regions: Iterable[Region], markers: Mapping[int, str]
 ) -> dict[int, frozenset[int]]:
     expected = {region.marker: region.expected for region in regions if region.expected is not None}
-    functions = _by_function(frames)
-    return {
-        index: frozenset(_frames_of(expected[marker], functions))
-        for index, marker in markers.items()
-        if marker in expected
-    }
+    frames_of = _frames_of(expected.values(), frames)
+    return {index: frames_of[expected[marker]] for index, marker in markers.items() if marker in expected}
 
 
-def _by_function(frames: Sequence[Frame]) -> Mapping[tuple[str, str], set[int]]:
-    functions: dict[tuple[str, str], set[int]] = {}
-    for index, frame in enumerate(frames):
-        functions.setdefault((frame.name, frame.file), set()).add(index)
-    return functions
-
-
-def _frames_of(function: tuple[str, str], functions: Mapping[tuple[str, str], set[int]]) -> set[int]:
-    """Return a function's frames; if there are none, those with its last name alone, as before 3.11."""
-    name, file = function
-    return functions.get(function) or functions.get((name.rpartition(".")[2], file), set())
+def _frames_of(
+    functions: Iterable[tuple[str, str]], frames: Sequence[Frame]
+) -> Mapping[tuple[str, str], frozenset[int]]:
+    """Return the frames of functions; if one has none, those with its last name alone, as before 3.11."""
+    last = {(name, file): (name.rpartition(".")[2], file) for name, file in functions}
+    found: dict[tuple[str, str], list[int]] = {function: [] for function in (*last, *last.values())}
+    for index, function in enumerate(map(itemgetter(0, 1), frames)):
+        if function in found:
+            found[function].append(index)
+    return {function: frozenset(found[function] or found[short]) for function, short in last.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,27 +189,33 @@ def cut_regions(
         source, {region.id: region for region in known}, tuple(covers), marks, stand_ins, may_tear
     )
     parts = {region.id: _Part(source) for region in known}
-    orphans: list[tuple[Sample, int | None]] = []
-    known_pieces = {pair: sorter.pieces(*pair) for pair in set(map(itemgetter(0, 1), profile.samples))}
-    for sample, start in zip(profile.samples, profile.known_starts(), strict=False):
-        pieces = known_pieces[sample[:2]]
-        for piece in pieces:
-            parts[piece.region].add(piece, sample, start)
-        if not pieces and sorter.is_of_child(sample.stack):
-            orphans.append((sample, start))
-    _add_orphans(orphans, sorter, parts)
+    pieces = {pair: sorter.pieces(*pair) for pair in dict.fromkeys(map(itemgetter(0, 1), profile.samples))}
+    _add_samples(profile, pieces, parts)
+    # Samples of child processes that no region claims belong to each region that was active at all.
+    active = tuple(region for region, part in parts.items() if part.seen)
+    orphans = [pair for pair, claimed in pieces.items() if not claimed and sorter.is_of_child(pair[0])]
+    if orphans:
+        _add_samples(profile, {pair: sorter.pieces_of_child(pair[0], active) for pair in orphans}, parts)
     total = profile.total_weight
     return {region: part.finish(total) for region, part in parts.items()}
 
 
-def _add_orphans(
-    orphans: Sequence[tuple[Sample, int | None]], sorter: _Sorter, parts: Mapping[str, _Part]
+def _add_samples(
+    profile: Profile, pieces: Mapping[tuple[int, int], Iterable[_Piece]], parts: Mapping[str, _Part]
 ) -> None:
-    """Add samples of child processes that no region claims to each region that was active at all."""
-    active = tuple(region for region, part in parts.items() if part.seen)
-    for sample, start in orphans:
-        for piece in sorter.pieces_of_child(sample.stack, active):
-            parts[piece.region].add(piece, sample, start)
+    """Add the samples with these stacks and threads, by index, to the parts of the pieces' regions."""
+    places = {
+        (stack, thread): [
+            parts[piece.region].place(piece, stack, thread, profile.weights_by_thread[thread][stack])
+            for piece in own
+        ]
+        for (stack, thread), own in pieces.items()
+    }
+    for (stack, thread, weight), start in zip(profile.samples, profile.known_starts(), strict=False):
+        for place in places.get((stack, thread), ()):
+            if place is not None:
+                builder, kept_stack, kept_thread = place
+                builder.add_numbered(kept_stack, kept_thread, weight, start)
 
 
 def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profile, Mapping[str, int]]:
@@ -248,15 +249,18 @@ class _Part:
         """By stack of the source: the stack that is kept of it."""
         self._weights = [0] * len(_Fate)
 
-    def add(self, piece: _Piece, sample: Sample, start: int | None) -> None:
-        stack, thread, weight = sample
+    def place(
+        self, piece: _Piece, stack: int, thread: int, weight: int
+    ) -> tuple[ProfileBuilder, int, int] | None:
+        """Count the weight of all samples of a stack and thread; return where they are kept, if they are."""
         self._weights[piece.fate] += weight
-        if piece.fate is _Fate.KEPT:
-            number = self._numbers.get(stack)
-            if number is None:
-                state = self._source.state_of(stack)
-                number = self._numbers[stack] = self._reindexer.stack(piece.stack, state)
-            self._builder.add_numbered(number, self._reindexer.thread(thread), weight, start)
+        if piece.fate is not _Fate.KEPT:
+            return None
+        number = self._numbers.get(stack)
+        if number is None:
+            state = self._source.state_of(stack)
+            number = self._numbers[stack] = self._reindexer.stack(piece.stack, state)
+        return self._builder, number, self._reindexer.thread(thread)
 
     @property
     def seen(self) -> int:
@@ -288,18 +292,24 @@ class _Sorter:
         self._stand_ins, self._may_tear = stand_ins, may_tear
         self._children = child_frames(profile.frames)
         self._within: dict[int, tuple[_Piece, ...]] = {}
-        self._tests: dict[str, frozenset[int]] = {}
-        """Frames of the functions of tests, by region."""
 
     @cached_property
-    def _functions(self) -> Mapping[tuple[str, str], set[int]]:
-        return _by_function(self._profile.frames)
+    def _tests(self) -> Mapping[str, frozenset[int]]:
+        """Frames of the functions of tests, by region."""
+        tests = {
+            region.id: (region.key.qualname, region.file)
+            for region in self._regions.values() if region.kind is RegionKind.TEST
+        }  # fmt: skip
+        frames_of = _frames_of(tests.values(), self._profile.frames)
+        return {region: frames_of[function] for region, function in tests.items()}
 
     def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
         """Return the pieces of a stack for all regions that get one; stack and thread are indexes."""
         within = self._within.get(stack)
         if within is None:
             within = self._within[stack] = self._pieces_within(self._profile.stacks[stack])
+        if not self._covers:
+            return within
         return (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
 
     def is_of_child(self, stack: int) -> bool:
@@ -355,12 +365,7 @@ class _Sorter:
 
     def _from_test(self, region: str, kept: Stack) -> Stack:
         """Return the frames from the test's function on; all if a stack of its test runner lacks that."""
-        known = self._tests.get(region)
-        if known is None:
-            key, file = self._regions[region].key, self._regions[region].file
-            known = frozenset(_frames_of((key.qualname, file), self._functions))
-            self._tests[region] = known
-        start = next((place for place, frame in enumerate(kept) if frame in known), 0)
+        start = next((place for place, frame in enumerate(kept) if frame in self._tests[region]), 0)
         return kept[start:]
 
     def _judge(self, region: str, kept: Stack, torn: bool) -> _Piece:

@@ -31,7 +31,7 @@ def merge_profiles(profiles: Iterable[Profile], *, same_clock: bool = False) -> 
     unit = _common_unit(counted)
     builder = ProfileBuilder()
     for profile in counted:
-        frames = [builder.frame(frame) for frame in profile.frames]
+        frames = builder.frame_numbers(profile.frames)
         threads = [builder.thread(thread) for thread in profile.threads]
         stacks: dict[int, int] = {}
         starts = profile.known_starts() if same_clock else repeat(None)

@@ -61,8 +61,7 @@ class OwnCode:
 
     def records(self, file: str) -> bool:
         """Return whether the file is recording code, which runs between a caller and its callee."""
-        paths = _paths_of(_RECORDING)
-        return any(file.startswith(f"{package}/{path}") for package in self.packages for path in paths)
+        return file.startswith(_recording_paths(self.packages))
 
     def calls_for_program(self, file: str) -> bool:
         """Return whether frames above this recording file are the program's, including library frames."""
@@ -79,7 +78,7 @@ class OwnCode:
         Its marker frames show where it was, which may be in another environment or container.
         """
         names = frozenset(markers)
-        heads = {frame.file.rpartition("/profkit/")[0] for frame in frames if frame.name in names}
+        heads = {file.rpartition("/profkit/")[0] for name, file, _ in frames if name in names}
         packages = {f"{head}/profkit" for head in heads if head}
         return OwnCode((*self.packages, *sorted(packages.difference(self.packages))))
 
@@ -100,6 +99,11 @@ def _with_former(paths: tuple[str, ...]) -> tuple[str, ...]:
 def is_threads_file(file: str) -> bool:
     """Return whether a file has the outermost frame of profkit's own threads, in any installation."""
     return file.endswith(tuple(f"/profkit/{path}" for path in _paths_of(_THREADS)))
+
+
+@cache
+def _recording_paths(packages: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{package}/{path}" for package in packages for path in _paths_of(_RECORDING))
 
 
 @cache

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from itertools import takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.transforms.origin import OWN_CODE, is_child_file, is_library_file
-from profkit.transforms.trees import number_functions
 from profkit.transforms.waiting import (
     OF_OTHER_PROCESSES,
     OF_OTHER_THREADS,
@@ -107,8 +107,8 @@ class RankStacks:
             self._threads = frozenset(n for n, one in enumerate(profile.threads) if one.pid not in (0, pid))
         self._weight_s = 1e-9 if profile.unit is Unit.NANOSECONDS else profile.period_ns / 1e9
         self._is_job = has_ranks(profile.frames)
-        self._roles = _roles(profile.frames, own_file, is_job=self._is_job)
-        self._is_named = [role is _Role.PROGRAM for role in self._roles]
+        roles = _roles_in(own_file, self._is_job)
+        self._roles = list(map(roles.__getitem__, map(itemgetter(0, 1), profile.frames)))
 
     @property
     def are_of_job(self) -> bool:
@@ -135,19 +135,18 @@ class RankStacks:
 
     def _alone(self, number: int, stack: Sequence[int]) -> Alone:
         role = next(filter(None, map(self._roles.__getitem__, reversed(stack))), _Role.NOTHING)
-        if role is _Role.COLLECTIVE or self._waits(stack, self._profile.state_of(number)):
+        if role is _Role.COLLECTIVE or (stack and self._waits(number, stack)):
             return Alone.WAITS
         return Alone.BACKWARD if role is _Role.BACKWARD else Alone.OWN
 
-    def _waits(self, stack: Sequence[int], state: ThreadState) -> bool:
+    def _waits(self, number: int, stack: Sequence[int]) -> bool:
         """Return whether a stack waits for ranks: by its line in the program, or blocked in torch."""
-        if not stack:
-            return False
         if self._roles[stack[-1]] in _OWN_ROLES:
-            frame, works = self._frames[stack[-1]], state is ThreadState.WORKING
+            frame = self._frames[stack[-1]]
             source = self._line_of(frame.file, frame.line)
+            works = self._profile.state_of(number) is ThreadState.WORKING
             return is_mpi_call(source) or (self._is_job and is_rank_call(source, works=works))
-        is_blocked = self._is_job and state is ThreadState.WAITING
+        is_blocked = self._is_job and self._profile.state_of(number) is ThreadState.WAITING
         return is_blocked and wait_label(self._below(stack), None, is_distributed=True) == OTHER_RANKS
 
     def own(self) -> dict[Frame, float]:
@@ -209,7 +208,7 @@ class RankStacks:
 
     def _named(self, stack: int) -> Iterator[int]:
         """Return the functions of the program, the innermost one first."""
-        return filter(self._is_named.__getitem__, reversed(self._stacks[stack]))
+        return (frame for frame in reversed(self._stacks[stack]) if self._roles[frame] is _Role.PROGRAM)
 
     def _of_function(self, function: Function, stack: int) -> Iterator[Frame]:
         frames = map(self._frames.__getitem__, self._named(stack))
@@ -221,23 +220,27 @@ class RankStacks:
         return [self._frames[number] for number in reversed(below)]
 
 
-def _roles(frames: Sequence[Frame], own_file: str, *, is_job: bool) -> list[_Role]:
-    functions = number_functions(frames)
-    files = {file for _, file in functions.keys}
-    programs = {file for file in files if file == own_file or not _is_foreign(file)}
+class _Roles(dict[Function, _Role]):
+    """Roles of functions, which most ranks of a job have in common."""
 
-    roles = [_role(*key, is_program=key[1] in programs, is_job=is_job) for key in functions.keys]
-    return list(map(roles.__getitem__, functions.of))
+    def __init__(self, own_file: str, is_job: bool) -> None:
+        super().__init__()
+        self._own_file, self._is_job = own_file, is_job
+
+    def __missing__(self, function: Function) -> _Role:
+        role = self[function] = self._role(*function)
+        return role
+
+    def _role(self, name: str, file: str) -> _Role:
+        if file == self._own_file or not _is_foreign(file):
+            return _Role.COMPREHENSION if name.endswith(_COMPREHENSIONS) else _Role.PROGRAM
+        frame = Frame(name, file)
+        if wait_label((frame,), None) == OTHER_RANKS:
+            return _Role.COLLECTIVE
+        return _Role.BACKWARD if self._is_job and is_backward(frame) else _Role.NOTHING
 
 
-@cache
-def _role(name: str, file: str, *, is_program: bool, is_job: bool) -> _Role:
-    if is_program:
-        return _Role.COMPREHENSION if name.endswith(_COMPREHENSIONS) else _Role.PROGRAM
-    frame = Frame(name, file)
-    if wait_label((frame,), None) == OTHER_RANKS:
-        return _Role.COLLECTIVE
-    return _Role.BACKWARD if is_job and is_backward(frame) else _Role.NOTHING
+_roles_in = cache(_Roles)
 
 
 @cache
@@ -247,13 +250,13 @@ def _is_foreign(file: str) -> bool:
 
 def _main_thread(profile: Profile, pid: int) -> int:
     """Return the index of the main thread: of several or none of that name, the first or heaviest."""
-    weights: Counter[int] = Counter()
-    for _, thread, weight in profile.samples:
-        weights[thread] += weight
-
-    def order(number: int) -> tuple[bool, bool, bool, int]:
+    rank_of: dict[int, tuple[bool, bool, bool]] = {}
+    for number in dict.fromkeys(map(itemgetter(1), profile.samples)):
         thread = profile.threads[number]
         is_named, is_first = thread.name.startswith(_MAIN_THREAD), thread.tid == pid != 0
-        return thread.pid in (0, pid), is_named, is_first, weights[number]
-
-    return max(weights, key=order, default=-1)
+        rank_of[number] = thread.pid in (0, pid), is_named, is_first
+    best = max(rank_of.values(), default=None)
+    found = [number for number, rank in rank_of.items() if rank == best]
+    if len(found) < 2:
+        return next(iter(found), -1)
+    return max(found, key=lambda number: sum(profile.weights_by_thread[number].values()))

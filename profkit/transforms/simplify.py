@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, groupby
+from itertools import compress, groupby, repeat
 from operator import itemgetter, ne
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, ThreadState
@@ -30,20 +30,29 @@ from profkit.transforms.trees import (
 )
 
 
+class _FrameNumbers(dict[int, int]):
+    """By frame of `source`: its index in `target`, to which it is added when it is first looked up."""
+
+    def __init__(self, source: Profile, target: ProfileBuilder) -> None:
+        super().__init__()
+        self._source, self._target = source, target
+
+    def __missing__(self, frame: int) -> int:
+        number = self[frame] = self._target.frame(self._source.frames[frame])
+        return number
+
+
 class Reindexer:
     """Adapter that adds samples to `target` by indexes of `source`; each stack is mapped once."""
 
     def __init__(self, source: Profile, target: ProfileBuilder) -> None:
         self._source, self._target = source, target
-        self._frames: dict[int, int] = {}
+        self._frames = _FrameNumbers(source, target)
         self._threads: dict[int, int] = {}
         self._stacks: dict[tuple[tuple[int, ...], ThreadState], int] = {}
 
     def stack(self, stack: tuple[int, ...], state: ThreadState = ThreadState.UNKNOWN) -> int:
         """Return the target's index of a stack, which may be missing from the source's table."""
-        for frame in stack:
-            if frame not in self._frames:
-                self._frames[frame] = self._target.frame(self._source.frames[frame])
         return self._target.stack(tuple(map(self._frames.__getitem__, stack)), state)
 
     def thread(self, thread: int) -> int:
@@ -91,7 +100,7 @@ def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
     if profile.totals and not stated:
         return profile
     # Profiles can have millions of frames, with few names, and few of these are addresses.
-    if not any(name.startswith("0x") for name in set(map(itemgetter(0), profile.frames))):
+    if not any(map(str.startswith, map(itemgetter(0), profile.frames), repeat("0x"))):
         return profile
     named = {
         n: _library(frame)
@@ -236,22 +245,16 @@ def _with_heavy_ends(folded: Sequence[Stack], profile: Profile, functions: Seque
 def leave_out_libraries(
     profile: Profile,
     is_library: Callable[[str], bool] = is_library_file,
-    folded: Profile | None = None,
     functions: Functions | None = None,
 ) -> Profile:
     """Return the profile without library frames; stacks of library frames only are unchanged.
 
-    `folded` is the result of `fold_libraries` and `functions` are those of the profile's frames, if known;
-    they save time.
+    `functions` are those of the profile's frames, if known.
     """
     functions = functions or number_functions(profile.frames)
-    of_users = [int(not is_library(file)) for _, file in functions.keys]
+    of_users = [not is_library(file) for _, file in functions.keys]
     users = list(map(of_users.__getitem__, functions.of))
-    shorter = profile.stacks if folded is None else folded.stacks
-    stacks = [
-        tuple(compress(short, picked(short, users))) or stack
-        for short, stack in zip(shorter, profile.stacks, strict=True)
-    ]
+    stacks = [tuple([frame for frame in stack if users[frame]]) or stack for stack in profile.stacks]
     return replace(profile, stacks=tuple(stacks), totals=_totals_of(stacks, profile))
 
 

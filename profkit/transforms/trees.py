@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, compress, count
 from operator import itemgetter, ne
@@ -27,7 +27,7 @@ def sum_samples(profile: Profile) -> Profile:
     weights: Counter[tuple[int, int]] = Counter()
     for (stack, thread, weight), times in Counter(profile.samples).items():
         weights[stack, thread] += weight * times
-    samples = tuple(Sample(*where, weight) for where, weight in weights.items())
+    samples = tuple(tuple.__new__(Sample, (*where, weight)) for where, weight in weights.items())
     return replace(profile, samples=samples, ordered=False, starts=())
 
 
@@ -44,9 +44,9 @@ class SortedStacks:
     """For each stack of the profile, its index here; -1 if no sample uses it."""
 
 
-def weight_of(stacks: Iterable[int], weights: Mapping[int, int]) -> int:
-    """Return the weight of some stacks; `weights` has the weight of each, by index."""
-    return sum(map(weights.__getitem__, weights.keys() & set(stacks)))
+def weight_of(stacks: Collection[int], weights: Mapping[int, int]) -> int:
+    """Return the weight of those that are in a set of stacks, or a range; `weights` are by index."""
+    return sum(weight for stack, weight in weights.items() if stack in stacks)
 
 
 class Functions(NamedTuple):

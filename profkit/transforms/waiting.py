@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import itemgetter
 
 from profkit.model.profile import Frame, Profile, ThreadState
 from profkit.transforms.identity import file_identity
@@ -303,7 +304,7 @@ def is_backward(frame: Frame) -> bool:
 
 def has_ranks(frames: Sequence[Frame]) -> bool:
     """Return whether the frames of a profile are of a program that trains on several ranks."""
-    return any(map(_PARALLEL.search, {frame.file for frame in frames}))
+    return any(map(_PARALLEL.search, set(map(itemgetter(1), frames))))
 
 
 @cache

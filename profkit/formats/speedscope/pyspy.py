@@ -8,7 +8,6 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import member, read_json_with_stacks
-from profkit.formats.limits import unlimited
 from profkit.formats.speedscope.reading import (
     NANOSECONDS,
     ListedStacks,
@@ -29,7 +28,7 @@ def read_speedscope(source: Path | bytes, pid: int = 0) -> Profile:
     """
     try:
         data = source if isinstance(source, bytes) else source.read_bytes()
-        return _pyspy_profile(read_json_with_stacks(data, unlimited()), pid)
+        return _pyspy_profile(read_json_with_stacks(data), pid)
     except (OSError, ValueError) as error:
         path = source if isinstance(source, Path) else Path("speedscope data")
         raise DamagedFile(path, str(error)) from error
@@ -39,7 +38,7 @@ def _pyspy_profile(document: object, pid: int) -> Profile:
     builder = ProfileBuilder()
     profiles = member(document, "the file", "profiles", list)
     # py-spy lists some frames twice, so its numbers differ from the builder's.
-    stacks = ListedStacks({n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))})
+    stacks = ListedStacks(dict(enumerate(builder.frame_numbers(listed_frames(document)))))
     periods_ns: dict[float, str] = {}
     for place, recorded in enumerate(profiles):
         where = f"profiles[{place}]"

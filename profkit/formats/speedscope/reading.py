@@ -159,11 +159,17 @@ def add_samples(
     """Append a thread's samples, except those without weight; `stacks` has the builder's numbers."""
     left = iter(weights)
     done = 0
+    numbers: dict[int, int] = {}  # by id: equal lists of a file are one object
     for sample, repeated in groupby(samples):
         count = len(list(repeated))
-        stack = stacks.stack(sample, where, done)
-        if weight := sum(islice(left, count)):
-            builder.add_indexed(stack, thread, weight)
+        weight = sum(islice(left, count))
+        number = numbers.get(id(sample))
+        if number is None:
+            stack = stacks.stack(sample, where, done)
+            if weight:
+                number = numbers[id(sample)] = builder.stack(stack)
+        if weight and number is not None:
+            builder.add_numbered(number, thread, weight)
         done += count
 
 
@@ -173,13 +179,9 @@ class ListedStacks:
     def __init__(self, frames: Mapping[int, int]) -> None:
         self._frames = frames
         self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self._of_objects: dict[int, tuple[object, tuple[int, ...]]] = {}
-        """Lists and their stacks by id: equal lists of a file are one object."""
 
     def stack(self, sample: object, where: str, place: int) -> tuple[int, ...]:
         """Return the stack of a sample; raises ValueError, naming its place, for anything else."""
-        if (known := self._of_objects.get(id(sample))) is not None:
-            return known[1]
         if not isinstance(sample, list):
             raise ValueError(f"{where}.samples[{place}] is not a list of frames")
         try:
@@ -189,7 +191,6 @@ class ListedStacks:
                 stack = self._known[listed] = tuple(map(self._frames.__getitem__, listed))
         except (KeyError, TypeError) as error:
             raise ValueError(f"{where}.samples[{place}] has a frame that shared.frames lacks") from error
-        self._of_objects[id(sample)] = sample, stack
         return stack
 
 
@@ -291,7 +292,7 @@ def _first_group(
 
 
 def _of_group(document: object, group: Sequence[_Recorded], builder: BoundedBuilder) -> Profile:
-    frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
+    frames = dict(enumerate(builder.frame_numbers(listed_frames(document))))
     unit = group[0].unit if group else Unit.SAMPLES
     period_ns = _period_ns(group) if unit is Unit.NANOSECONDS else 0.0
     stacks = ListedStacks(frames)

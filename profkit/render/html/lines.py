@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from heapq import nlargest
 from itertools import accumulate, chain, compress, count, islice
 from operator import itemgetter
@@ -59,13 +58,13 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
     """
     frames, first_of = profile.frames, _first_frames(profile.frames, keys)
     threads = profile.weights_by_thread
+    lines_of = _lines_of_stacks(profile.stacks, first_of)
     of_threads: Mapping[int, Sequence[LineWeights]] = {}
     if are_few := len(frames) <= MAX_LINES and len(threads) <= _TOGETHER:
-        of_threads = _by_thread(profile, keys, first_of, waiting)
+        of_threads = _by_thread(profile, keys, lines_of.__getitem__, first_of, waiting)
         total = [sum(row.total for row in of_threads.get(frame, ())) for frame in range(len(frames))]
     else:
-        stacks = ((profile.stacks[number], weight) for number, weight in profile.weights_by_stack.items())
-        total = sum_parts(stacks, partial(_lines_of, first_of), len(frames))
+        total = sum_parts(profile.weights_by_stack.items(), lines_of.__getitem__, len(frames))
     for frame, stated in enumerate(profile.totals):
         if stated is not None:
             total[first_of.get(frame, frame)] = stated
@@ -73,8 +72,13 @@ def line_weights(profile: Profile, keys: Sequence[int], waiting: Collection[int]
     by_function = _by_function(islice(heaviest, MAX_FUNCTIONS), total, keys, frames)
     kept = _heaviest(total, frames)
     if not are_few:
-        kept = _that_fit(kept, profile, first_of)
-        of_threads = _by_thread(profile, keys, first_of, waiting, frozenset(kept))
+        kept = _that_fit(kept, profile, lines_of)
+        among = frozenset(kept)
+
+        def lines_among(stack: int) -> list[int]:
+            return [line for line in lines_of[stack] if line in among]
+
+        of_threads = _by_thread(profile, keys, lines_among, first_of, waiting)
     rows = _rows(kept, of_threads, total if profile.totals and len(threads) == 1 else ())
     lines = {key: _line_of(frames[frame].line) for key, frame in heaviest.items()}
     return Lines(tuple(sorted(rows)), by_function, lines)
@@ -108,14 +112,17 @@ def _has_equal_lines(lines: Sequence[int]) -> bool:
     return len(known) < len(lines)
 
 
-def _lines_of(
-    first_of: Mapping[int, int], stack: Iterable[int], among: frozenset[int] | None = None
-) -> Collection[int]:
-    """Return the lines of a stack, each once, also if it is recursive; only those in `among`, if given."""
-    lines = set(stack)
-    if first_of and not lines.isdisjoint(first_of):
-        lines = {first_of.get(frame, frame) for frame in lines}
-    return lines if among is None else among.intersection(lines)
+def _lines_of_stacks(stacks: Iterable[Stack], first_of: Mapping[int, int]) -> list[Sequence[int]]:
+    """Return the lines of each stack, each once; those of most stacks are the stacks themselves."""
+    found: list[Sequence[int]] = []
+    for stack in stacks:
+        lines = set(stack)
+        if first_of and not lines.isdisjoint(first_of):
+            lines = {first_of.get(frame, frame) for frame in lines}
+            found.append(tuple(lines))
+        else:
+            found.append(stack if len(lines) == len(stack) else tuple(lines))
+    return found
 
 
 def _heaviest_of_functions(total: Sequence[int], keys: Sequence[int]) -> dict[int, int]:
@@ -148,15 +155,14 @@ def _heaviest(total: Sequence[int], frames: Sequence[Frame]) -> list[int]:
     return nlargest(MAX_LINES, known, key=total.__getitem__)
 
 
-def _that_fit(lines: Sequence[int], profile: Profile, first_of: Mapping[int, int]) -> list[int]:
+def _that_fit(lines: Sequence[int], profile: Profile, lines_of: Sequence[Iterable[int]]) -> list[int]:
     """Return the first of these lines, which have at most `MAX_ROWS` rows: one in each thread that has it."""
     threads = profile.weights_by_thread
     if len(lines) * len(threads) <= MAX_ROWS:
         return list(lines)
     counts: Counter[int] = Counter()
     for of_thread in threads.values():
-        frames = set[int]().union(*map(profile.stacks.__getitem__, of_thread))
-        counts.update(_lines_of(first_of, frames))
+        counts.update(set[int]().union(*map(lines_of.__getitem__, of_thread)))
     rows = accumulate(map(counts.__getitem__, lines))
     return list(compress(lines, map(MAX_ROWS.__ge__, rows)))
 
@@ -168,18 +174,20 @@ _TOGETHER = 16
 def _by_thread(
     profile: Profile,
     keys: Sequence[int],
+    lines_of: Callable[[int], Iterable[int]],
     first_of: Mapping[int, int],
     waiting: Collection[int],
-    among: frozenset[int] | None = None,
 ) -> Mapping[int, Sequence[LineWeights]]:
-    """Return the rows of each line, or of those in `among`, by thread; lines are given by first frames."""
+    """Return the rows by thread of the lines, as first frames, that a function returns of each stack."""
     rows: defaultdict[int, list[LineWeights]] = defaultdict(list)
     present = sorted(profile.weights_by_thread)
     for start in range(0, len(present), _TOGETHER):
         threads = present[start : start + _TOGETHER]
         vectors, stacks = _vectors_of_stacks(profile, threads, waiting)
-        own = sum_parts(stacks, lambda stack: (first_of.get(stack[-1], stack[-1]),), len(keys))
-        total = sum_parts(stacks, partial(_lines_of, first_of, among=among), len(keys))
+        own, total = [0] * len(keys), sum_parts(stacks, lines_of, len(keys))
+        for number, vector in stacks:
+            leaf = profile.stacks[number][-1]
+            own[first_of.get(leaf, leaf)] += vector
         for frame in compress(count(), total):
             own_weights, totals = vectors.elements(own[frame]), vectors.elements(total[frame])
             for number, thread in enumerate(threads):
@@ -194,7 +202,7 @@ def _by_thread(
 
 def _vectors_of_stacks(
     profile: Profile, threads: Sequence[int], waiting: Collection[int]
-) -> tuple[Vectors, list[tuple[Stack, int]]]:
+) -> tuple[Vectors, list[tuple[int, int]]]:
     """Return nonempty stacks with their weights by thread, followed by the waiting parts of these."""
     weights = [profile.weights_by_thread[thread] for thread in threads]
     vectors = Vectors.that_hold(chain.from_iterable(one.values() for one in weights), 2 * len(threads))
@@ -203,7 +211,7 @@ def _vectors_of_stacks(
     for of_thread, unit, unit_waiting in zip(weights, units, units[len(threads) :], strict=False):
         for number, weight in of_thread.items():
             sums[number] += weight * (unit + unit_waiting if number in waiting else unit)
-    return vectors, [(stack, vector) for number, vector in sums.items() if (stack := profile.stacks[number])]
+    return vectors, [(number, vector) for number, vector in sums.items() if profile.stacks[number]]
 
 
 def _rows(

@@ -24,7 +24,7 @@ from profkit.render.views.processes import process_blocks
 from profkit.render.views.sampled import Report, build_report, library_test, only_active
 from profkit.render.views.source import SourceLines, infos_of, source_of
 from profkit.render.views.summary import Summaries, summary
-from profkit.render.views.threads import of_threads, wanted_threads
+from profkit.render.views.threads import split_threads, wanted_threads
 from profkit.render.views.timelines import are_all_of_calls, opening_thread
 from profkit.render.views.unsampled import await_blocks
 from profkit.transforms.simplify import fold_addresses
@@ -125,8 +125,8 @@ def _summed_up(page_run: PageRun, run: Run, summed: Profile, source: SourceLines
     rows = thread_rows(summed)
     if len(rows) > 1:
         numbers = {thread: number for number, thread in enumerate(summed.threads)}
-        for row in rows[:_MOST_THREADS]:
-            choices[str(numbers[row.thread])] = of_threads(summed, {numbers[row.thread]})
+        chosen = [numbers[row.thread] for row in rows[:_MOST_THREADS]]
+        choices |= zip(map(str, chosen), split_threads(summed, [[one] for one in chosen]), strict=True)
     found = {
         thread: {
             activity.value: summaries.of(selected, activity, is_thread=thread != "all")

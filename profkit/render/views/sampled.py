@@ -59,7 +59,7 @@ class ReportSamples:
     @cached_property
     def of_users(self) -> Profile:
         """Stacks without library frames."""
-        return leave_out_libraries(self.profile, self.is_library, self.folded, self.functions)
+        return leave_out_libraries(self.profile, self.is_library, self.functions)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.errors import UsageError
-from profkit.model.profile import Profile, Thread, ThreadState
+from profkit.model.profile import Profile, Sample, Thread, ThreadState
 from profkit.render.escape import short
 from profkit.render.views.costs import scale_of
 from profkit.transforms import tables
@@ -135,6 +135,14 @@ def only_thread(profile: Profile, wanted: str | None) -> Profile:
 
 def of_threads(profile: Profile, numbers: Collection[int]) -> Profile:
     """Return the samples of some of a profile's threads."""
-    wanted = frozenset(numbers)
-    samples = tuple(sample for sample in profile.samples if sample.thread in wanted)
-    return replace(profile, samples=samples, totals=(), starts=())
+    return split_threads(profile, [numbers])[0]
+
+
+def split_threads(profile: Profile, groups: Sequence[Collection[int]]) -> list[Profile]:
+    """Return the samples of each group of a profile's threads in one pass; no thread is in two groups."""
+    parts: list[list[Sample]] = [[] for _ in groups]
+    part_of = {number: part for part, numbers in zip(parts, groups, strict=True) for number in numbers}
+    for sample in profile.samples:
+        if (part := part_of.get(sample[1])) is not None:
+            part.append(sample)
+    return [replace(profile, samples=tuple(part), totals=(), starts=()) for part in parts]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from profkit.model.profile import Frame, Profile, Thread, ThreadState
 from profkit.model.region import RegionKind
 from profkit.model.run import RunInfo
-from profkit.render.views.threads import ThreadRow, of_threads, thread_groups
+from profkit.render.views.threads import ThreadRow, of_threads, split_threads, thread_groups
 from profkit.transforms.tables import thread_rows
 from profkit.transforms.trees import weight_of
 
@@ -43,7 +43,9 @@ class Timeline:
 
     def weight_in(self, state: ThreadState) -> int:
         """Return the weight of the samples in a state."""
-        return weight_of(self.profile.stacks_in(state), self.profile.weights_by_stack)
+        # A job has many timelines: the states of all stacks would take a time that is quadratic.
+        weights = self.profile.weights_by_stack.items()
+        return sum(weight for stack, weight in weights if self.profile.state_of(stack) is state)
 
 
 Ranks = Mapping[int, int]
@@ -132,16 +134,19 @@ def other_timelines(
     profile: Profile, info: RunInfo, main: Timeline, ranks: Ranks = MappingProxyType({})
 ) -> list[Timeline]:
     """Return the timelines of the other threads, in groups of alike ones, the heaviest first."""
-    others = of_threads(profile, profile.weights_by_thread.keys() - main.profile.weights_by_thread.keys())
     number_of = {thread: number for number, thread in enumerate(profile.threads)}
+    of_main = {profile.threads[number] for number in main.profile.weights_by_thread}
+    rows = [_row(row.thread, row.weight) for row in thread_rows(profile) if row.thread not in of_main]
+    groups = thread_groups(rows)
+    members = [[number_of[Thread(row.pid, row.tid, row.name)] for row in one.threads] for one in groups]
     found = []
-    for group in thread_groups([_row(row.thread, row.weight) for row in thread_rows(others)]):
-        members = [number_of[Thread(row.pid, row.tid, row.name)] for row in group.threads]
+    for group, part in zip(groups, split_threads(profile, members), strict=True):
         pid = group.threads[0].pid
         is_child = pid not in (0, info.process.pid)
         process = f"rank {ranks[pid]}" if pid in ranks else f"child process {pid}" if is_child else ""
-        part, subject = of_threads(profile, members), _subject(group.name, len(members), process)
-        found.append(Timeline(subject, "", part, len(members), is_child and group.name == MAIN_THREAD))
+        size = len(group.threads)
+        is_main = is_child and group.name == MAIN_THREAD
+        found.append(Timeline(_subject(group.name, size, process), "", part, size, is_main))
     return found
 
 

@@ -122,7 +122,6 @@ def test_a_node_of_a_folded_tree_has_the_line_with_most_weight(profile: Profile)
 def test_library_calls_count_for_the_code_that_makes_them(profile: Profile) -> None:
     charged = leave_out_libraries(profile)
     assert charged.samples == profile.samples
-    assert leave_out_libraries(profile, folded=fold_libraries(profile)) == charged
     for stack, before in zip(charged.stacks, profile.stacks, strict=True):
         users = tuple(n for n in before if profile.frames[n].file == USER)
         assert stack == (users or before)
