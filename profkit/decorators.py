@@ -19,6 +19,7 @@ from typing import (
 
 from profkit import disabled
 from profkit.calls.blocks import Block
+from profkit.calls.options import OPTIONS
 from profkit.calls.regions import check_callable
 from profkit.calls.wrapper import decorated, wrapper_of
 from profkit.config import CONFIG
@@ -190,14 +191,10 @@ def _check_use(error: BaseException) -> None:
 
 
 def _in_place(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    if mode == "samples" and options:
-        from profkit.calls.keywords import ProfilerOptions
+    if mode == "samples" and not options.keys() <= set(OPTIONS):
+        from profkit.measuring.decorated.options import refuse_with_samples
 
-        known = ProfilerOptions.__annotations__.keys()
-        if not options.keys() <= known:
-            from profkit.measuring.decorated.options import refuse_with_samples
-
-            refuse_with_samples(options, known)
+        refuse_with_samples(options, OPTIONS)
     return _decorator(_IN_PLACE[mode](options))
 
 
@@ -226,10 +223,9 @@ _IN_PLACE: Mapping[str, Callable[[Mapping[str, Any]], FunctionProfiler]] = {
 
 
 def _measured(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    from profkit.calls.keywords import ProfilerOptions
     from profkit.measuring.decorated.options import check, plan_of
 
-    check(mode, options, ProfilerOptions.__annotations__)
+    check(mode, options, OPTIONS)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         _refuse_class(function)

@@ -1,6 +1,6 @@
-"""Keyword arguments of `profile()` and `profiled()`: their names, types, and how set defaults are parsed.
+"""Keyword arguments of `profile()` and `profiled()`: their types, and how defaults that are set are read.
 
-Loaded only if an argument is given or a default is set, as `import profkit` is hot.
+Loaded only if a default is set: `import profkit` and decorating a function are hot.
 """
 
 from __future__ import annotations
@@ -64,16 +64,6 @@ class MemoryOptions(TypedDict, total=False):
     enabled: bool
     every: int
     on_run: Callable[[Run], object] | None
-
-
-def check_names(names: Iterable[str], mode: str | None = None) -> None:
-    """Raise `UsageError` for a name that is no option, of `mode="memory"` if that is the mode."""
-    known = (MemoryOptions if mode else ProfilerOptions).__annotations__
-    for name in names:
-        if name not in known and name in ProfilerOptions.__annotations__:
-            raise InvalidOption("mode", mode, f"{name} is an option of mode='samples'")
-        if name not in known:
-            raise UnknownOption(name, known, f" with mode={mode!r}" if mode else "")
 
 
 def read_default(name: str, setting: Setting) -> object:

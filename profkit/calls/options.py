@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from profkit.calls.regions import RegionExtras
 from profkit.config import CONFIG, Setting
-from profkit.errors import InvalidOption, UsageError
+from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.model.region import MEMRAY
 from profkit.process.guard import say_once
 from profkit.process.locks import IMPORTING
@@ -31,6 +31,19 @@ if TYPE_CHECKING:
 
 MEMORY = "memory"
 """The mode that tracks memory."""
+OPTIONS = (
+    "stop_at_error", "max_profile_duration_sec", "sample_each", "run_user_name",
+    "timeout_wait_for_running_sec", "timeout_wait_for_finished_sec", "recorded_env_variables",
+    "sample_tags", "stack_max_len", "async_stack_max_len", "label", "sampler", "rate", "blocking",
+    "native", "threads", "idle", "gil", "subprocesses", "async_stacks", "allow_dumpable", "scope",
+    "window", "on_busy", "enabled", "every", "on_run",
+)  # fmt: skip
+"""Names in `ProfilerOptions`, whose types take a millisecond to load, as decorating a function should not."""
+_OF_MEMORY = (
+    "stop_at_error", "run_user_name", "recorded_env_variables", "sample_tags", "stack_max_len", "label",
+    "python_allocators", "enabled", "every", "on_run",
+)  # fmt: skip
+"""Names in `MemoryOptions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +60,9 @@ class Settings:
 
 def settings(options: ProfilerOptions) -> Settings:
     """Return the settings for options; raises `UsageError` for invalid ones."""
-    if options:
-        with IMPORTING:
-            from profkit.calls.keywords import check_names
-        check_names(options)
+    for name in options:
+        if name not in OPTIONS:
+            raise UnknownOption(name, OPTIONS)
     _check_values(options)
     given: Mapping[str, Any] = {**options, "sample_tags": _tags(options)}
     sampler = SamplerOptions(**{one: given[name] for one, name in OPTION_NAMES.items() if name in given})
@@ -69,9 +81,11 @@ _OWN = "python_allocators"
 
 def memory_settings(options: MemoryOptions) -> Settings:
     """Return the settings for options of `mode="memory"`; raises `UsageError` for invalid ones."""
-    with IMPORTING:
-        from profkit.calls.keywords import check_names
-    check_names(options, mode=MEMORY)
+    for name in options:
+        if name not in _OF_MEMORY and name in OPTIONS:
+            raise InvalidOption("mode", MEMORY, f"{name} is an option of mode='samples'")
+        if name not in _OF_MEMORY:
+            raise UnknownOption(name, _OF_MEMORY, f" with mode={MEMORY!r}")
     common = cast("ProfilerOptions", {name: value for name, value in options.items() if name != _OWN})
     _check_values(common)
     python_allocators = options.get("python_allocators", False)

@@ -160,3 +160,8 @@ def test_a_wrong_file_is_said_once(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     with caplog.at_level(logging.WARNING, "profkit"):
         assert settings_over_defaults({}) == settings_over_defaults({}) == settings({})
     assert [record.message for record in caplog.records] == ["it cannot be read; correct it; it is ignored"]
+
+
+def test_names_of_options_are_those_of_their_types() -> None:
+    assert tuple(keywords.ProfilerOptions.__annotations__) == calls_options.OPTIONS
+    assert tuple(keywords.MemoryOptions.__annotations__) == calls_options._OF_MEMORY
