@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
@@ -93,17 +94,16 @@ def test_a_blob_cut_anywhere_is_reported(profile: Profile) -> None:
 
 
 @given(st.data())
-def test_a_blob_with_other_bytes_is_reported(data: st.DataObject) -> None:
+def test_a_blob_with_other_bytes_is_reported_or_means_the_same(data: st.DataObject) -> None:
     kept = encode(timed_profile())
     assert kept.turns is not None
     blobs = [bytearray(kept.profile), bytearray(kept.turns)]
     blob = data.draw(st.sampled_from(blobs))
     place, flipped = data.draw(st.integers(0, len(blob) - 1)), data.draw(st.integers(1, 255))
     blob[place] ^= flipped
-    # The level in zlib's header (RFC 1950) says nothing about the content.
-    assume(place != 1 or blob[:2] not in (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda"))
-    with pytest.raises(DamagedFile):
-        decode(Kept(*map(bytes, blobs)), HERE)
+    # Some bits of zlib's say nothing about the content, such as the level, or codes that no symbol has.
+    with suppress(DamagedFile):
+        assert decode(Kept(*map(bytes, blobs)), HERE) == decode(kept, HERE)
 
 
 def columns_of(kept: Kept) -> tuple[bytes, list[list[int]]]:
