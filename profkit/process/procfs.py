@@ -213,7 +213,8 @@ def control_groups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
         _, names, groups[names] = line.split(":", 2)
     try:
         mounts = [base / name for name in os.listdir(base) if controller in name.split(",")]
-    except OSError:  # a kernel without control groups
+    except OSError as error:  # a kernel without control groups
+        reraise_signal_error(error)
         return
     own = next((path for names, path in groups.items() if controller in names.split(",")), "")
     for mount, group in ((base, groups.get("", "")), *((mount, own) for mount in mounts)):
@@ -239,7 +240,8 @@ def _quota_of(folder: Path) -> float | None:
         quota, _, period = read(f"{folder}/cpu.max").strip().partition(b" ")
         if not period:
             quota, period = (read(f"{folder}/cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
-    except OSError:  # the group was removed in the meantime
+    except OSError as error:  # the group was removed in the meantime
+        reraise_signal_error(error)
         return None
     if not quota.isdigit() or not period.isdigit() or not int(period):
         return None
